@@ -11,7 +11,9 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
 
-/** Of two hubs that meet, the one with the lower id connects; the other one only when that did not happen. */
+/**
+ * Delays before a dial, in milliseconds. Of two hubs, the one with the lower id dials at once; the other hub dials only after this delay.
+ */
 const FIRST_CONTACT_MS = 500;
 const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
@@ -20,19 +22,19 @@ const UNREACHABLE_AFTER_FAILURES = 3;
 interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly engine: MeshEngine;
   readonly meshId: string;
-  /** Undefined when discovery is switched off. */
+  /** Undefined if discovery is switched off. */
   readonly discovery: Discovery | undefined;
-  /** Started before this; not disposed here. */
+  /** The owner starts it before the connection manager and disposes it. */
   readonly watch: InterfaceWatch;
-  /** Addresses that members announce. */
+  /** Returns the addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
   /** Returns whether a hub was revoked and must not be connected. */
   readonly isBarred: (id: HubId) => boolean;
-  /** Returns a number from 0 to below 1; replaced in tests. */
+  /** Returns a random number from 0 to below 1; tests replace it. */
   readonly random?: (() => number) | undefined;
 }
 
-/** Finds the hubs of the mesh, selects neighbours among them and keeps them connected. */
+/** Finds the hubs of the mesh, selects neighbours among them and keeps connections to these neighbours. */
 export class ConnectionManager implements Service {
   readonly #collaborators: ConnectionManagerCollaborators;
   readonly #random: () => number;
@@ -47,7 +49,7 @@ export class ConnectionManager implements Service {
   #cancelReview: (() => void) | undefined;
   #refusals = 0;
 
-  /** `options.peers`: `host:port` of hubs that discovery cannot find. */
+  /** `options.peers` are the addresses, as `host:port`, of hubs that discovery cannot find. */
   constructor(collaborators: ConnectionManagerCollaborators, options: { readonly peers: readonly string[] }) {
     this.#collaborators = collaborators;
     this.#random = collaborators.random ?? Math.random;
@@ -63,7 +65,7 @@ export class ConnectionManager implements Service {
     this.#pruner = new ConnectionPruner(collaborators.clock, collaborators.engine);
   }
 
-  /** Attempts that were refused at every address, since the start. */
+  /** Number of attempts since the start that were refused at every address. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -106,8 +108,8 @@ export class ConnectionManager implements Service {
   }
 
   /**
-   * Connects a hub at once for a call and keeps the connection for some minutes. Rejects with NODE_UNAVAILABLE when the hub
-   * answers at no address, PERMISSION_DENIED when it has been revoked, or CANCELLED.
+   * Connects to a hub at once for a call and keeps the connection for some minutes. Rejects with NODE_UNAVAILABLE if the hub answers at
+   * none of its addresses, PERMISSION_DENIED if it was revoked, or CANCELLED if the signal aborts.
    */
   async dialNow(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const present = this.#peer(id);
@@ -131,7 +133,9 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /** Neighbours among proven hubs, among all hubs that were seen, and among the reachable ones; and the configured peers. */
+  /**
+   * Returns the hubs to connect to: the neighbours among proven hubs, among all hubs and among reachable hubs, and the configured peers.
+   */
   #wanted(): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
@@ -168,7 +172,7 @@ export class ConnectionManager implements Service {
     this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Dials a configured address until its hub is known; from then on the hub is dialled like others, until it is unreachable. */
+  /** Dials a configured address while its hub is unknown or unreachable; otherwise the dialler of the hub itself is used. */
   #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
@@ -207,7 +211,7 @@ export class ConnectionManager implements Service {
     return dialler;
   }
 
-  /** Stops diallers without a purpose. Those of known hubs stay, so that their back-off continues when they are needed again. */
+  /** Stops diallers that are no longer needed. Diallers of known hubs are not deleted, so that their back-off continues later. */
   #stopUnwanted(wanted: ReadonlySet<HubId>): void {
     const known = this.#addresses.all();
     for (const [name, dialler] of this.#diallers) {
@@ -249,17 +253,17 @@ export class ConnectionManager implements Service {
   }
 }
 
-/** With fewer other members every hub connects to every other. */
+/** Number of other members below which every hub connects to every other hub. */
 const FULL_MESH_MEMBERS = 12;
-/** Two neighbours on each ring: a degree of 8 at most. */
+/** Number of rings. Each ring has two neighbours for a hub, so a hub has at most 8 neighbours. */
 const RINGS = 4;
 const BYTES_PER_POSITION = 6;
 
 /**
- * Returns the hubs with which `self` keeps a connection; every member computes the same graph. In a small mesh these are all
- * hubs; in a larger one the next and the previous hub on four rings, each with the members in another order. The graph is
- * connected and symmetric, has a degree of at most 8 and a logarithmic diameter, and a hub that comes or goes changes only its
- * own edges (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
+ * Returns the hubs with which `self` keeps a connection; every member computes the same graph. In a small mesh, these are all hubs. In a
+ * larger mesh, they are the next and the previous hub on four rings, each of which has the members in a different order. The graph is
+ * connected and symmetric, and has a degree of at most 8 and a logarithmic diameter. A hub that joins or leaves changes only its own edges
+ * (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
  */
 export function selectNeighbours(self: HubId, members: Iterable<HubId>): ReadonlySet<HubId> {
   const others = new Set(members);
@@ -296,7 +300,7 @@ function ringPositions(id: HubId): readonly number[] {
 const KEEP_REQUESTED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
 
-/** Ends connections that a large mesh does not need: those from before it was large, or for one call. */
+/** Ends connections that a large mesh does not need: they were made while the mesh was small, or for one call. */
 class ConnectionPruner {
   readonly #clock: Clock;
   readonly #engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>;
@@ -317,7 +321,9 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /** Ends connections that were spare for a minute. The hub with the lower id decides: the other one may know fewer members. */
+  /**
+   * Ends connections that were not needed for a minute. The hub with the lower id decides, because the other hub may know fewer members.
+   */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

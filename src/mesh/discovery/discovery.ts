@@ -1,31 +1,34 @@
-/** A DNS-SD service to announce (RFC 6763). */
+/** DNS-SD service to announce (RFC 6763). */
 export interface AnnouncedService {
-  /** Instance label, without type and domain; at most 63 bytes of UTF-8. */
+  /** Instance label without type and domain; at most 63 bytes of UTF-8. */
   readonly name: string;
-  /** Such as `_atmosphere-edge._tcp`. */
+  /** DNS-SD service type, such as `_atmosphere-edge._tcp`. */
   readonly type: string;
   readonly port: number;
   readonly txt: Readonly<Record<string, string>>;
 }
 
-/** A service of a neighbour. */
+/** DNS-SD service that was found on the local network. */
 export interface ServiceInstance extends AnnouncedService {
-  /** IPv4 and IPv6 addresses in the order in which to try them; link-local ones have a zone, `fe80::1%eth0`. */
+  /** IPv4 and IPv6 addresses in the order of attempts; link-local addresses have a zone, such as `fe80::1%eth0`. */
   readonly addresses: readonly string[];
 }
 
-/** Receives the services of one type. */
+/** Listener for DNS-SD services of one type. */
 export interface ServiceListener {
-  /** Called when an instance appears, changes or announces itself again (at most once a second). */
+  /** Called when a service instance appears, changes or announces itself again; at most once a second. */
   found(service: ServiceInstance): void;
-  /** Called when the records of an instance were withdrawn or have expired on every link. */
+  /** Called when the records of a service instance were withdrawn or have expired on every link. */
   lost(name: string): void;
 }
 
-/** Port: DNS-SD on the local links. */
+/** Port: DNS-SD on the local network. */
 export interface Discovery {
-  /** Announces a service until disposed, then sends a goodbye. Throws VALIDATION_ERROR for a name or text that DNS cannot carry. */
+  /**
+   * Announces a service until the result is disposed, then sends a goodbye. Throws VALIDATION_ERROR if DNS cannot encode its name, type or
+   * attributes.
+   */
   advertise(service: AnnouncedService): AsyncDisposable;
-  /** Reports instances to the listener, those of this machine too, until the signal aborts. */
+  /** Reports service instances, including those of this machine, until the signal aborts. */
   browse(type: string, listener: ServiceListener, signal: AbortSignal): void;
 }

@@ -1,17 +1,17 @@
 import { type Answer, AUTHORITATIVE_ANSWER, type DecodedPacket, decode, encode, type Question, TRUNCATED_RESPONSE } from 'dns-packet';
 import type { AnnouncedService } from './discovery.ts';
 
-/** A message of multicast DNS (RFC 6762 18). */
+/** Message of multicast DNS (RFC 6762 18). */
 export interface DnsMessage {
-  /** 0 except in queries of unicast resolvers, which expect it in the response. */
+  /** DNS message id: 0 except in queries of unicast resolvers, which expect the same id in the response. */
   readonly id: number;
   readonly kind: 'query' | 'response';
-  /** More known answers follow in the next message. */
+  /** Whether more known answers follow in the next message (TC bit). */
   readonly isTruncated: boolean;
   readonly questions: readonly DnsQuestion[];
-  /** In a query: the known answers of the sender. */
+  /** In a query, the answers that the sender already knows. */
   readonly answers: readonly DnsRecord[];
-  /** In a query: the records that the sender is about to claim. */
+  /** In a query, the records that the sender is about to claim. */
   readonly authorities: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
@@ -23,7 +23,7 @@ const SHORTEST_QUESTION_BYTES = 5;
 const SHORTEST_RECORD_BYTES = 11;
 const QU_INTERNET_CLASS = 'UNKNOWN_32769';
 
-/** Encodes a message; missing members are empty. */
+/** Encodes a DNS message; missing members are empty. */
 export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage, 'kind'>): Buffer {
   return encode({
     id: message.id ?? 0,
@@ -37,8 +37,8 @@ export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage,
 }
 
 /**
- * Decodes a message; returns undefined for malformed bytes. Leaves out records of other types and classes. Names cannot loop:
- * the library follows pointers backwards only.
+ * Decodes a DNS message; returns undefined if the bytes are malformed. Leaves out records of other types and classes. Compressed names
+ * cannot loop, because dns-packet follows pointers only backwards.
  */
 export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   if (bytes.length > MAX_MESSAGE_BYTES || !hasPlausibleCounts(bytes)) return undefined;
@@ -59,7 +59,7 @@ export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-// The library allocates as many entries as the header counts: twelve bytes could claim 262,140.
+// dns-packet allocates as many entries as the header claims: a header of twelve bytes could claim 262,140 entries.
 function hasPlausibleCounts(bytes: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const questions = bytes.readUInt16BE(4);
@@ -113,32 +113,32 @@ interface RecordOf<Type extends string, Data> {
   /** Domain name without the dot at the end. */
   readonly name: string;
   readonly type: Type;
-  /** Seconds for which it is valid; 0 withdraws it. */
+  /** Validity of the record in seconds; 0 withdraws the record. */
   readonly ttlSeconds: number;
-  /** One host owns the whole set of records of this name and type: the cache-flush bit (RFC 6762 10.2). */
+  /** Cache-flush bit (RFC 6762 10.2): one host owns all records with this name and type. */
   readonly isUnique: boolean;
   readonly data: Data;
 }
 
-/** Points from a service type to one of its instances. */
+/** DNS record that points from a service type to a service instance. */
 export type PtrRecord = RecordOf<'PTR', string>;
-/** Host and port of a service. */
+/** DNS record with the host and port of a service instance. */
 export type SrvRecord = RecordOf<'SRV', { readonly target: string; readonly port: number }>;
-/** Attributes of a service, as `key=value`. */
+/** DNS record with the attributes of a service instance as `key=value`. */
 export type TxtRecord = RecordOf<'TXT', readonly string[]>;
-/** An address of a host. */
+/** DNS record with an address of a host. */
 export type AddressRecord = RecordOf<'A' | 'AAAA', string>;
-/** The types of all records that a name has (RFC 6762 6.1). */
+/** DNS record with the types of all records that a name has (RFC 6762 6.1). */
 export type NsecRecord = RecordOf<'NSEC', readonly string[]>;
-/** The records of service discovery (RFC 6763). */
+/** DNS record of service discovery (RFC 6763). */
 export type DnsRecord = PtrRecord | SrvRecord | TxtRecord | AddressRecord | NsecRecord;
 
-/** A question. */
+/** Question of a DNS query. */
 export interface DnsQuestion {
   readonly name: string;
-  /** `ANY` for all types. */
+  /** Record type, or `ANY` for all types. */
   readonly type: string;
-  /** The QU bit: the sender prefers a unicast answer (RFC 6762 5.4). */
+  /** QU bit: the sender prefers a unicast response (RFC 6762 5.4). */
   readonly wantsUnicast: boolean;
 }
 
@@ -147,40 +147,40 @@ export function isSameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Returns whether a name can be encoded as it was decoded: the library turns invalid UTF-8 into longer bytes. */
+/** Returns whether encoding a decoded name returns the same bytes; dns-packet replaces invalid UTF-8 by longer bytes. */
 export function isPlainName(name: string): boolean {
   return !name.includes('\ufffd') && name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= 63);
 }
 
-/** Returns the same key for records that differ only in their time to live. */
+/** Returns a key for a record; records that differ only in their time to live have the same key. */
 export function recordKey(record: DnsRecord): string {
   return `${record.name.toLowerCase()} ${record.type} ${JSON.stringify(record.data)}`;
 }
 
-/** Name of the query for all service types (RFC 6763 9). */
+/** Domain name for queries of all service types (RFC 6763 9). */
 const SERVICE_TYPES_NAME = '_services._dns-sd._udp.local';
 
 const HOST_TTL_SECONDS = 120;
 const OTHER_TTL_SECONDS = 4_500; // RFC 6762 10
 
-/** A service of this hub. */
+/** DNS-SD service that this hub announces. */
 export interface LocalService extends AnnouncedService {
-  /** First label of the host name. */
+  /** First label of this hub's host name. */
   readonly host: string;
 }
 
-/** All records of a service, by their role in an answer. */
+/** DNS records of a service by their role in a response. */
 export interface ServiceRecords {
   readonly types: PtrRecord;
   readonly pointer: PtrRecord;
   readonly location: SrvRecord;
   readonly text: TxtRecord;
   readonly addresses: readonly AddressRecord[];
-  /** NSEC records of the instance and of the host. */
+  /** NSEC records, which list the existing record types of the instance and of the host. */
   readonly absences: readonly [instance: NsecRecord, host: NsecRecord];
 }
 
-/** Returns the records of a service on the link with these addresses, which have no zone. */
+/** Returns the DNS records of a service for a link with these addresses; the addresses have no zone. */
 export function serviceRecords(service: LocalService, addresses: readonly string[]): ServiceRecords {
   const type = `${service.type}.local`;
   const name = `${service.name}.${type}`;
@@ -201,18 +201,21 @@ export function serviceRecords(service: LocalService, addresses: readonly string
   };
 }
 
-/** Returns the records of announcements and, with time to live 0, of goodbyes. */
+/** Returns the records to send in an announcement, or with time to live 0 in a goodbye. */
 export function announcedRecords(records: ServiceRecords): readonly DnsRecord[] {
   return [records.pointer, records.location, records.text, ...records.addresses];
 }
 
-/** The answers to a query, and the records that its sender will need next. */
+/** Answers to a query, and additional records that the sender will need next. */
 interface DnsAnswer {
   readonly answers: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
 
-/** Answers all questions of a query, without the known answers that are valid for at least half their time (RFC 6762 7.1). */
+/**
+ * Returns the answers to all questions of a query, without known answers whose remaining time is at least half of their time to live (RFC
+ * 6762 7.1).
+ */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;
@@ -225,11 +228,11 @@ function recordsFor({ name, type }: DnsQuestion, service: ServiceRecords): reado
     isSameName(record.name, name),
   );
   const asked = type === 'ANY' ? ofName : ofName.filter((record) => record.type === type);
-  // A question for a missing type is answered too, or its sender would repeat it (RFC 6762 6.1).
+  // A question for a missing record type is answered with NSEC; otherwise its sender would repeat it (RFC 6762 6.1).
   return asked.length > 0 ? asked : service.absences.filter((absence) => isSameName(absence.name, name));
 }
 
-/** Returns the additional records (RFC 6763 12). */
+/** Returns the additional records for a response (RFC 6763 12). */
 function additionalsTo(answers: readonly DnsRecord[], service: ServiceRecords): readonly DnsRecord[] {
   if (answers.includes(service.pointer)) return [service.location, service.text, ...service.addresses, ...service.absences];
   if (answers.includes(service.location)) return [...service.addresses, service.absences[1]];

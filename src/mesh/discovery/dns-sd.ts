@@ -10,19 +10,19 @@ import { ServiceBrowser } from './service-browser.ts';
 import { ServiceResponder } from './service-responder.ts';
 
 interface DnsSdCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Started before this; not disposed here. */
+  /** The owner starts it before DNS-SD and disposes it. */
   readonly watch: InterfaceWatch;
-  /** First label of the host name of this hub, unique in the network: the id of the hub. */
+  /** First label of this hub's host name, unique in the network: the id of the hub. */
   readonly hostLabel: string;
   readonly open?: OpenMulticastSocket;
-  /** Returns a number from 0 to below 1; replaced in tests. */
+  /** Returns a random number from 0 to below 1; tests replace it. */
   readonly random?: () => number;
 }
 
 const MAX_LABEL_BYTES = 63;
 const MAX_TEXT_BYTES = 255;
 
-/** DNS-SD over multicast DNS on every interface, IPv4 and IPv6, beside other responders on the same port. */
+/** DNS-SD over multicast DNS on every interface, with IPv4 and IPv6. Shares its port with other responders on the machine. */
 export class DnsSd implements Discovery, Service {
   readonly #collaborators: {
     readonly clock: Clock;
@@ -46,7 +46,7 @@ export class DnsSd implements Discovery, Service {
     await this.#links.start();
   }
 
-  /** Returns the dropped messages since the start, by reason. */
+  /** Returns the number of dropped messages since the start by reason. */
   drops(): Readonly<Record<string, number>> {
     return this.#collaborators.drops.counts();
   }
@@ -79,7 +79,7 @@ export class DnsSd implements Discovery, Service {
     });
   }
 
-  /** Sends goodbyes for the services that are still announced. */
+  /** Stops browsing and sends goodbyes for all announced services. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const browser of this.#browsers) browser[Symbol.dispose]();
     await Promise.all([...this.#services].map((service) => service[Symbol.asyncDispose]()));

@@ -13,8 +13,8 @@ import { InterfaceWatch } from './network-interfaces.ts';
 const LISTEN_MS = 2_000;
 
 /**
- * Browses the local network for two seconds for hubs of the mesh of an invite, without announcing this hub. Returns their
- * addresses; rejects with the reason of the signal.
+ * Browses the local network for two seconds for hubs of an invite's mesh, without announcing this hub. Returns the addresses of these hubs.
+ * Rejects with the reason of the signal if it aborts.
  */
 export async function findHubs(
   { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
@@ -25,7 +25,7 @@ export async function findHubs(
   await using stack = new ServiceStack();
   const watch = new InterfaceWatch({ clock, logger, names: interfaces });
   await stack.start(watch);
-  // The host name is never announced.
+  // A guest announces no service, so its host name is never sent.
   const dnsSd = new DnsSd({ clock, logger, watch, hostLabel: 'guest' });
   await stack.start(dnsSd);
   dnsSd.browse(
@@ -45,27 +45,28 @@ export async function findHubs(
   return [...found.values()].flat();
 }
 
-/** DNS-SD type of hubs. */
+/** DNS-SD service type of hubs. */
 export const HUB_SERVICE_TYPE = '_atmosphere-edge._tcp';
 
 const VERSION = '1';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** A hub that DNS-SD found. */
+/** Hub that DNS-SD found. */
 interface HubSighting {
   readonly id: HubId;
   readonly addresses: readonly PeerAddress[];
 }
 
 /**
- * Returns the service that a hub announces: the version of this format, its id and a tag of its mesh (8 hex digits of a hash),
- * by which others skip hubs of another mesh without connecting. Names of hubs, devices and tools stay inside the mesh.
+ * Returns the DNS-SD service that a hub announces. Its TXT record has the format version, the hub id and a tag of the mesh (8 hex digits of
+ * a hash), so that other hubs skip hubs of another mesh without connecting. Names of hubs, devices and tools are not announced outside the
+ * mesh.
  */
 export function hubService(hub: { readonly id: HubId; readonly port: number; readonly meshId: string }): AnnouncedService {
   return { name: hub.id, type: HUB_SERVICE_TYPE, port: hub.port, txt: { v: VERSION, id: hub.id, mesh: meshTag(hub.meshId) } };
 }
 
-/** Returns the hub of a service of this mesh; undefined for any other service. */
+/** Returns the hub that announces a service, or undefined if the service is not a hub of this mesh. */
 export function hubSighting(service: ServiceInstance, meshId: string): HubSighting | undefined {
   const { name, txt, port } = service;
   const id = name.toLowerCase();

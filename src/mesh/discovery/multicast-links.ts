@@ -8,11 +8,11 @@ import { ReasonCounter } from '../reason-counter.ts';
 import { type DnsMessage, decodeDnsMessage } from './dns-message.ts';
 import { type InterfaceAddress, type InterfaceWatch, type NetworkInterface, neighboursOf } from './network-interfaces.ts';
 
-/** Receives the events of links. */
+/** Observer of the events of all multicast links. */
 export interface LinkObserver {
-  /** Called when a link can be used, for the first time or again. */
+  /** Called when a link becomes usable, for the first time or again. */
   onLinkUp(link: MulticastLink): void;
-  /** Called when the addresses of the interface have changed. */
+  /** Called when the addresses of the link's interface have changed. */
   onLinkMoved(link: MulticastLink, before: NetworkInterface): void;
   onLinkDown(link: MulticastLink): void;
   onMessage(link: MulticastLink, message: DnsMessage, from: MessageSource): void;
@@ -26,7 +26,7 @@ interface MulticastLinksCollaborators extends Pick<HubContext, 'clock' | 'logger
 
 const FAMILIES = ['ipv4', 'ipv6'] as const;
 
-/** Keeps a link for each family of each interface, as interfaces come and go. */
+/** Keeps a multicast link for each address family of each network interface, and follows changes of the interfaces. */
 export class MulticastLinks implements Service {
   readonly #collaborators: MulticastLinksCollaborators;
   readonly #observers = new Set<LinkObserver>();
@@ -41,7 +41,7 @@ export class MulticastLinks implements Service {
     return [...this.#links.values()];
   }
 
-  /** Reports later events of links; `all` returns the present ones. Returns the function that ends it. */
+  /** Reports future events of links to the observer; `all` returns the existing links. Returns a function that ends the subscription. */
   subscribe(observer: LinkObserver): () => void {
     this.#observers.add(observer);
     return () => this.#observers.delete(observer);
@@ -95,7 +95,7 @@ export class MulticastLinks implements Service {
   }
 }
 
-// A socket of IPv4 is bound to the address that it had when it was opened, one of IPv6 to the interface.
+// An IPv4 socket is bound to the address that the interface had at opening, an IPv6 socket to the interface.
 function linkTargets(place: NetworkInterface): [string, [NetworkInterface, InterfaceAddress['family']]][] {
   return FAMILIES.flatMap((family) => {
     const address = place.addresses.find((candidate) => candidate.family === family);
@@ -105,7 +105,7 @@ function linkTargets(place: NetworkInterface): [string, [NetworkInterface, Inter
 }
 
 const REOPEN_MS = 5_000;
-/** Limits of the messages that a link decodes, in sum and from each neighbour. */
+/** Rate limits for messages: of a link in total, and of each sender. */
 const LINK_RATE = { burst: 2_000, perSecond: 500 };
 const SOURCE_RATE = { burst: 400, perSecond: 100 };
 const MAX_SOURCES = 512;
@@ -113,12 +113,12 @@ const MAX_SOURCES = 512;
 interface MulticastLinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly open: OpenMulticastSocket;
   readonly drops: DiscoveryDrops;
-  /** Called when the link can be used, for the first time or again. */
+  /** Called when the link becomes usable, for the first time or again. */
   readonly opened: (link: MulticastLink) => void;
   readonly message: (link: MulticastLink, message: DnsMessage, from: MessageSource) => void;
 }
 
-/** Multicast DNS on one family of one interface. A failure is logged once and retried; it disturbs no other link. */
+/** Multicast DNS on one address family of one interface. A failure is logged once and retried; it does not disturb other links. */
 export class MulticastLink {
   readonly family: InterfaceAddress['family'];
   readonly #collaborators: MulticastLinkCollaborators;
@@ -144,17 +144,17 @@ export class MulticastLink {
     return this.#place;
   }
 
-  /** The link can be used now. */
+  /** Whether the link can be used now. */
   get isOpen(): boolean {
     return this.#socket !== undefined;
   }
 
-  /** Returns whether an address lies within one of the interface's networks. */
+  /** Returns whether an address is in one of the interface's networks. */
   isNeighbour(host: string): boolean {
     return this.#isNeighbour(host);
   }
 
-  /** Sets new addresses of the interface. */
+  /** Sets the new addresses of the interface. */
   move(place: NetworkInterface): void {
     this.#place = place;
     this.#isNeighbour = neighboursOf(place);
@@ -176,7 +176,7 @@ export class MulticastLink {
     }
   }
 
-  /** Sends to all neighbours or to one; resolves with false when the network did not accept the message. */
+  /** Sends a message to all neighbours, or to one neighbour. Resolves with false if the network did not accept the message. */
   async send(bytes: Uint8Array, to?: MessageSource): Promise<boolean> {
     if (this.#socket === undefined) return false;
     try {
@@ -203,7 +203,7 @@ export class MulticastLink {
   }
 
   #refusal(host: string): DiscoveryDrop | undefined {
-    // An IPv4 socket receives messages of every interface; those of strangers are for another link or for none (RFC 6762 11).
+    // An IPv4 socket receives messages from every interface. Messages of strangers belong to another link or to none (RFC 6762 11).
     if (!this.#isNeighbour(host)) return 'stranger';
     if (!this.#sourceRates.tryTake(host)) return 'source_rate';
     return this.#linkRate.take() > 0 ? 'link_rate' : undefined;
@@ -225,12 +225,11 @@ export class MulticastLink {
   }
 }
 
-/** Reasons to drop messages of the local network. */
+/** Reasons to drop a multicast DNS message. */
 const DISCOVERY_DROPS = ['link_rate', 'source_rate', 'malformed', 'stranger', 'too_many_instances', 'answer_rate'] as const;
-/** A reason to drop a message. */
 type DiscoveryDrop = (typeof DISCOVERY_DROPS)[number];
 
-/** Counts dropped messages since the start; reasons that never occurred are 0. */
+/** Counts dropped multicast DNS messages since the start; reasons that never occurred are 0. */
 export class DiscoveryDrops extends ReasonCounter<DiscoveryDrop> {
   constructor() {
     super(DISCOVERY_DROPS);
@@ -242,42 +241,42 @@ export const MDNS_PORT = 5_353;
 const GROUPS = { ipv4: '224.0.0.251', ipv6: 'ff02::fb' } as const;
 const HOP_LIMIT = 255; // RFC 6762 11
 
-/** One family on one interface. */
+/** Address family and interface of a multicast socket. */
 export interface SocketTarget {
   readonly interfaceName: string;
   readonly family: InterfaceAddress['family'];
-  /** An address of this machine there. */
+  /** Address of this machine on the interface. */
   readonly host: string;
 }
 
-/** The sender of a message. */
+/** Sender of a multicast DNS message. */
 export interface MessageSource {
-  /** With zone when it is link-local. */
+  /** IP address, with a zone if it is link-local. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Receives the events of a socket. */
+/** Listener for the events of a multicast socket. */
 export interface SocketListener {
   message(bytes: Buffer, from: MessageSource): void;
-  /** Called when the socket cannot be used any more. */
+  /** Called when the socket can no longer be used. */
   failed(error: Error): void;
 }
 
-/** Port: multicast DNS on one family of one interface. */
+/** Port: multicast DNS socket for one address family of one interface. */
 interface MulticastSocket {
-  /** Sends to all neighbours or to one. Rejects when the network does not accept the message. */
+  /** Sends a message to all neighbours, or to one neighbour. Rejects if the network does not accept the message. */
   send(bytes: Uint8Array, to?: MessageSource): Promise<void>;
   close(): void;
 }
 
-/** Opens a socket; rejects when the interface cannot multicast. */
+/** Opens a multicast socket; rejects if the interface does not support multicast. */
 export type OpenMulticastSocket = (place: SocketTarget, listener: SocketListener) => Promise<MulticastSocket>;
 
 /**
- * Opens a socket bound to the address of the group and not to all addresses: port 5353 is shared, and the kernel gives a
- * unicast message to only one of several sockets that are bound to all addresses. So this socket never takes answers for avahi
- * or matter.js, and an IPv6 socket receives from its own interface only.
+ * Opens a multicast socket that is bound to the group address instead of all addresses. Several programs share port 5353, and the kernel
+ * delivers a unicast message to only one of the sockets that are bound to all addresses. So this socket never receives responses for avahi
+ * or matter.js, and an IPv6 socket receives only from its own interface.
  */
 export const openMulticastSocket: OpenMulticastSocket = async (place, listener) => {
   const zone = place.family === 'ipv6' ? `%${place.interfaceName}` : '';
@@ -309,6 +308,6 @@ function join(socket: Socket, place: SocketTarget): void {
   socket.setMulticastInterface(own);
   socket.setMulticastTTL(HOP_LIMIT);
   socket.setTTL(HOP_LIMIT);
-  // Other programs of this machine receive the messages only that way.
+  // Needed so that other programs on this machine receive the messages.
   socket.setMulticastLoopback(true);
 }

@@ -8,13 +8,13 @@ import { formatHostPort, parseHostPort } from '../transport/mesh-engine.ts';
 const POLL_MS = 1_000;
 
 interface InterfaceWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Names of interfaces; all when empty. */
+  /** Names of the interfaces to watch; empty means all interfaces. */
   readonly names: readonly string[];
-  /** Reads the interfaces of the machine; replaced in tests. */
+  /** Returns the interfaces of the machine; tests replace it. */
   readonly list?: typeof networkInterfaces;
 }
 
-/** Detects changes of interfaces and addresses within a second. One check costs about 0.1 ms. */
+/** Detects changes of network interfaces and their addresses within a second. One check costs about 0.1 ms. */
 export class InterfaceWatch implements Service {
   readonly #options: InterfaceWatchOptions;
   readonly #listeners = new Set<() => void>();
@@ -25,12 +25,12 @@ export class InterfaceWatch implements Service {
     this.#options = options;
   }
 
-  /** The present interfaces; empty before the start. */
+  /** Current interfaces; empty before the start. */
   get interfaces(): readonly NetworkInterface[] {
     return this.#interfaces;
   }
 
-  /** Calls the listener after each change. Returns the function that stops it. */
+  /** Calls the listener after each change. Returns a function that ends the calls. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -58,24 +58,24 @@ export class InterfaceWatch implements Service {
     try {
       return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
     } catch {
-      // The kernel refuses for a moment when it is out of memory or descriptors; the next check succeeds.
+      // Reading fails for a moment if the kernel is out of memory or file descriptors; the next check succeeds.
       return this.#interfaces;
     }
   }
 }
 
-/** An address of an interface, without zone. */
+/** Address of a network interface, without a zone. */
 export interface InterfaceAddress {
   readonly host: string;
   readonly family: 'ipv4' | 'ipv6';
-  /** Leading bits that all neighbours share. */
+  /** Length of the network prefix in bits. */
   readonly prefixBits: number;
 }
 
-/** An interface that is up and is not the loopback. */
+/** Network interface that is up and is not the loopback interface. */
 export interface NetworkInterface {
   readonly name: string;
-  /** Index of the kernel, new for a card that was pulled and put back; 0 without IPv6. */
+  /** Interface index of the kernel, which changes if an adapter is unplugged and plugged in again; 0 without IPv6. */
   readonly index: number;
   readonly addresses: readonly InterfaceAddress[];
 }
@@ -83,7 +83,7 @@ export interface NetworkInterface {
 const MAX_INTERFACES = 16;
 const MAX_ADDRESSES = 12;
 
-/** Returns the interfaces of Node's list with these names, or all when there are no names; sorted by name. */
+/** Returns the interfaces with these names, or all interfaces if `names` is empty, sorted by name. */
 function interfacesOf(list: ReturnType<typeof networkInterfaces>, names: readonly string[]): readonly NetworkInterface[] {
   return Object.keys(list)
     .filter((name) => names.length === 0 || names.includes(name))
@@ -104,12 +104,12 @@ function addressOf({ address, family, cidr }: { address: string; family: 'IPv4' 
   return { host, family: family === 'IPv4' ? 'ipv4' : 'ipv6', prefixBits: Number(cidr?.split('/')[1] ?? 0) };
 }
 
-/** Returns whether an address is link-local and so needs a zone. */
+/** Returns whether an address is link-local and therefore needs a zone. */
 export function isLinkLocal(host: string): boolean {
   return /^fe[89ab]/i.test(host);
 }
 
-/** Returns the check whether an address lies within one of the interface's networks. */
+/** Returns a function that checks whether an address is in one of the interface's networks. */
 export function neighboursOf(place: NetworkInterface): (host: string) => boolean {
   const networks = new BlockList();
   for (const { host, family, prefixBits } of place.addresses) networks.addSubnet(host, prefixBits, family);
@@ -124,12 +124,12 @@ const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /**
- * Returns the `host:port` at which members of the same networks reach this hub. Link-local addresses are left out: they mean
- * nothing to others. Loopback addresses are returned only when there are no others.
+ * Returns the addresses, as `host:port`, at which members in the same networks reach this hub. Leaves out link-local addresses, which are
+ * not valid on other machines. Returns loopback addresses only if there are no other addresses.
  */
 export function ownAddresses(listening: readonly string[], interfaces: readonly NetworkInterface[]): readonly string[] {
   const hosts = interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host)).filter((host) => !isLinkLocal(host));
-  // IPv4 first: in homes it works more often.
+  // IPv4 comes first, because it works more often in homes.
   const ordered = [...hosts.filter((host) => !host.includes(':')), ...hosts.filter((host) => host.includes(':'))];
   const reachable = listening.flatMap((text) => {
     const address = parseHostPort(text);

@@ -5,25 +5,25 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { formatHostPort, type PeerAddress, parseHostPort } from '../transport/mesh-engine.ts';
 import { isLinkLocal } from './network-interfaces.ts';
 
-/** The announced addresses of a hub. */
+/** Addresses that a hub has announced. */
 export interface KnownAddresses {
   readonly id: HubId;
-  /** `host:port`. */
+  /** Addresses as `host:port`. */
   readonly addresses: readonly string[];
 }
 
 interface PeerAddressSources {
   readonly self: HubId;
   readonly remembered: PeerAddressStore;
-  /** Addresses that members announce. */
+  /** Returns the addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
-  /** `host:port` of this hub itself. */
+  /** Returns the addresses of this hub itself, as `host:port`. */
   readonly own: () => ReadonlySet<string>;
   /** Returns whether a hub was revoked and must not be connected. */
   readonly isBarred: (id: HubId) => boolean;
 }
 
-/** The known hubs of the mesh and their possible addresses. */
+/** Registry of the hubs of the mesh and their possible addresses. */
 export class PeerAddressRegistry {
   readonly #sources: PeerAddressSources;
   readonly #discovered = new Map<HubId, readonly PeerAddress[]>();
@@ -42,28 +42,28 @@ export class PeerAddressRegistry {
     this.#discovered.delete(id);
   }
 
-  /** Records that a configured address is that of the hub. */
+  /** Records that a hub was reached at a configured address. */
   addConfigured(id: HubId, address: PeerAddress): void {
     this.#configured.set(id, { ...address, expect: id });
   }
 
-  /** Returns hubs that were connected or whose announcement was valid: strangers cannot add hubs here. */
+  /** Returns hubs that were connected or have sent a valid announcement. Hubs outside the mesh cannot add hubs here. */
   proven(): ReadonlySet<HubId> {
     const announced = this.#sources.announced().map(({ id }) => id);
     return this.#others([...announced, ...this.#configured.keys(), ...this.#sources.remembered.hubs()]);
   }
 
-  /** Returns the proven hubs and those that DNS-SD found, which anybody can make up. */
+  /** Returns the proven hubs and the hubs that DNS-SD found; anybody can forge DNS-SD records. */
   all(): ReadonlySet<HubId> {
     return this.#others([...this.proven(), ...this.#discovered.keys()]);
   }
 
-  /** Returns the hubs at configured addresses. */
+  /** Returns the hubs that were reached at configured addresses. */
   configured(): ReadonlySet<HubId> {
     return this.#others(this.#configured.keys());
   }
 
-  /** Returns the addresses of a hub, the likeliest first: discovered, configured, announced, remembered. */
+  /** Returns the addresses of a hub, most likely first: discovered, configured, announced, remembered. */
   addressesOf(id: HubId): readonly PeerAddress[] {
     const announced = this.#sources.announced().find((known) => known.id === id)?.addresses ?? [];
     const configured = this.#configured.get(id);
@@ -81,7 +81,7 @@ export class PeerAddressRegistry {
   }
 }
 
-// A link-local address in an announcement is valid on the links of its hub only.
+// An announced link-local address is valid only on the links of the announcing hub.
 function announcedAddress(text: string, expect: HubId): readonly PeerAddress[] {
   const address = parseHostPort(text);
   return address === undefined || isLinkLocal(address.host) ? [] : [{ ...address, expect }];
@@ -94,13 +94,13 @@ const MAX_HUBS = 256;
 const MAX_STORED_ADDRESSES = 4;
 
 interface StoredAddresses {
-  /** `host:port`, the most recent first. */
+  /** Addresses as `host:port`, the most recent first. */
   readonly addresses: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Time of the last write, in milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Stores the last addresses of connected hubs for 30 days, so that a mesh reconnects after a power cut without discovery. */
+/** Stores the last addresses of connected hubs for 30 days, so that the mesh reconnects after a power cut even without discovery. */
 export class PeerAddressStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
@@ -123,7 +123,7 @@ export class PeerAddressStore {
     });
   }
 
-  /** Writes an entry only when it is new or a day old: the disk may be a memory card that wears. */
+  /** Stores an address. Writes only if the address is new or its entry is a day old, because a memory card wears with each write. */
   remember(id: HubId, address: PeerAddress): void {
     const stored = this.#load();
     const known = stored.get(id);
@@ -159,8 +159,8 @@ function parseStoredAddresses(value: Json): StoredAddresses {
 const MAX_DIALLED_ADDRESSES = 12;
 
 /**
- * Returns the addresses in the order of attempts, each once: the best source first; within one, IPv6 and IPv4 alternate
- * (RFC 8305 4) and link-local addresses come last.
+ * Returns the addresses in the order of attempts, without duplicates. Addresses of the best source come first. Within a source, IPv6 and
+ * IPv4 addresses alternate (RFC 8305 4) and link-local addresses come last.
  */
 export function orderedAddresses(sources: readonly (readonly PeerAddress[])[]): readonly PeerAddress[] {
   const ordered = sources.flatMap((source) => {

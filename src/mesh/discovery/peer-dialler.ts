@@ -3,20 +3,21 @@ import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
-// A full or overloaded peer refuses too; only one that keeps refusing gets long pauses.
+// Pauses after the first, the second and later refusals. A full or overloaded hub refuses too, so only a hub that keeps refusing gets long
+// pauses.
 const REFUSED_MS = [5_000, 30_000, 300_000];
 const LEAST_BETWEEN_TRIES_MS = 500;
 
 interface PeerDiallerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly engine: Pick<MeshEngine, 'connect'>;
-  /** 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Hub id or address, for the log. */
   readonly name: string;
   /** Returns addresses in the order of attempts. */
   readonly addresses: () => readonly PeerAddress[];
   readonly connected: (peer: EnginePeer, address: PeerAddress) => void;
-  /** Called when every address that answers refuses this hub. */
+  /** Called when all addresses that were dialled have refused this hub. */
   readonly refused: () => void;
 }
 
@@ -37,12 +38,12 @@ export class PeerDialler {
     this.#collaborators = collaborators;
   }
 
-  /** Failed attempts in a row. */
+  /** Number of failed attempts in a row. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Starts dialling after `delayMs`. When it is dialling already, retries soon if there is an address that it has not tried. */
+  /** Starts dialling after `delayMs`. If an attempt is already planned after failures and a new address is known, retries soon. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
@@ -53,33 +54,33 @@ export class PeerDialler {
     this.#wait(this.#failures > 0 ? this.#backOffMs() : delayMs);
   }
 
-  /** Retries soon, because the network has changed. Addresses that refused still wait. */
+  /** Retries soon after a change of the network. Addresses that refused this hub are still skipped until their pause ends. */
   retrySoon(): void {
     this.#failures = 0;
     if (this.#cancelWait !== undefined) this.#wait(0);
   }
 
-  /** The connection ended: the next attempts come quickly. */
+  /** Called when the connection has ended: the next attempts follow quickly. */
   onDisconnected(): void {
     this.#lostMs = this.#collaborators.clock.monotonic();
     this.#failures = 0;
   }
 
-  /** The hub is connected: a running attempt ends by itself, and there is no other. */
+  /** Called when the hub is connected: cancels the planned attempt; a running attempt ends by itself. */
   onConnected(): void {
     this.#failures = 0;
     this.#cancelWait?.();
     this.#cancelWait = undefined;
   }
 
-  /** Ends the attempts. */
+  /** Stops all attempts. */
   stop(): void {
     this.#cancelWait?.();
     this.#cancelWait = undefined;
     this.#current?.stop.abort();
   }
 
-  /** Dials at once, also addresses that refused, or joins the running attempt; resolves with undefined when it fails. */
+  /** Dials at once, including addresses that refused, or joins the running attempt. Resolves with undefined if the attempt fails. */
   async dialNow(): Promise<EnginePeer | undefined> {
     if (this.#current === undefined) {
       this.#refusals.clear();
@@ -166,23 +167,23 @@ const NEXT_ADDRESS_MS = 250; // RFC 8305 8, connection attempt delay
 interface DialAttempt {
   readonly clock: Clock;
   readonly engine: Pick<MeshEngine, 'connect'>;
-  /** In the order of attempts; at least one. */
+  /** Addresses in the order of attempts; at least one. */
   readonly addresses: readonly PeerAddress[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** The outcome of an attempt. */
+/** Outcome of an attempt to connect to a hub. */
 interface DialOutcome {
   readonly peer?: EnginePeer;
   readonly address?: PeerAddress;
-  /** Addresses at which a hub refused, or another hub than expected answered. */
+  /** Addresses at which the hub refused, or at which another hub answered. */
   readonly refused: readonly PeerAddress[];
 }
 
 /**
- * Dials the addresses of one hub, each when the one before has failed or not answered for 250 ms; the first connection ends
- * the others. Never rejects.
+ * Dials the addresses of one hub in turn. The next address is dialled when the previous one has failed or has not answered for 250 ms; the
+ * first connection ends all other attempts. Never rejects.
  */
 function dialAny({ clock, engine, addresses, timeoutMs, signal }: DialAttempt): Promise<DialOutcome> {
   const { promise, resolve } = Promise.withResolvers<DialOutcome>();
@@ -225,17 +226,17 @@ const FIRST_MS = 500;
 const MINUTE_MS = 60_000;
 const JITTER = 0.25;
 
-/** The input of the back-off. */
+/** History of attempts from which the back-off is computed. */
 interface DialHistory {
-  /** Failed attempts in a row, this one included. */
+  /** Number of failed attempts in a row, including the last one. */
   readonly failures: number;
-  /** Time since the hub was last connected; infinite when it never was. */
+  /** Time since the last connection to the hub; infinite if there was none. */
   readonly sinceLossMs: number;
 }
 
 /**
- * Returns the milliseconds until the next attempt: twice as long after each failure, up to a bound that is low after a recent
- * cut (a pulled cable, an access point that restarts) and 30 s in the long run. `random` (0 to below 1) shifts it by up to a
+ * Returns the milliseconds until the next attempt. The time doubles after each failure, up to a maximum that is low after a recent
+ * connection loss (a pulled cable, an access point that restarts) and 30 s otherwise. `random` (0 to below 1) changes the time by up to a
  * quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
@@ -245,8 +246,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 }
 
 /**
- * Returns the time limit of an attempt, milliseconds. After a recent cut many short attempts work better: the system repeats a
- * lost first packet after one second, then after two, four …, so a long attempt would miss the repair.
+ * Returns the time limit of an attempt in milliseconds. After a recent connection loss, many short attempts work better than a long one:
+ * the operating system repeats a lost first packet after 1 s, then 2 s, 4 s, …, so a long attempt notices the repair late.
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

@@ -1,24 +1,24 @@
 import { type DnsRecord, recordKey } from './dns-message.ts';
 
-/** The effect of a record on the cache. */
+/** Effect of a DNS record on the cache. */
 type CacheChange = 'added' | 'refreshed' | 'withdrawn' | 'ignored';
 
 interface Entry {
   readonly record: DnsRecord;
   readonly receivedMs: number;
   expiresMs: number;
-  /** How many of the times of REFRESH_AT have passed. */
+  /** Number of times in REFRESH_AT that have passed. */
   refreshes: number;
 }
 
 const GOODBYE_MS = 1_000;
 const REFRESH_AT = [0.8, 0.85, 0.9, 0.95]; // RFC 6762 5.2
 const MAX_RECORDS = 4_096;
-/** Most records of a name; `InstanceOwners` bounds the instances of a type. */
+/** Maximum number of records of a name; `InstanceOwners` limits the instances of a service type. */
 const MAX_RECORDS_OF_A_NAME = 32;
 const MAX_TTL_SECONDS = 86_400;
 
-/** The valid records of one link (RFC 6762 10). Times are of the monotonic clock. */
+/** Cache of the valid DNS records of one link (RFC 6762 10). Times are those of the monotonic clock. */
 export class RecordCache {
   readonly #entries = new Map<string, Map<string, Entry>>();
   #size = 0;
@@ -39,13 +39,13 @@ export class RecordCache {
     return 'added';
   }
 
-  /** Returns the records of a name and type. */
+  /** Returns the records with a name and type. */
   of<Type extends DnsRecord['type']>(name: string, type: Type): readonly Extract<DnsRecord, { type: Type }>[] {
     const records = [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].map((entry) => entry.record);
     return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type);
   }
 
-  /** Returns the records of a name that are valid for more than half of their time, with the remaining time. */
+  /** Returns the records with a name that are valid for more than half of their time to live, with the remaining time. */
   known(name: string, nowMs: number): readonly DnsRecord[] {
     return [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].flatMap(({ record, expiresMs }) => {
       const ttlSeconds = Math.floor((expiresMs - nowMs) / 1_000);
@@ -53,7 +53,7 @@ export class RecordCache {
     });
   }
 
-  /** Returns records to query again, because their end is near. */
+  /** Returns records that must be queried again because they expire soon. */
   due(nowMs: number): readonly DnsRecord[] {
     return this.#all().flatMap((entry) => {
       const passed = REFRESH_AT.filter((part) => nowMs >= entry.receivedMs + (entry.expiresMs - entry.receivedMs) * part).length;
@@ -91,7 +91,8 @@ export class RecordCache {
     return 'withdrawn';
   }
 
-  // The owner sends its whole set within a second; records that it did not repeat are gone (RFC 6762 10.2).
+  // The owner of a unique record sends all records of the same name and type within a second; older records are no longer valid (RFC 6762
+  // 10.2).
   #flush(record: DnsRecord, nowMs: number): void {
     for (const entry of this.#entries.get(record.name.toLowerCase())?.values() ?? []) {
       if (entry.record.type === record.type && nowMs - entry.receivedMs > GOODBYE_MS) this.#withdraw(entry, nowMs);

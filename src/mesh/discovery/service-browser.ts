@@ -10,14 +10,14 @@ const REPEAT_MS = 1_000;
 interface ServiceBrowserCollaborators {
   readonly clock: Clock;
   readonly drops: DiscoveryDrops;
-  /** 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
-  /** Such as `_atmosphere-edge._tcp`. */
+  /** DNS-SD service type, such as `_atmosphere-edge._tcp`. */
   readonly type: string;
   readonly listener: ServiceListener;
 }
 
-/** Browses for services of one type on every link and reports them as one list. */
+/** Browses for services of one type on all links and reports each service once, with its addresses on all links. */
 export class ServiceBrowser implements LinkObserver, Disposable {
   readonly #collaborators: ServiceBrowserCollaborators;
   readonly #typeName: string;
@@ -99,26 +99,26 @@ interface LinkBrowserCollaborators {
   readonly clock: Clock;
   readonly drops: DiscoveryDrops;
   readonly random: () => number;
-  /** Domain name of the type, such as `_atmosphere-edge._tcp.local`. */
+  /** Domain name of the service type, such as `_atmosphere-edge._tcp.local`. */
   readonly typeName: string;
-  /** Called with the instances, as domain names, whose records have changed. */
+  /** Called with the domain names of the service instances whose records have changed. */
   readonly touched: (names: ReadonlySet<string>) => void;
 }
 
-/** An instance on one link. */
+/** Service instance on one link. */
 interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
-  /** Domain name in the spelling of its owner. */
+  /** Domain name as its owner spells it. */
   readonly spelling: string;
 }
 
-/** Browses for services of one type on one link, refreshes their records and deletes expired ones. */
+/** Browses for services of one type on one link, refreshes their records and deletes expired records. */
 class LinkBrowser {
   readonly #link: MulticastLink;
   readonly #collaborators: LinkBrowserCollaborators;
   readonly #cache = new RecordCache();
   readonly #owners = new InstanceOwners();
   readonly #hosts = new HostInstances();
-  /** Instances that a PTR record names. */
+  /** Names of the service instances that a PTR record names. */
   readonly #pointers = new Set<string>();
   readonly #resolving = new Map<string, { dueMs: number; everyMs: number }>();
   readonly #schedule: QuerySchedule;
@@ -130,7 +130,7 @@ class LinkBrowser {
     this.#schedule = new QuerySchedule(collaborators.clock, collaborators.random, () => this.#queryType());
   }
 
-  /** Starts the queries, from the first again when they are running. */
+  /** Starts the queries, or starts again from the first query. */
   start(): void {
     this.#schedule.restart();
     this.#tickLater();
@@ -145,14 +145,14 @@ class LinkBrowser {
     return this.#owners.names();
   }
 
-  /** Returns an instance, without `complete` while port or addresses are unknown; undefined for an unknown instance. */
+  /** Returns a service instance, or undefined if it is unknown. `complete` is absent while the port or the addresses are unknown. */
   instance(name: string): { readonly complete?: LinkInstance } | undefined {
     if (!this.#pointers.has(name.toLowerCase())) return undefined;
     const [location] = this.#cache.of(name, 'SRV');
     const addresses = location === undefined ? [] : this.#addressesOf(location.data.target);
     if (location === undefined || location.data.port === 0 || addresses.length === 0) return {};
     const attributes = this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf));
-    // Of several with the same key the first one counts (RFC 6763 6.4).
+    // If several attributes have the same key, the first one counts (RFC 6763 6.4).
     const txt = Object.fromEntries(attributes.reverse());
     return { complete: { spelling: this.#owners.spelling(name), port: location.data.port, txt, addresses } };
   }
@@ -192,7 +192,7 @@ class LinkBrowser {
     for (const name of instances) touched.add(name);
   }
 
-  // Only addresses of the local networks: a forged record must not make this hub connect anywhere in the world.
+  // Accepts only addresses in the local networks: a forged record must not make this hub connect to any host on the internet.
   #addressesOf(host: string): readonly string[] {
     const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
     return addresses
@@ -239,7 +239,7 @@ class LinkBrowser {
     this.#resolving.delete(name.toLowerCase());
   }
 
-  /** Queries the missing records of instances, at growing intervals. */
+  /** Queries the missing records of service instances, at growing intervals. */
   #resolve(names: Iterable<string>): void {
     const missing = [...names].filter((name) => this.#isDue(name)).slice(0, MAX_QUESTIONS);
     const questions = missing.flatMap((name) => {
@@ -264,7 +264,7 @@ class LinkBrowser {
   }
 }
 
-/** A key may stand without a value, a value not without a key (RFC 6763 6.4). */
+/** Parses an attribute of a TXT record: a key may have no value, but a value must have a key (RFC 6763 6.4). */
 function attributeOf(text: string): readonly [string, string][] {
   const at = text.indexOf('=');
   if (at === 0 || text === '') return [];
@@ -275,8 +275,8 @@ const KNOWN_IN_A_MESSAGE = 12;
 const MAX_MESSAGES = 8;
 
 /**
- * Sends a query with the known answers, in several messages when one is too small (RFC 6762 7.2). Never requests a unicast
- * answer: any of the programs that share port 5353 could get it.
+ * Sends a query with the known answers, in several messages if they do not fit into one (RFC 6762 7.2). Never requests a unicast response:
+ * another program that shares port 5353 could receive it.
  */
 function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wantsUnicast'>[], known: readonly DnsRecord[] = []): void {
   const messages = Math.max(1, Math.min(MAX_MESSAGES, Math.ceil(known.length / KNOWN_IN_A_MESSAGE)));
@@ -291,7 +291,7 @@ function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wants
 
 const LONGEST_MS = 3_600_000;
 
-/** Queries at once, after one second, then at doubling intervals up to an hour (RFC 6762 5.2). */
+/** Sends a query after a short delay, one second later, then at doubling intervals up to an hour (RFC 6762 5.2). */
 class QuerySchedule {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -304,7 +304,7 @@ class QuerySchedule {
     this.#query = query;
   }
 
-  /** Starts from the first query, after a random delay: many hubs may start at the same moment. */
+  /** Starts from the first query, after a random delay, because many hubs may start at the same moment. */
   restart(): void {
     this.#next(20 + 100 * this.#random(), 1_000);
   }
@@ -326,12 +326,12 @@ class QuerySchedule {
 const MAX_INSTANCES = 256;
 const MAX_INSTANCES_OF_ONE = 64;
 
-/** Limits the number of instances, in sum and from each neighbour. */
+/** Limits the number of service instances, in total and of each sender. */
 class InstanceOwners {
-  /** By name in lower case. */
+  /** Owners by the lower-case name of the instance. */
   readonly #owners = new Map<string, { readonly name: string; readonly host: string }>();
 
-  /** Returns false when the limit is reached. */
+  /** Records the sender of an instance; returns false if a limit is reached. */
   admit(name: string, host: string): boolean {
     const key = name.toLowerCase();
     if (this.#owners.has(key)) return true;
@@ -345,7 +345,7 @@ class InstanceOwners {
     return this.#owners.has(name.toLowerCase());
   }
 
-  /** Returns the name in the spelling of its owner. */
+  /** Returns the name as its owner spells it. */
   spelling(name: string): string {
     return this.#owners.get(name.toLowerCase())?.name ?? name;
   }
@@ -359,10 +359,10 @@ class InstanceOwners {
   }
 }
 
-/** Most instances of one host: each address of a host is checked for each of its instances. */
+/** Maximum number of instances of one host: each address of the host is checked for each of its instances. */
 const MAX_INSTANCES_OF_HOST = 4;
 
-/** The instances of each host, from SRV records. */
+/** Service instances of each host, from SRV records. */
 class HostInstances {
   readonly #instances = new Map<string, Set<string>>();
 

@@ -21,13 +21,13 @@ const DEFEND_EVERY_MS = 10_000;
 
 interface ServiceResponderCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly drops: DiscoveryDrops;
-  /** 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
 }
 
 /**
- * Announces a service and answers queries for it on every link (RFC 6762, RFC 6763). It does not probe: its names come from
- * the key of the hub and are unique. It answers conflicting records with its own.
+ * Announces a service and answers queries for it on every link (RFC 6762, RFC 6763). Sends no probes, because its names come from the hub's
+ * key and are unique. Responds to conflicting records with its own records.
  */
 export class ServiceResponder implements LinkObserver, AsyncDisposable {
   readonly #service: LocalService;
@@ -67,7 +67,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
     else if (from.port === MDNS_PORT) this.#defend(link, message, from);
   }
 
-  /** Sends goodbyes. */
+  /** Withdraws the service on every link with goodbyes. */
   async [Symbol.asyncDispose](): Promise<void> {
     const presences = [...this.#presences];
     for (const [link] of presences) this.#stop(link);
@@ -79,7 +79,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
     this.#presences.get(link)?.announcer.announce(() => announcedRecords(this.#records(link)));
   }
 
-  // Another host announces or withdraws this service: a copy of the hub, or its own predecessor with a late goodbye.
+  // Handles a record of another host for this service: from a copy of the hub, or a late goodbye of the hub's previous run.
   #defend(link: MulticastLink, message: DnsMessage, from: MessageSource): void {
     const { location } = this.#records(link);
     const claim = message.answers.find((record) => record.type === 'SRV' && isSameName(record.name, location.name));
@@ -127,12 +127,12 @@ interface LinkResponderCollaborators {
   readonly clock: Clock;
   readonly announcer: LinkAnnouncer;
   readonly drops: DiscoveryDrops;
-  /** 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   readonly records: () => ServiceRecords;
 }
 
-/** Answers the queries of one link: by unicast or multicast, at the right time, without repetitions (RFC 6762 6). */
+/** Answers the queries of one link by unicast or multicast, with the delays of RFC 6762 6 and without repetitions. */
 class LinkResponder {
   readonly #collaborators: LinkResponderCollaborators;
   readonly #unicast: TokenBucket;
@@ -168,7 +168,7 @@ class LinkResponder {
     this.#pending.clear();
   }
 
-  /** Answers a unicast resolver, which queries from another port and understands only unicast DNS (RFC 6762 6.7). */
+  /** Answers a unicast resolver, which sends from another port and understands only unicast DNS (RFC 6762 6.7). */
   #answerResolver(message: DnsMessage, from: MessageSource): void {
     const { answers, additionals } = answerTo(message.questions, message.answers, this.#collaborators.records());
     if (answers.length > 0) this.#sendUnicast(from, { id: message.id, questions: message.questions }, [answers, additionals].map(plain));
@@ -176,7 +176,7 @@ class LinkResponder {
 
   #delayMs(message: DnsMessage, answers: readonly DnsRecord[]): number {
     if (message.isTruncated) return 400 + 100 * this.#collaborators.random();
-    // Other hosts may answer the same question; the only owner of a name need not wait for them.
+    // Other hosts may answer the same question at the same time, so a shared record waits. The only owner of a name need not wait.
     return answers.every(({ isUnique }) => isUnique) ? 0 : 20 + 100 * this.#collaborators.random();
   }
 
@@ -208,7 +208,7 @@ class LinkResponder {
       this.#sendUnicast(from, {}, [answers, additionals]);
       return;
     }
-    // A multicast after the question has answered it.
+    // Leaves out answers that were multicast after the question arrived.
     const missing = answers.filter((record) => announcer.lastMulticastMs(record) < asked.askedMs);
     if (missing.length === 0) return;
     const repeatMs = asked.isProbe ? LEAST_REPEAT_TO_PROBE_MS : LEAST_REPEAT_MS;
@@ -241,7 +241,7 @@ const ANNOUNCE_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 const MAX_TRIES = 20;
 
-/** Multicasts the records of one service on one link and records the times. */
+/** Multicasts the records of one service on one link, and remembers when each record was sent. */
 class LinkAnnouncer {
   readonly link: MulticastLink;
   readonly #clock: Clock;
@@ -263,7 +263,7 @@ class LinkAnnouncer {
     return this.link.send(encodeDnsMessage({ kind: 'response', answers, additionals }));
   }
 
-  /** Multicasts the present records twice, a second apart (RFC 6762 8.3). */
+  /** Multicasts the current records twice, a second apart (RFC 6762 8.3). */
   announce(records: () => readonly DnsRecord[]): void {
     this.#cancel?.();
     let sent = 0;
@@ -272,7 +272,7 @@ class LinkAnnouncer {
       this.#cancel = () => {
         isCancelled = true;
       };
-      // An IPv6 address cannot send during duplicate address detection, about two seconds.
+      // Sending fails on an IPv6 address during duplicate address detection, which takes about two seconds.
       if (await this.multicast(records())) sent += 1;
       if (isCancelled || sent >= ANNOUNCEMENTS || tries >= MAX_TRIES) return;
       this.#cancel = this.#clock.after(sent > 0 ? ANNOUNCE_EVERY_MS : RETRY_MS, () => void round(tries + 1));
@@ -285,18 +285,18 @@ class LinkAnnouncer {
   }
 }
 
-/** Unanswered questions of one neighbour. */
+/** Unanswered questions of one querier. */
 interface PendingQuestions {
   readonly questions: readonly DnsQuestion[];
   readonly known: readonly DnsRecord[];
-  /** The neighbour probes for the name: it must learn soon that the name is taken (RFC 6762 8.1). */
+  /** Whether the querier probes for the name: it must soon learn that the name is taken (RFC 6762 8.1). */
   readonly isProbe: boolean;
   readonly askedMs: number;
 }
 
 const MAX_KNOWN = 512;
 
-/** Adds a message to the questions of a neighbour: known answers may fill several messages (RFC 6762 7.2). */
+/** Adds a message to the pending questions of a querier, because known answers may span several messages (RFC 6762 7.2). */
 function withMessage(pending: PendingQuestions | undefined, message: DnsMessage, nowMs: number): PendingQuestions {
   return {
     questions: [...(pending?.questions ?? []), ...message.questions].slice(0, MAX_KNOWN),

@@ -10,16 +10,19 @@ import type { DropReason } from './gossip-limits.ts';
 import type { Signed } from './hub-record.ts';
 import type { HubRecords } from './hub-records.ts';
 
-/** Port: checks the certificates of members. */
+/** Port: checks membership certificates. */
 export interface MemberCertificates {
-  /** Returns hub and key of a certificate that is valid now. Throws PERMISSION_DENIED or VALIDATION_ERROR for any other. */
+  /**
+   * Returns the hub and key of a certificate that is valid now. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not
+   * valid.
+   */
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
 }
 
-/** Opens an envelope as `openAnnouncement` does; returns the announcement and the bytes to store. */
+/** Verifies an envelope like `openAnnouncement`; returns the announcement and the bytes to store. */
 export type OpenEnvelope = (envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined) => Signed;
 
-/** An announcement with the signature of its origin, a member of this mesh. */
+/** Announcement with a valid signature of its origin, which is a member of this mesh. */
 export interface ValidAnnouncement extends Signed {
   readonly key: KeyObject;
 }
@@ -28,20 +31,20 @@ interface AnnouncementValidatorCollaborators {
   readonly certificates: MemberCertificates;
   readonly records: HubRecords;
   readonly clock: Clock;
-  /** Replaces the verification, as in a simulation that verifies each envelope once for all hubs. */
+  /** Replaces the verification, for a simulation that verifies each envelope only once for all hubs. */
   readonly open?: OpenEnvelope | undefined;
 }
 
-/** Rate of one neighbour for all origins: a whole mesh at its start, then four heartbeats of 256 hubs in 10 s. */
+/** Rate limit of one neighbour for announcements of all origins: the whole mesh after a start, then four heartbeats of 256 hubs in 10 s. */
 const NEIGHBOUR_RATE = { burst: 2_048, perSecond: 200 };
-/** Rate of one origin over one neighbour; the announcer stays below half of it. */
+/** Rate limit of one origin through one neighbour; `ANNOUNCER_RATE` is below half of it. */
 const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 
-/** Accepts genuine announcements. Cheap checks come first: size, rates and age, then signatures. */
+/** Validates announcements. Cheap checks (size, rate, age) come before the check of signatures. */
 export class AnnouncementValidator {
   readonly #parts: AnnouncementValidatorCollaborators;
   readonly #neighbours: KeyedRateLimit;
-  /** By neighbour and origin: a neighbour cannot use up the rate that an origin has over other neighbours. */
+  /** Rate limits by neighbour and origin, so that one neighbour cannot use up the rate of an origin through other neighbours. */
   readonly #origins: KeyedRateLimit;
 
   constructor(parts: AnnouncementValidatorCollaborators) {
@@ -50,7 +53,7 @@ export class AnnouncementValidator {
     this.#origins = new KeyedRateLimit(parts.clock, ORIGIN_RATE);
   }
 
-  /** Returns the announcement, or the reason to drop it. */
+  /** Returns the valid announcement, or the reason to drop it. */
   admit(envelope: Uint8Array, from: HubId): ValidAnnouncement | DropReason {
     if (envelope.length > MAX_GOSSIP_BYTES) return 'oversized';
     if (!this.#neighbours.tryTake(from)) return 'neighbour_rate';
@@ -90,7 +93,7 @@ export class AnnouncementValidator {
   }
 }
 
-/** Returns a copy of the envelope: a view would keep the whole message in memory that it came with. */
+/** Verifies an envelope and copies its bytes: a view would keep the whole received message in memory. */
 const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
   const announcement = openAnnouncement(envelope, keyOf);
   return { announcement, envelope: Uint8Array.from(envelope) };

@@ -25,21 +25,21 @@ import { CoalescingTimer, repeatWithJitter } from './timers.ts';
 
 interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Returns the present certificate of this hub. */
+  /** Returns the current certificate of this hub. */
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
-  /** Returns undefined while definitions are encoded; each call encodes some more. */
+  /** Returns the state of this hub, or undefined while definitions are not all encoded; each call encodes some more. */
   readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
   /** Sends an envelope to all other hubs. */
   readonly publish: (envelope: Uint8Array) => Promise<void>;
-  /** From 0 to below 1; spreads heartbeats. */
+  /** Returns a random number from 0 to below 1, which spreads heartbeats in time. */
   readonly random?: (() => number) | undefined;
 }
 
 type OmitFrom<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, Key> : never;
-/** The members in which the kinds of announcement differ. */
+/** Members that differ between the kinds of announcement. */
 type Content = OmitFrom<Announcement, 'hubId' | 'epoch' | 'sequence' | 'timeMs' | 'ttlSeconds' | 'digest'>;
 
 interface DigestedState extends OwnState {
@@ -47,24 +47,24 @@ interface DigestedState extends OwnState {
 }
 
 const ENCODING_PAUSE_MS = 1;
-/** More do not fit into an announcement of changes: eight bytes of each are a hash. */
+/** Maximum number of changed tools in an announcement of changes; each tool has a hash of eight bytes. */
 const MAX_CHANGED_TOOLS = 512;
-/** The digest of more tools takes longer than other work should wait. */
+/** Number of tools above which the digest takes so long that other work must run before and after it. */
 const LARGE_TOOLS = 512;
 
-/** Announces the state of this hub: the whole at first, then changes, heartbeats in between, and its leave. */
+/** Announces the state of this hub: the whole state at first, then changes, with heartbeats in between, and a withdrawal at the end. */
 export class Announcer implements Service {
   readonly #parts: AnnouncerCollaborators;
   readonly #bucket: TokenBucket;
   readonly #wakeup: CoalescingTimer;
-  /** Separate from `#wakeup`, because waiting for the encoding takes no token of the rate limit. */
+  /** Waits for the encoding of definitions. Separate from `#wakeup`, because this wait takes no token of the rate limit. */
   readonly #encoding: CoalescingTimer;
   #isComparing = false;
   #sequence = 0;
   #announced: HubState | undefined;
   #digest = '';
   #announcedCertificate: CertificateChain = [];
-  /** Sequence of the last announcement that changed the state. */
+  /** Sequence number of the last announcement that changed the state. */
   #base = 0;
   #changes = 0;
   #pages: readonly Blob[] = [];
@@ -78,12 +78,12 @@ export class Announcer implements Service {
     this.#encoding = new CoalescingTimer(parts.clock, () => void this.#compareAlone());
   }
 
-  /** The epoch of this start; other hubs detect by it that a call was sent to an earlier start. */
+  /** Epoch of this start. By the epoch, other hubs detect calls that were sent to an earlier start. */
   get epoch(): number {
     return this.#parts.epoch.value;
   }
 
-  /** Rejects with STORAGE_FAILED. */
+  /** Starts the announcements. Rejects with STORAGE_FAILED if the epoch cannot be stored. */
   async start(): Promise<void> {
     const { epoch, directory, clock, random = Math.random } = this.#parts;
     epoch.begin();
@@ -104,7 +104,7 @@ export class Announcer implements Service {
     if (this.#announced) await this.#publish({ kind: 'withdrawal' });
   }
 
-  /** Compares the state after `delayMs`, or earlier when that is planned, and announces what has changed. */
+  /** Compares the state after `delayMs`, or earlier if an earlier comparison is planned, and announces changes. */
   changed(delayMs = COALESCE_MS): void {
     if (this.#stopListening) this.#wakeup.within(delayMs);
   }
@@ -115,7 +115,7 @@ export class Announcer implements Service {
     else void this.#compareAlone();
   }
 
-  /** A change during the comparison of a large state is compared after it. */
+  /** Compares the state and announces changes. If a comparison is running, another one follows it. */
   async #compareAlone(): Promise<void> {
     if (this.#isComparing) return this.changed();
     try {
@@ -141,7 +141,7 @@ export class Announcer implements Service {
     if (!isDelta) this.#announceAll({ ...own, digest });
   }
 
-  /** Lets other work run before and after. */
+  /** Returns the digest of a large state; lets other work run before and after. */
   async #digestInTurns(state: HubState): Promise<string> {
     this.#isComparing = true;
     try {
@@ -160,14 +160,14 @@ export class Announcer implements Service {
     this.#digest = digest;
     this.#announcedCertificate = this.#parts.certificate();
     this.#changes = 0;
-    // Later changes build on these pages: they are offered until the next full announcement.
+    // Later deltas build on these pages, so they are served until the next full announcement.
     this.#pages = [...pages.values()].map(blobOf);
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
     this.#base = this.#sequence + 1;
     void this.#publish({ kind: 'full', certificate: this.#announcedCertificate, state: announced });
   }
 
-  /** Returns false when the changes do not fit into one announcement. */
+  /** Announces changes; returns false if they do not fit into one announcement. */
   #announceDelta({ state, definitions, digest }: DigestedState, changes: StateChanges): boolean {
     if (changes.toolsAdded.length > MAX_CHANGED_TOOLS) return false;
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
@@ -184,7 +184,7 @@ export class Announcer implements Service {
     return true;
   }
 
-  /** Signs, records and sends. Throws VALIDATION_ERROR, before anything is sent, for content that is too long to be signed. */
+  /** Signs, records and sends an announcement. Throws VALIDATION_ERROR before sending if the content is too long. */
   #publish(content: Content): Promise<void> {
     const { hub, clock, directory, publish, logger } = this.#parts;
     this.#sequence += 1;
@@ -199,7 +199,7 @@ export class Announcer implements Service {
     };
     const envelope = signAnnouncement(announcement, hub.privateKey);
     directory.recordOwn({ announcement, envelope, key: hub.publicKey });
-    // A hub that does not receive it fetches it later.
+    // A hub that does not receive the announcement fetches it later.
     return publish(envelope).catch((error: unknown) => {
       logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
     });

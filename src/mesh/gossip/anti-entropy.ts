@@ -14,16 +14,16 @@ interface AntiEntropyCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Approximate size of an answer; the rest needs another request. */
+/** Approximate maximum size of a response in bytes; the rest needs another request. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_REQUESTS = 16;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
 
 /**
- * Compares announcement versions with neighbours and fetches missing announcements, because gossip repeats nothing. It runs when
- * a connection comes up, after a gap, and every 30 s with a random neighbour. Announcements that came this way spread the same
- * way: gossip has delivered them once and does not again.
+ * Compares announcement versions with neighbours and fetches missing announcements, because gossip never repeats a message. Runs when a
+ * connection comes up, after a gap, and every 30 s with a random neighbour. Other neighbours fetch such announcements by anti-entropy too,
+ * because gossip does not deliver a message twice.
  */
 export class AntiEntropy implements Service {
   readonly #parts: AntiEntropyCollaborators;
@@ -49,7 +49,10 @@ export class AntiEntropy implements Service {
     this.#stopListening?.();
   }
 
-  /** Fetches until nothing is missing. Then queries the other neighbours, which see from the query that they may miss the same. */
+  /**
+   * Fetches announcements until none is missing. If some were new, then queries the other neighbours: they learn from the query that they
+   * may lack the same announcements.
+   */
   async #fetch(link: PeerLink): Promise<void> {
     const { clock, directory } = this.#parts;
     let hasNews = false;

@@ -17,24 +17,27 @@ interface ExchangeCollaborators {
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
   readonly clock: Clock;
-  /** Called after blobs have arrived. */
+  /** Called when new blobs have arrived. */
   readonly onArrived: () => void;
 }
 
-/** Most blobs of a request, and bytes of an answer. */
+/** Maximum number of blobs in a request, and of bytes in a response. */
 const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
-/** Announcements arrive in groups: their blobs are requested together. */
+/** Delay before a request, because announcements arrive in groups and their blobs are requested together. */
 const GATHER_MS = 5;
-/** Pauses before a neighbour is queried again for a blob that it did not have. The first is short: it may be fetching the blob. */
+/**
+ * First and longest pause before the same neighbour is queried again for a blob. The first pause is short, because the neighbour may be
+ * fetching the blob.
+ */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Rate of one neighbour, one token for each 64 KiB of answers: compressing them costs more than requesting them. */
+/** Rate limit of one neighbour, with one token for each 64 KiB of responses: compressing responses costs more than requesting them. */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 
-/** A missing blob and a hub that announces it. */
+/** Missing blob, and a hub that announces it. */
 interface MissingBlob {
   readonly name: string;
   readonly origin: HubId;
@@ -45,7 +48,7 @@ export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** By `name neighbour`: the end and the length of the pause before the next request. */
+  /** By `name neighbour`: end and length of the pause before the next request. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];
@@ -70,7 +73,7 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Deletes blobs that no hub needs, and requests missing ones: no event reports a blob that was lost. */
+  /** Deletes blobs that no hub needs and requests missing blobs. Runs periodically, because no event reports a lost blob. */
   sweep(): void {
     const expiredMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
@@ -91,7 +94,10 @@ export class BlobExchange implements Service {
     if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
-  /** Returns the origin when it is a neighbour, else any neighbour that may have the blob; none gets two requests at once. */
+  /**
+   * Returns the link to the origin if it is a neighbour, otherwise to any neighbour that may have the blob. No neighbour gets two requests
+   * at once.
+   */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;
     const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`)?.untilMs ?? 0) > clock.monotonic();

@@ -3,25 +3,25 @@ import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { HubId } from '../../core/ids.ts';
 
 const MAX_STORE_BYTES = 16 * 1_048_576;
-/** Largest share of the store for the blobs that one hub announces. */
+/** Maximum share of the store for the blobs that one hub announces. */
 const SHARE_OF_HUB = 1 / 4;
-/** Hex digits of the shortest name of a blob: 8 bytes of its SHA-256. */
+/** Number of hex digits in the shortest name of a blob: 8 bytes of its SHA-256. */
 const SHORT_NAME = 16;
 
-/** Bytes with their SHA-256, hex. */
+/** Blob: bytes with their SHA-256 in hex. */
 export interface Blob {
   readonly sha256: string;
   readonly bytes: Uint8Array;
 }
 
 /**
- * Stores blobs in memory by the SHA-256 of their bytes. A name is a prefix of that hash, in hex, of at least 16 digits. Own blobs
- * stay until they are replaced; blobs of other hubs until `retain` finds them unused.
+ * Stores blobs in memory by their SHA-256. A name of a blob is a prefix of this hash with at least 16 hex digits. Own blobs stay until they
+ * are replaced; blobs of other hubs stay until `retain` finds them unused.
  */
 export class BlobStore {
   readonly #maxBytes: number;
   readonly #others = new Map<string, Blob & { readonly origin: HubId | undefined }>();
-  /** Bytes of the blobs that each hub announces. */
+  /** Size, in bytes, of the blobs that each hub announces. */
   readonly #shares = new Map<HubId, number>();
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
@@ -31,17 +31,17 @@ export class BlobStore {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of other hubs' blobs. */
+  /** Size, in bytes, of all blobs of other hubs. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Counts the blobs that were removed. */
+  /** Number of blobs that were removed since the start. */
   get losses(): number {
     return this.#losses;
   }
 
-  /** Replaces the blobs that this hub itself offers. */
+  /** Replaces the blobs that this hub itself serves. */
   setOwn(blobs: Iterable<Blob>): void {
     const before = this.#own;
     this.#own = new Map(Array.from(blobs, (blob) => [shortName(blob.sha256), blob]));
@@ -62,11 +62,11 @@ export class BlobStore {
     return (this.#shares.get(origin) ?? 0) >= this.#maxBytes * SHARE_OF_HUB;
   }
 
-  /** Stores a blob that `origin` announces. Returns false when the store, or the share of the hub, is full. */
+  /** Stores a blob that `origin` announces. Returns false if the store or the share of the hub is full. */
   add(blob: Blob, origin?: HubId): boolean {
     const short = shortName(blob.sha256);
     const { length } = blob.bytes;
-    // Of two blobs with the same short name the first stays: a hub cannot replace a blob that another hub announced.
+    // If two blobs have the same short name, the first one stays, so that a hub cannot replace a blob of another hub.
     if (this.#others.has(short) || this.#own.has(short)) return true;
     if (length > MAX_BLOB_BYTES || this.#bytes + length > this.#maxBytes) return false;
     if (origin !== undefined && this.isFullFor(origin)) return false;
@@ -75,7 +75,7 @@ export class BlobStore {
     return true;
   }
 
-  /** Deletes the blobs of other hubs whose short name (16 hex digits) is not in `used`. */
+  /** Deletes blobs of other hubs whose short name (16 hex digits) is not in `used`. */
   retain(used: ReadonlySet<string>): void {
     for (const [short, blob] of this.#others) {
       if (used.has(short)) continue;
@@ -94,12 +94,12 @@ export class BlobStore {
   }
 }
 
-/** Returns the key of a blob in the store, for a name of any length. */
+/** Returns the key in the store for a blob name of any length. */
 export function shortName(name: string): string {
   return name.slice(0, SHORT_NAME);
 }
 
-/** Returns the bytes with their hash. */
+/** Returns a blob: the bytes with their SHA-256. */
 export function blobOf(bytes: Uint8Array): Blob {
   return { sha256: sha256Hex(bytes), bytes };
 }

@@ -19,24 +19,30 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /** `onNext` is called in the turn after `soon`, or after a definition had to wait. Absent: everything is read at once. */
+  /**
+   * Clock and callback for reading in turns. `onNext` is called in the turn after `soon`, or after a definition had to wait. If absent,
+   * everything is read at once.
+   */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 
 /**
- * Bytes that are read in one turn, of one hub and of all, and the time between turns. A turn takes a fiftieth of a second, on a
- * small board several times that; calls are answered between turns.
+ * Limits of one turn: bytes of one hub, bytes of all hubs, and the time between turns. A turn takes about 20 ms, on a small board several
+ * times as long; calls are handled between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/** Bytes of one hub that are read without delay, its share of the store; a hub with large changes all the time delays itself. */
+/**
+ * Bytes of one hub that are read without delay (its share of the store), and the refill. A hub that constantly sends large changes delays
+ * only itself.
+ */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
-/** The definitions of other hubs by hash. Each is read once, turn by turn, and shared by all hubs that announce it. */
+/** Definitions of other hubs by hash. Each definition is read once, in turns, and shared by all hubs that announce it. */
 export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
-  /** Undefined for a definition that was refused. */
+  /** Definitions that were read; undefined if the definition was rejected. */
   readonly #read = new Map<string, OfferedTool | undefined>();
-  /** Bytes that were read in this turn. */
+  /** Number of bytes of each hub that were read in this turn. */
   readonly #spent = new Map<HubId, number>();
   readonly #budgets = new Map<HubId, { readonly bytes: number; readonly atMs: number }>();
   #spentByAll = 0;
@@ -48,15 +54,15 @@ export class DefinitionStore {
   }
 
   /**
-   * Returns the definition of the tool `id` by its hash (hex), as `hub` announces it. Returns undefined before it has arrived and
-   * its turn has come, and when it is refused or belongs to another tool.
+   * Returns the definition of the tool `id` by its hash (hex), as `hub` announces it. Returns undefined if the definition has not arrived,
+   * waits for its turn, was rejected or belongs to another tool.
    */
   get(hash: string, id: string, hub: HubId): OfferedTool | undefined {
     const tool = this.#offered(hash, hub);
     return tool && toolId(tool.definition) === id ? tool : undefined;
   }
 
-  /** Returns whether a definition was read, accepted or refused. */
+  /** Returns whether a definition was read, whether it was accepted or rejected. */
   isRead(hash: string): boolean {
     return this.#read.has(hash);
   }
@@ -72,7 +78,7 @@ export class DefinitionStore {
     this.#scheduleTurn();
   }
 
-  /** Deletes the definitions that are not in `used`. */
+  /** Deletes definitions whose hash is not in `used`. */
   retain(used: ReadonlySet<string>): void {
     for (const hash of this.#read.keys()) if (!used.has(hash)) this.#read.delete(hash);
     for (const hub of this.#budgets.keys()) if (this.#budgetOf(hub) === BUDGET.bytes) this.#budgets.delete(hub);
@@ -97,7 +103,7 @@ export class DefinitionStore {
     if (!turns) return true;
     const spent = this.#spent.get(hub) ?? 0;
     const budget = this.#budgetOf(hub);
-    // The first definition of a turn is read whatever its length.
+    // The first definition of a turn is read even if it exceeds the limit.
     const isOver = (before: number, most: number) => before > 0 && before + bytes > most;
     if (budget <= 0 || isOver(spent, TURN.bytesOfHub) || isOver(this.#spentByAll, TURN.bytes)) {
       this.soon();
@@ -141,24 +147,25 @@ export class DefinitionStore {
   }
 }
 
-/** Members that only people and models read: cutting and cleaning does not change their meaning. */
+/** Maximum lengths of members that only people and models read. Cutting and cleaning them does not change what the tool does. */
 const PROSE_LIMITS: Readonly<Record<string, number>> = { description: 2_000, $comment: 200 };
 const LINE_LIMITS: Readonly<Record<string, number>> = { title: 200, author: 100, area: 64 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the definition of another hub from the JSON text of its public form, and the other names of a device's tool. It meets the
- * same requirements as the definitions of this hub, its schemas bound the time of a validation, and its prose is bounded and has
- * no hidden characters, since people and models read it. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE.
+ * Reads the definition of another hub from the JSON text of its public form, and the aliases of a device's tool. The definition must meet
+ * the same requirements as the definitions of this hub. Its schemas are limited so that validation ends in time, and its prose is cut and
+ * freed from hidden characters, since people and models read it. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if the definition is
+ * rejected.
  */
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): OfferedTool {
   const { definition: offered, aliases } = withoutAliases(normalizeDefinition(cleaned(parse(bytes), '')));
   const definition = { ...offered, parameters: boundedSchema(offered.parameters), returns: boundedSchema(offered.returns) };
   const { maxMemoryBytes, maxFuel } = definition.execution;
-  // The other hub enforces the limits that the definition names: scripts count their steps, processes their memory.
+  // The other hub enforces the limits in the definition: it counts the steps of scripts and the memory of processes.
   const bounded = maxMemoryBytes === undefined ? undefined : 'process';
   const isolation = maxFuel === undefined ? bounded : 'script';
-  // Examples are not checked: a hostile pattern with a hostile example can keep a processor busy for hours.
+  // Examples are not checked, because a hostile pattern with a hostile example can keep a processor busy for hours.
   const plain = { ...definition, metadata: { ...definition.metadata, examples: [] } };
   const problem = lintDefinition(plain, validator, isolation).find(({ severity }) => severity === 'error');
   if (problem) throw new AtmoError('VALIDATION_ERROR', `${problem.pointer} ${problem.message}`, { pointer: problem.pointer });
@@ -167,11 +174,11 @@ export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidat
 
 /** Namespace of the tools that act on devices of the announcing hub. */
 const MATTER = 'matter';
-/** Most other names of a tool; the oldest ones are left out. */
+/** Maximum number of aliases of a tool; the oldest aliases are left out. */
 const MAX_ALIASES = 64;
 const STRICTEST = 'admin:device';
 
-/** Moves the other names out of the tags. Only tools of devices have them: no other tool is renamed. */
+/** Moves the aliases of a tool out of its tags. Only tools of devices have aliases, because no other tool is renamed. */
 function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
   const { metadata } = definition;
   const isName = (tag: string) => tag.startsWith(ALIAS_TAG);
@@ -182,8 +189,8 @@ function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
 }
 
 /**
- * Adds an administrator's permission to a device's tool whose permissions do not name the device, or are weaker than its effects
- * require: they would widen the set of tools that an agent sees.
+ * Adds an administrator's permission to a device's tool if its permissions do not name the device or are too weak for its effects.
+ * Otherwise such a tool would widen the set of tools that an agent sees.
  */
 function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const { namespace, requires, metadata, execution } = definition;
@@ -191,7 +198,7 @@ function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const device = metadata.device ?? '{device_id}';
   const actions = !execution.hasSideEffects && !metadata.isDangerous ? ['read', 'control'] : ['control'];
   const enough = [STRICTEST, `${STRICTEST}:${device}`, ...actions.map((action) => `device:${action}:${device}`)];
-  // Tools such as commissioning are administration of a network and belong to no device.
+  // Tools such as commissioning administer a network and belong to no device.
   const isAdministration = metadata.device === undefined && requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration || requires.permissions.some((permission) => enough.includes(permission))) return definition;
   return { ...definition, requires: { ...requires, permissions: [...requires.permissions, STRICTEST] } };
@@ -205,7 +212,7 @@ function parse(bytes: Uint8Array): Json {
   }
 }
 
-/** `key`: the name of the member with this value. */
+/** Returns the value with cleaned texts; `key` is the name of the member that holds the value. */
 function cleaned(value: Json, key: string): Json {
   if (typeof value === 'string') return cleanedText(value, key);
   if (Array.isArray(value)) return value.map((item: Json) => cleaned(item, key === 'tags' ? 'title' : ''));
@@ -218,34 +225,34 @@ function cleanedText(value: string, key: string): string {
   if (line !== undefined) return visibleLine(value, line);
   const prose = PROSE_LIMITS[key];
   if (prose !== undefined) return visibleText(value, prose);
-  // Each byte of a name, choice or pattern has a meaning: it is accepted unchanged or refused.
+  // Each byte of a name, choice or pattern has a meaning, so the text is accepted unchanged or rejected.
   if (isWrittenVisibly(value)) return value;
   throw new AtmoError('VALIDATION_ERROR', 'A name or value of the definition has hidden characters');
 }
 
-/** A definition in the form that other hubs fetch. */
+/** Definition in the form that other hubs fetch. */
 export interface OfferedDefinition {
-  /** RFC 8785 JSON of the public form. */
+  /** RFC 8785 JSON of the definition's public form. */
   readonly blob: Blob;
-  /** First 8 bytes of its SHA-256, hex; the announced name. */
+  /** First 8 bytes, in hex, of the SHA-256 of the blob; announcements contain this hash. */
   readonly hash: string;
 }
 
-/** The offered members of a tool. */
+/** Members of a tool that are offered to other hubs. */
 export type OfferedTool = Pick<RegisteredTool, 'definition' | 'aliases'>;
 
 /**
- * Prefix of the tags with the other, and former, names of a device's tool. They are tags because a hub refuses definitions with
- * unknown members; earlier versions read them as ordinary tags.
+ * Prefix of the tags that hold the aliases of a device's tool, such as former names. Aliases are tags because a hub rejects definitions
+ * with unknown members; earlier versions read them as ordinary tags.
  */
 const ALIAS_TAG = 'alias:';
 
 const offeredDefinitions = new WeakMap<ToolDefinition, OfferedDefinition>();
 
-/** Definitions that are encoded at once: a hundredth of a second of work, on a small board several times that. */
+/** Number of definitions that are encoded at once: about 10 ms of work, on a small board several times as long. */
 const AT_A_TIME = 32;
 
-/** Encodes some more definitions; returns true when all are encoded. */
+/** Encodes some more definitions; returns true if all are encoded. */
 export function prepareOffers(tools: Iterable<OfferedTool>): boolean {
   let left = AT_A_TIME;
   for (const tool of tools) {
@@ -257,7 +264,7 @@ export function prepareOffers(tools: Iterable<OfferedTool>): boolean {
   return true;
 }
 
-/** Returns the encoded definition; it is encoded once. */
+/** Returns the encoded definition of a tool; each definition is encoded only once. */
 export function offeredDefinition({ definition, aliases = [] }: OfferedTool): OfferedDefinition {
   const known = offeredDefinitions.get(definition);
   if (known) return known;

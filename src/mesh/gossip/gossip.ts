@@ -27,16 +27,16 @@ interface GossipCollaborators extends Omit<OwnStateSources, 'links'>, Pick<HubCo
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
   readonly meshId: () => string | undefined;
-  /** Returns the present certificate of this hub. */
+  /** Returns the current certificate of this hub. */
   readonly certificate: () => CertificateChain;
   readonly certificates: MemberCertificates;
-  /** Statements for every hub, such as revocations. */
+  /** Sources of signed statements for every hub, such as revocations. */
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
   readonly random?: (() => number) | undefined;
-  /** Replaces the verification of announcements, as in a simulation that verifies each once for all hubs. */
+  /** Replaces the verification of announcements, for a simulation that verifies each announcement only once for all hubs. */
   readonly open?: OpenEnvelope | undefined;
-  /** Replaces the computation of states, for the same reason. */
+  /** Replaces the computation of states, for a simulation that computes each state only once for all hubs. */
   readonly steps?: StateTransitions | undefined;
 }
 
@@ -45,10 +45,10 @@ interface GossipOptions extends OwnStateOptions {
 }
 
 const SWEEP_MS = 10_000;
-/** Certificates expire without an event: they are checked again after this number of sweeps. */
+/** Number of sweeps after which certificates are checked again, because no event reports their expiry. */
 const SWEEPS_PER_RECHECK = 30;
 
-/** Announces this hub to the others and keeps their announcements. */
+/** Announces this hub to the other hubs and stores their announcements. */
 export class Gossip implements Service {
   readonly drops = new DropCounter();
   readonly directory: MeshDirectory;
@@ -99,7 +99,10 @@ export class Gossip implements Service {
     });
   }
 
-  /** Is called after the start of the links and before the engine connects. Rejects with STORAGE_FAILED. */
+  /**
+   * Starts the exchange. The caller has started the links, and the engine has not connected yet. Rejects with STORAGE_FAILED if the epoch
+   * cannot be stored.
+   */
   async start(): Promise<void> {
     const { engine, registry, devices, links, clock } = this.#parts;
     engine.onGossip((message, from) => this.directory.receive(message, from));
@@ -119,7 +122,7 @@ export class Gossip implements Service {
     ];
   }
 
-  /** Announces that this hub leaves; is called before the end of the engine. */
+  /** Announces that this hub leaves. Must be called while the engine still runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#definitions.stop();
     for (const stop of this.#listening) stop();

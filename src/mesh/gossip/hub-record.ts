@@ -8,13 +8,16 @@ import type { HubId } from '../../core/ids.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { DropReason } from './gossip-limits.ts';
 
-/** The time at which an announcement arrived: by the monotonic clock and by the time of day. */
+/** Time at which an announcement arrived, by the monotonic clock and by the time of day. */
 interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-/** The effect of an announcement: the state changed, only the age did, an earlier announcement is missing, or it was dropped. */
+/**
+ * Effect of an announcement: `news` changes the state, `alive` only the age, `behind` reveals a missing announcement; the other values are
+ * reasons to drop it.
+ */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
 type PageSource = (hash: string) => Uint8Array | undefined;
@@ -25,14 +28,14 @@ interface ApplyOptions {
   readonly maxChanges: number;
 }
 
-/** The state of one hub, from its own signed announcements only. The caller has checked the signatures. */
+/** Record of one hub, built only from its own signed announcements. The caller has verified the signatures. */
 export class HubRecord {
   readonly id: HubId;
   readonly key: KeyObject;
   readonly #steps: StateTransitions;
   #chain: AnnouncementChain;
   #state: HubState | undefined;
-  /** `waiting` while pages of the chain's state are missing; `impossible` when they do not make that state. */
+  /** `waiting`: pages of the announced state are missing. `impossible`: the pages do not make the announced state. */
   #assembly: 'done' | 'waiting' | 'impossible' = 'waiting';
   #newest: AnnouncementVersion & { readonly digest: string };
   #hasGap = false;
@@ -51,12 +54,12 @@ export class HubRecord {
     this.#moment = moment;
   }
 
-  /** The version of the newest announcement that arrived, whether or not all earlier ones did. */
+  /** Version of the newest announcement that arrived, even if earlier announcements are missing. */
   get newestVersion(): AnnouncementVersion {
     return this.#newest;
   }
 
-  /** The newest version without a gap before it; this hub offers it to others. */
+  /** Newest version without a missing announcement before it; this hub offers this version to other hubs. */
   get completeVersion(): AnnouncementVersion {
     return this.isBehind ? this.#chain.last : this.#newest;
   }
@@ -71,17 +74,17 @@ export class HubRecord {
     return last?.kind === 'withdrawal' && !isNewer(this.#newest, last);
   }
 
-  /** The arrival of the newest announcement. */
+  /** Arrival time of the newest announcement. */
   get receivedAt(): Moment {
     return this.#moment;
   }
 
-  /** The whole state. While pages of the newest one are missing, the state before it; undefined when there was none. */
+  /** Complete state. While pages of the newest state are missing, this is the state before it; undefined if there was none. */
   get state(): HubState | undefined {
     return this.#state;
   }
 
-  /** The part of the last full announcement that needs no page. */
+  /** State in the last full announcement; its lists may be hashes of pages. */
   get announced(): AnnouncedState {
     return this.#chain.full.announcement.state;
   }
@@ -90,19 +93,19 @@ export class HubRecord {
     return this.#chain.full.announcement.certificate;
   }
 
-  /** Bytes of all envelopes. */
+  /** Size of all envelopes in bytes. */
   get bytes(): number {
     return this.envelopesSince(undefined).reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Returns the envelopes that a hub lacks which knows this one up to `version`. */
+  /** Returns the envelopes after `version`, or all envelopes if `version` is undefined. */
   envelopesSince(version: AnnouncementVersion | undefined): readonly Uint8Array[] {
     const { full, deltas, presence } = this.#chain;
     const all: readonly Signed[] = [full, ...deltas, ...(presence ? [presence] : [])];
     return all.filter(({ announcement }) => isNewer(announcement, version)).map(({ envelope }) => envelope);
   }
 
-  /** Returns the pages that the state needs, present or missing. */
+  /** Returns the hashes of all pages that the state needs. */
   pages(): readonly string[] {
     return pagesOf(this.announced);
   }
@@ -111,13 +114,13 @@ export class HubRecord {
     return this.#assembly === 'waiting';
   }
 
-  /** Returns whether an announcement can contain nothing new. */
+  /** Returns whether an announcement cannot contain anything new. */
   isStale(announcement: AnnouncementVersion & { readonly kind: string }): boolean {
     const changesState = announcement.kind === 'full' || announcement.kind === 'delta';
     return !isNewer(announcement, changesState ? this.#chain.last : this.#newest);
   }
 
-  /** Records an announcement that is not stale. Only one that is newer than all before shows that the hub is alive. */
+  /** Records an announcement that is not stale. The hub counts as alive only if the announcement is newer than all others. */
   apply({ announcement, envelope }: Signed, { moment, pageOf, maxChanges }: ApplyOptions): AnnouncementEffect {
     if (isNewer(announcement, this.#newest)) {
       this.#newest = announcement;
@@ -135,7 +138,7 @@ export class HubRecord {
     }
   }
 
-  /** Assembles the state when its pages are present; returns a reason when they do not make the announced state. */
+  /** Assembles the state if its pages are present. Returns a reason if they do not make the announced state. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
     const state = this.#assembled(pageOf);
@@ -189,47 +192,47 @@ export class HubRecord {
   }
 }
 
-/** An announcement of the whole state. */
+/** Announcement of the whole state. */
 export type FullAnnouncement = Extract<Announcement, { readonly kind: 'full' }>;
-/** An announcement of changes. */
+/** Announcement of changes (delta). */
 export type DeltaAnnouncement = Extract<Announcement, { readonly kind: 'delta' }>;
-/** An announcement that the hub is alive or leaves; its state stays the same. */
+/** Announcement that the hub is alive or leaves, without a change of its state. */
 type PresenceAnnouncement = Extract<Announcement, { readonly kind: 'heartbeat' | 'withdrawal' }>;
 
-/** An announcement with the bytes that its origin signed; hubs forward these bytes and never encode it again. */
+/** Announcement with the bytes that its origin signed. Hubs forward these bytes and never encode the announcement again. */
 export interface Signed<Kind extends Announcement = Announcement> {
   readonly announcement: Kind;
   readonly envelope: Uint8Array;
 }
 
-/** The announcements that make the present state: the last full one, each later change, and the newest heartbeat or withdrawal. */
+/** Announcements that make the current state: the last full announcement, each later delta, and the newest heartbeat or withdrawal. */
 class AnnouncementChain {
   readonly full: Signed<FullAnnouncement>;
   readonly deltas: Signed<DeltaAnnouncement>[] = [];
   presence: Signed<PresenceAnnouncement> | undefined;
 
-  /** `presence` stays when it is later than the full announcement, and of the same start. */
+  /** Keeps `presence` only if it is later than the full announcement and of the same epoch. */
   constructor(full: Signed<FullAnnouncement>, presence?: Signed<PresenceAnnouncement>) {
     this.full = full;
     const isOfSameStart = presence?.announcement.epoch === full.announcement.epoch;
     if (presence && isOfSameStart && isNewer(presence.announcement, full.announcement)) this.presence = presence;
   }
 
-  /** The last announcement that changed the state. */
+  /** Last announcement that changed the state. */
   get last(): FullAnnouncement | DeltaAnnouncement {
     return (this.deltas.at(-1) ?? this.full).announcement;
   }
 }
 
-/** Computes the state of a hub from its announcements. States never change, so that directories may share them. */
+/** Computes the state of a hub from its announcements. States are immutable, so that several directories may share them. */
 export interface StateTransitions {
-  /** Returns the announced state; undefined while pages of it are missing, a reason when they do not make it. */
+  /** Returns the announced state, undefined while pages are missing, or the reason why the pages do not make this state. */
   first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
   /** Returns the state after the changes, or the reason why they do not make the state with the announced digest. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
 }
 
-/** Assembles each state and checks it against the digest that its origin signed. */
+/** Assembles each state and compares it with the digest that its origin signed. */
 export const STATE_TRANSITIONS: StateTransitions = {
   first: ({ state, digest }, pageOf) => checked(digest, () => assemble(state, pageOf)),
   next: (state, { changes, digest }) => checked(digest, () => applyChanges(state, changes)) ?? 'wrong_digest',
@@ -245,15 +248,15 @@ function checked(digest: string, make: () => HubState | undefined): HubState | D
   }
 }
 
-/** Orders the announcements of one hub: first by the start of the hub, then by the announcement. */
+/** Version of an announcement. Versions order the announcements of one hub: first by epoch, then by sequence. */
 export interface AnnouncementVersion {
   /** Counts the starts of the hub. */
   readonly epoch: number;
-  /** Counts the announcements since that start. */
+  /** Counts the announcements since the last start. */
   readonly sequence: number;
 }
 
-/** Returns whether `version` is later than `other`, or there is no other. */
+/** Returns whether `version` is later than `other`, or `other` is undefined. */
 export function isNewer(version: AnnouncementVersion, other: AnnouncementVersion | undefined): boolean {
   if (!other) return true;
   return version.epoch > other.epoch || (version.epoch === other.epoch && version.sequence > other.sequence);
@@ -263,9 +266,9 @@ const SPACE = 'mesh.gossip';
 const KEY = 'epoch';
 
 /**
- * Counts the starts of this hub on the disk: one write for each start instead of one for each announcement, and still no
- * announcement is older than an earlier one. A hub whose state was lost begins at the seconds since 1970, which is later than its
- * former count as long as its clock is not far behind; `surpass` repairs the other case.
+ * Counts the starts of this hub on the disk. This needs one write for each start instead of one for each announcement, and announcements
+ * never look older than those before the start. If the count was lost, it begins at the seconds since 1970, which is later than the former
+ * count unless the clock is far behind; `surpass` repairs that case.
  */
 export class AnnouncedEpoch {
   readonly #parts: { readonly store: KeyValueStore; readonly clock: Clock };
@@ -275,19 +278,19 @@ export class AnnouncedEpoch {
     this.#parts = parts;
   }
 
-  /** 0 before the first start. */
+  /** Current epoch; 0 before the first start. */
   get value(): number {
     return this.#epoch;
   }
 
-  /** Counts a start. Throws STORAGE_FAILED. */
+  /** Counts a start. Throws STORAGE_FAILED if the epoch cannot be stored. */
   begin(): void {
     const { store, clock } = this.#parts;
     const last = store.get(SPACE, KEY);
     this.#set(typeof last === 'number' && Number.isSafeInteger(last) ? last + 1 : Math.floor(clock.now() / 1000));
   }
 
-  /** Continues after an epoch of this hub that other hubs remember. Throws STORAGE_FAILED. */
+  /** Sets the epoch to one above an epoch of this hub that other hubs have seen. Throws STORAGE_FAILED if it cannot be stored. */
   surpass(epoch: number): void {
     if (epoch >= this.#epoch) this.#set(epoch + 1);
   }

@@ -10,31 +10,31 @@ import { GONE_MS, STALE_MS } from './gossip-limits.ts';
 import { type AnnouncementVersion, type HubRecord, isNewer } from './hub-record.ts';
 import type { DirectoryChange, KnownHub } from './known-hub.ts';
 
-/** The inputs of the freshness of a hub. */
+/** Inputs from which the freshness of a hub is computed. */
 export interface RecordsCollaborators {
   readonly self: HubId;
   readonly clock: Clock;
   /** Returns whether a direct connection to the hub exists. */
   readonly isLinked: (id: HubId) => boolean;
-  /** Returns whether connections lead to the hub, as the hubs announce them that have them. */
+  /** Returns whether announced connections form a route to the hub. */
   readonly hasRoute: (id: HubId) => boolean;
 }
 
-/** Memory of a record, a tool and a device beside their envelopes, bytes; measured with scripts/mesh-simulation.ts. */
+/** Estimated memory, in bytes, of a record, a tool and a device without their envelopes; measured with scripts/mesh-simulation.ts. */
 const RECORD_BYTES = 2_000;
 const TOOL_BYTES = 200;
 const DEVICE_BYTES = 300;
-/** How long a hub is shown as gone before its record is deleted. */
+/** Time for which a hub is shown as gone before its record is deleted. */
 const LINGER_MS = 30_000;
 const MAX_TOMBSTONES = 1_024;
 
-/** The records of all hubs, and the views of them that other modules read. */
+/** Records of all hubs, and the views of these records that other modules read. */
 export class HubRecords {
   readonly #parts: RecordsCollaborators;
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
-  /** Newest versions of deleted records, the oldest entry first: neighbours may still send announcements from before. */
+  /** Newest versions of deleted records, the oldest entry first. Neighbours may still send older announcements of these hubs. */
   readonly #tombstones = new Map<HubId, AnnouncementVersion>();
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   #sorted: readonly KnownHub[] | undefined;
@@ -48,7 +48,7 @@ export class HubRecords {
     return this.#records.size;
   }
 
-  /** Estimated bytes of all records. */
+  /** Estimated size of all records in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,7 +57,7 @@ export class HubRecords {
     return this.#records.get(id);
   }
 
-  /** Returns all records, that of this hub included. */
+  /** Returns all records, including the record of this hub. */
   all(): readonly HubRecord[] {
     return [...this.#records.values()];
   }
@@ -66,7 +66,7 @@ export class HubRecords {
     return this.all().filter(({ id }) => id !== this.#parts.self);
   }
 
-  /** Returns the other hubs, sorted by id. */
+  /** Returns the views of the other hubs, sorted by id. */
   views(): readonly KnownHub[] {
     this.#sorted ??= [...this.#views.values()].sort((a, b) => compareText(a.id, b.id));
     return this.#sorted;
@@ -76,7 +76,7 @@ export class HubRecords {
     return this.#views.get(id);
   }
 
-  /** Returns whether an announcement can contain nothing new. */
+  /** Returns whether an announcement cannot contain anything new. */
   isStale(announcement: Announcement): boolean {
     return this.get(announcement.hubId)?.isStale(announcement) ?? this.isBuried(announcement.hubId, announcement);
   }
@@ -87,7 +87,10 @@ export class HubRecords {
     return last !== undefined && !isNewer(version, last);
   }
 
-  /** Adds a record or updates its view. `news`: more than its freshness has changed. */
+  /**
+   * Adds a record, or updates its view. `news` means that the announced state has changed, `state` that only the freshness may have
+   * changed.
+   */
   update(record: HubRecord, news: 'news' | 'state'): void {
     const { id } = record;
     const isNew = !this.#records.has(id);
@@ -114,9 +117,9 @@ export class HubRecords {
     this.#emit({ hub: id, kind: 'removed' });
   }
 
-  /** Updates the freshness of all hubs and deletes the records of those that are gone. */
+  /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
   sweep(): void {
-    // All states are computed before the first event: each event makes the routes to all hubs be computed again.
+    // All states are computed before the first event, because after each event the routes to all hubs are computed again.
     const states = this.others().map((record) => ({ record, state: this.#stateOf(record) }));
     const over = states.filter(({ record, state }) => this.#isOver(record, state));
     const changed = states.filter((one) => !over.includes(one) && one.state !== this.#views.get(one.record.id)?.state);
@@ -125,7 +128,7 @@ export class HubRecords {
     for (const { record } of changed) this.#emit({ hub: record.id, kind: 'state' });
   }
 
-  /** Deletes the record of the hub that left or is gone for the longest time; returns false when there is none. */
+  /** Deletes the record of the hub that left or is gone for the longest time. Returns false if no hub has left or is gone. */
   makeRoom(): boolean {
     const ended = this.others().filter((record) => ['left', 'gone'].includes(this.#stateOf(record)));
     const [longest] = ended.sort((a, b) => a.receivedAt.monotonicMs - b.receivedAt.monotonicMs);
@@ -158,9 +161,9 @@ export class HubRecords {
   }
 
   /**
-   * Returns the freshness: stale after 90 s, gone after 300 s, at once after a withdrawal. A hub with a route stays fresh between
-   * its heartbeats, since the end of a connection is announced within seconds by the hub at its other end. Without heartbeats of
-   * its own it is gone all the same: the announcements of its neighbours alone do not keep it. No clock of another hub counts.
+   * Returns the freshness of a hub: stale after 90 s without announcements, gone after 300 s, left after a withdrawal. A hub with a route
+   * stays fresh between its heartbeats, since its neighbours announce the end of a connection within seconds. Without own heartbeats a hub
+   * is gone after 300 s even if its neighbours announce a route. Clocks of other hubs are not used.
    */
   #stateOf(record: HubRecord): PeerState {
     if (record.hasLeft) return 'left';
@@ -194,8 +197,8 @@ const NOTHING: readonly never[] = [];
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
 /**
- * Returns the view of a record; texts that people read have no control characters. The parts that need no page are the newest
- * ones; tools and devices stay those of the earlier state until their pages have arrived.
+ * Returns the view of a record, with control characters removed from texts that people read. Head data is that of the newest announcement;
+ * tools and devices stay those of the earlier state until the new pages have arrived.
  */
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const isWaiting = record.isWaitingForPages();
@@ -216,7 +219,7 @@ function viewOf(record: HubRecord, state: PeerState): KnownHub {
   };
 }
 
-/** The cleaned texts of a state: they are cleaned once, not at each heartbeat. */
+/** Returns the cleaned texts of a state; caches them, so that a heartbeat does not clean them again. */
 const headOf = oncePerObject(({ name, version, addresses, links, capabilities }: HubState | AnnouncedState): Head => {
   return {
     name: visibleLine(name, MAX_NAME),
@@ -234,7 +237,7 @@ const headOf = oncePerObject(({ name, version, addresses, links, capabilities }:
   };
 });
 
-/** They are cleaned once, not at each heartbeat. */
+/** Returns the cleaned devices of a state; caches them, so that a heartbeat does not clean them again. */
 const cleanDevices = oncePerObject(({ devices }: HubState): readonly PeerDevice[] =>
   (devices ?? NOTHING).map((device) => ({ ...device, name: visibleLine(device.name, MAX_NAME), type: visibleLine(device.type, MAX_NAME) })),
 );

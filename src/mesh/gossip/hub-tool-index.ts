@@ -3,14 +3,14 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
 import type { ResolveOptions } from '../../tools/registry/tool-registry.ts';
 
-/** Finds the tools of one other hub by name, with the same result as that hub's own registry; former names of a device's tool count. */
+/** Finds the tools of one other hub by name, with the same result as that hub's own registry. Finds a device's tool by its aliases too. */
 export class HubToolIndex {
   readonly tools: readonly RegisteredTool[];
-  /** `namespace:name` → its versions, newest first. */
+  /** Versions of each `namespace:name`, newest first. */
   readonly #versions = new Map<string, RegisteredTool[]>();
-  /** Bare name → each `namespace:name` with it. */
+  /** `namespace:name` of each tool by its name without namespace. */
   readonly #keys = new Map<string, Set<string>>();
-  /** Other bare name → the `namespace:name` of its tool. */
+  /** `namespace:name` of a tool by its alias. */
   readonly #aliases = new Map<string, string>();
   #modelNames: ReadonlyMap<string, string> | undefined;
 
@@ -26,7 +26,7 @@ export class HubToolIndex {
     for (const versions of this.#versions.values()) versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version));
   }
 
-  /** Returns the tool that the name selects, all tools that it fits, or none. */
+  /** Returns the tool that the name selects; several tools if the name is ambiguous, none if it is unknown. */
   find(name: string, options: ResolveOptions): readonly RegisteredTool[] {
     const found = this.#findByName(name, options);
     if (found.length > 0) return found;
@@ -34,7 +34,7 @@ export class HubToolIndex {
     return renamed.length > 0 ? renamed : this.#findByModelName(name, options);
   }
 
-  /** Returns the name for models of a tool of this hub. */
+  /** Returns the name that models use for a tool of this hub. */
   modelName(tool: RegisteredTool): string | undefined {
     return this.#names().get(toolKey(tool));
   }
@@ -63,7 +63,7 @@ export class HubToolIndex {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const isVisible = options.isVisible ?? (() => true);
     const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
-    // A pre-release is selected only by its own range, or when there is no other version.
+    // A pre-release is selected only by a range that names it, or if there is no other version.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 

@@ -2,44 +2,44 @@ import type { AnnouncedCapability, AnnouncedTool } from '../../codec/messages/an
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 
-/** Another hub, from its own signed announcements. */
+/** Another hub, as its own signed announcements describe it. */
 export interface KnownHub {
   readonly id: HubId;
   readonly name: string;
-  /** Version of its software. */
+  /** Version of the hub's software. */
   readonly version: string;
   readonly state: PeerState;
   /** Counts the starts of the hub. */
   readonly epoch: number;
-  /** Arrival of its newest announcement, milliseconds since 1970 by this hub's clock. */
+  /** Arrival of the hub's newest announcement, in milliseconds since 1970 by the clock of this hub. */
   readonly lastSeenMs: number;
   readonly addresses: readonly string[];
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
-  /** Optional features of the protocol. */
+  /** Optional protocol features that the hub announces. */
   readonly features: readonly string[];
-  /** Without the tools of missing pages; the same array as long as nothing changes. */
+  /** Announced tools, except those in missing pages. The array stays the same object while the tools do not change. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
-  /** A page of its newest state is missing: `tools` and `devices` are older. */
+  /** Set if a page of the newest state is missing: `tools` and `devices` are then older. */
   readonly lacksPages?: true;
-  /** Its owner does not announce the devices: `devices` is empty, although tools may name some. */
+  /** Set if the hub does not announce its devices: `devices` is then empty, although tools may name devices. */
   readonly hidesDevices?: true;
 }
 
-/** A change of the directory. */
+/** Change of the directory of hubs. */
 export interface DirectoryChange {
   readonly hub: HubId;
-  /** `news`: its announced state has changed. `state`: only its freshness has. */
+  /** `news`: the announced state has changed. `state`: only the freshness has changed. */
   readonly kind: 'added' | 'news' | 'state' | 'removed';
 }
 
 /** Port: read access to the other hubs. */
 export interface HubDirectory {
-  /** Sorted by id. */
+  /** Returns the other hubs, sorted by id. */
   hubs(): readonly KnownHub[];
   hub(id: HubId): KnownHub | undefined;
-  /** Calls the listener after every change. Returns the function that stops it. */
+  /** Calls the listener after every change. Returns a function that ends the calls. */
   onChange(listener: (change: DirectoryChange) => void): () => void;
 }
 

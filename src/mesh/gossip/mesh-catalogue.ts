@@ -19,24 +19,24 @@ interface CatalogueCollaborators {
 }
 
 interface IndexedHub {
-  /** The announced tools when the index was made. */
+  /** Announced tools at the time of indexing. */
   readonly announced: readonly AnnouncedTool[];
-  /** Ids of its devices then, each in a line. */
+  /** Ids of the hub's devices at the time of indexing, one in each line. */
   readonly devices: string;
-  /** Some definitions were not read. */
+  /** Whether some definitions were not read at the time of indexing. */
   readonly isPartial: boolean;
   readonly index: HubToolIndex;
 }
 
-/** A tool that a name selects on a hub. */
+/** Tool on a hub that a name selects. */
 interface Candidate {
   readonly tool: RegisteredTool;
   readonly hub: HubId;
 }
 
-/** How long callers wait for the definitions that a hub announces: they may never arrive. */
+/** Maximum time that callers wait for announced definitions, which may never arrive. */
 const PATIENCE_MS = 10_000;
-/** Period of the change events while the definitions of a large hub are read. */
+/** Period of change events while the definitions of a large hub are read. */
 const NOTIFY_MS = 500;
 const MODEL_NAME_STEM = 33;
 /** Namespace of the tools of devices. */
@@ -44,24 +44,23 @@ const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 
 /**
- * The tools of the other hubs. A name is resolved on each hub separately, so that the tools of one hub do not change the meaning of
- * a name on another; then equal tools become one. Definitions are read turn by turn after they arrive; `awaitComplete` waits for
- * all of them.
+ * Tools of the other hubs. A name is resolved on each hub separately, so that the tools of one hub do not change the meaning of a name on
+ * another hub; then equal tools become one tool. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
  */
 export class MeshCatalogue implements RemoteTools {
   readonly #parts: CatalogueCollaborators;
   readonly #listeners = new Set<() => void>();
   readonly #indexed = new Map<HubId, IndexedHub>();
-  /** Merge key → tool; kept while any hub has it, so that all callers get the same object. */
+  /** Tools by merge key. A tool stays here while any hub has it, so that all callers get the same object. */
   readonly #tools = new Map<string, RegisteredTool>();
-  /** The texts from which distinct names are made. */
+  /** Texts from which distinct names are derived. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
   readonly #deviceIds = new WeakMap<KnownHub['devices'], string>();
-  /** Lists of tools of which every definition was read. */
+  /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
-  /** Since when the newest tools of a hub are not all read. */
+  /** Time since which the newest tools of a hub are not all read. */
   readonly #unreadSinceMs = new Map<HubId, number>();
-  /** Definitions were read since the last change event. */
+  /** Whether definitions were read since the last change event. */
   #hasNews = false;
   #emittedMs = Number.NEGATIVE_INFINITY;
   #reads = 0;
@@ -73,14 +72,14 @@ export class MeshCatalogue implements RemoteTools {
     parts.directory.onChange(() => this.refresh());
   }
 
-  /** Is called when announcements or definitions have arrived, and starts to read them. */
+  /** Starts to read new definitions; is called when announcements or definitions have arrived. */
   refresh(): void {
     this.#invalidate();
     if (this.#unread().length > 0) this.#parts.definitions.soon();
     this.#emit();
   }
 
-  /** Reads the definitions of one turn. Emits the change at the end, and every half second before. */
+  /** Reads the definitions of one turn. Emits a change event at the end, and every half second before. */
   readSome(): void {
     this.#read();
     const isOver = !this.#unread().some(({ tools }) => tools.some(({ hash }) => this.#canRead(hash)));
@@ -130,7 +129,7 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Returns the hubs that left or are gone, with a tool that `resolve` would find if they were present. */
+  /** Returns the hubs that left or are gone and have a tool that `resolve` would find if they were present. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
     const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
@@ -169,7 +168,7 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Returns the hubs whose newest tools are not all read; those that left only while there is something to read. */
+  /** Returns the hubs whose newest tools are not all read; hubs that left only while they have definitions to read. */
   #unread(): readonly KnownHub[] {
     const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
@@ -195,13 +194,13 @@ export class MeshCatalogue implements RemoteTools {
 
   #read(): void {
     const unread = this.#unread();
-    // A different hub comes first each time, so that none uses up the turns of all.
+    // Each call begins with a different hub, so that no hub uses up the turns of all hubs.
     const first = this.#reads++ % Math.max(1, unread.length);
     const hasRead = [...unread.slice(first), ...unread.slice(0, first)].map((hub) => this.#readOf(hub)).includes(true);
     if (!hasRead) return;
     this.#hasNews = true;
     this.#parts.definitions.soon();
-    // Collecting many tools takes as long as reading some: it does not happen in each turn, but at once when a hub is complete.
+    // Collecting many tools takes as long as reading some, so it does not happen in each turn, but at once when a hub is complete.
     if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
     if (this.#isDue()) this.#invalidate();
   }
@@ -210,7 +209,7 @@ export class MeshCatalogue implements RemoteTools {
     return this.#parts.clock.monotonic() - this.#emittedMs >= NOTIFY_MS;
   }
 
-  /** Returns whether a definition was read. */
+  /** Reads definitions of a hub; returns whether at least one was read. */
   #readOf(hub: KnownHub): boolean {
     const { definitions } = this.#parts;
     let hasRead = false;
@@ -223,7 +222,7 @@ export class MeshCatalogue implements RemoteTools {
     return hasRead;
   }
 
-  /** Drops the collected tools and the incomplete indexes. */
+  /** Discards the collected tools and the incomplete indexes. */
   #invalidate(): void {
     this.#all = undefined;
     this.#modelNames = undefined;
@@ -297,7 +296,7 @@ export class MeshCatalogue implements RemoteTools {
     };
   }
 
-  /** Different tools with the same plain name get distinct names, which depend on the tool alone. */
+  /** Returns the model names of all tools. Different tools with the same plain name get distinct names, which depend only on the tool. */
   #nameAll(): ReadonlyMap<RegisteredTool, string> {
     const namesakes = Map.groupBy(this.all(), (tool) => this.#plainName(tool));
     const names = new Map<RegisteredTool, string>();
@@ -308,13 +307,13 @@ export class MeshCatalogue implements RemoteTools {
     return names;
   }
 
-  /** Returns a name of at most 40 characters, as every name for models. */
+  /** Returns a distinct name of at most 40 characters, the limit of all names for models. */
   #distinctName(tool: RegisteredTool): string {
     const suffix = sha256Hex(this.#identities.get(tool) ?? tool.id).slice(0, 6);
     return `${this.#plainName(tool).slice(0, MODEL_NAME_STEM)}_${suffix}`;
   }
 
-  /** Returns the name for models on the first hub of the tool. */
+  /** Returns the model name of a tool on the first of its hubs. */
   #plainName(tool: RegisteredTool): string {
     const indexes = (tool.hubs?.() ?? []).map((hub) => this.#indexed.get(hub)?.index.modelName(tool));
     return indexes.find((name) => name !== undefined) ?? tool.definition.name;
@@ -334,12 +333,14 @@ function isAmongNodes(hub: KnownHub | undefined, onlyNodes: readonly string[] | 
   return hub !== undefined && (onlyNodes?.some((node) => node === hub.id || node === hub.name) ?? true);
 }
 
-/** A tool of a device belongs to the hub only when the hub announces the device: names of a device belong to its hub. */
+/**
+ * Returns whether a tool belongs to one of the devices, or to no device. A hub may offer a device's tool only if it announces the device.
+ */
 function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device } }: ToolDefinition): boolean {
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }
 
-/** Leaves out tools of the device namespace without a device when one with a device has the same name. */
+/** Leaves out tools in the device namespace that belong to no device, if a device's tool has the same name. */
 function ofDevicesFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   const isOfDevice = ({ tool: { definition } }: Candidate) => definition.namespace === DEVICES && definition.metadata.device !== undefined;
   if (!candidates.some(isOfDevice)) return candidates;
@@ -350,7 +351,7 @@ function hubsOf(tool: RegisteredTool): string {
   return (tool.hubs?.() ?? []).join(' ');
 }
 
-/** Returns whether all are versions of one tool on one hub: they share a name there, and so do they here. */
+/** Returns whether all tools are versions of one tool on one hub. Such versions share a model name on that hub, and share it here too. */
 function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
   const [first, ...others] = tools;
   if (!first) return true;
@@ -360,8 +361,8 @@ function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
 }
 
 /**
- * Returns the newest of several versions of one tool, each on another hub. Returns undefined for different tools: of devices, of
- * agents, of several namespaces, or with different definitions of one version.
+ * Returns the newest of several versions of one tool on different hubs. Returns undefined if the tools are different: tools of devices or
+ * agents, in several namespaces, or with different definitions of the same version.
  */
 function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): RegisteredTool | undefined {
   const [first] = tools;

@@ -20,28 +20,29 @@ interface DirectoryCollaborators extends RecordsCollaborators {
   readonly certificates: MemberCertificates;
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
-  /** Replaces the verification, as in a simulation that verifies each envelope once for all hubs. */
+  /** Replaces the verification, for a simulation that verifies each envelope only once for all hubs. */
   readonly open?: OpenEnvelope | undefined;
-  /** Replaces the computation of states, for the same reason. */
+  /** Replaces the computation of states, for a simulation that computes each state only once for all hubs. */
   readonly steps?: StateTransitions | undefined;
 }
 
-/** Faults that the neighbour which forwarded the announcement should have detected. */
+/** Faults that the forwarding neighbour should have detected. */
 const FAULTS_OF_NEIGHBOUR: ReadonlySet<DropReason> = new Set(['oversized', 'malformed', 'forged', 'wrong_digest']);
 
 /**
- * All hubs of the mesh by their own signed announcements. Announcements may arrive in any order, over any hub, repeated or never:
- * the record of a hub is always the state that it announced at one moment, and only its signature changes the record.
+ * Directory of all hubs of the mesh, built from their own signed announcements. Announcements may arrive in any order, over any hub,
+ * repeatedly or never. The record of a hub is always a state that the hub announced at some moment, and only announcements with its
+ * signature change the record.
  */
 export class MeshDirectory implements HubDirectory {
   readonly #parts: DirectoryCollaborators;
   readonly #limits: GossipLimits;
   readonly #validator: AnnouncementValidator;
   readonly #records: HubRecords;
-  /** Hubs whose blobs may be missing: a check of all hubs at each announcement took most of the time. */
+  /** Hubs whose blobs may be missing. Checking all hubs at each announcement took most of the time. */
   readonly #unchecked = new Set<HubId>();
   #lossesSeen = 0;
-  /** Undefined after a change. */
+  /** Result of `usedBlobs`; undefined after a change. */
   #used: ReadonlySet<string> | undefined;
   readonly #behindListeners = new Set<(from: HubId) => void>();
   readonly #supersededListeners = new Set<(version: AnnouncementVersion) => void>();
@@ -59,7 +60,7 @@ export class MeshDirectory implements HubDirectory {
     this.#validator = new AnnouncementValidator({ certificates, records: this.#records, clock, open });
   }
 
-  /** Estimated bytes of the records of other hubs, without blobs. */
+  /** Estimated size, in bytes, of the records of other hubs, without blobs. */
   get bytes(): number {
     return this.#records.bytes;
   }
@@ -72,9 +73,9 @@ export class MeshDirectory implements HubDirectory {
     return this.#records.view(id);
   }
 
-  /** Validates and records an announcement from gossip or a neighbour; returns the verdict for gossip. */
+  /** Validates and records an announcement from gossip or anti-entropy. Returns the verdict for gossip. */
   receive(envelope: Uint8Array, from: HubId): GossipVerdict {
-    // The announcements of this hub pass through its own validator too.
+    // Announcements of this hub pass through its own validator too.
     if (from === this.#parts.self) return 'accept';
     const admitted = this.#validator.admit(envelope, from);
     if (typeof admitted === 'string') return this.#drop(admitted, from);
@@ -84,7 +85,7 @@ export class MeshDirectory implements HubDirectory {
     return effect === 'news' || effect === 'alive' || effect === 'behind' ? 'accept' : this.#drop(effect, from);
   }
 
-  /** Records an announcement of this hub, so that others can fetch it. */
+  /** Records an announcement of this hub, so that other hubs can fetch it. */
   recordOwn(own: ValidAnnouncement): void {
     this.#apply(own);
   }
@@ -99,7 +100,7 @@ export class MeshDirectory implements HubDirectory {
     }
   }
 
-  /** Returns the names of missing blobs, each with a hub that announces it. */
+  /** Returns the names of missing blobs, each with a hub that announces the blob. */
   missingBlobs(): ReadonlyMap<string, HubId> {
     const missing = new Map<string, HubId>();
     for (const id of this.#unchecked) {
@@ -111,18 +112,18 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Returns the short names of the blobs of all records, those of hubs that left included; the same set until a change. */
+  /** Returns the short names of the blobs of all records, including hubs that left. Returns the same set until a change. */
   usedBlobs(): ReadonlySet<string> {
     this.#used ??= new Set(this.#records.others().flatMap((record) => blobNames(record).map(shortName)));
     return this.#used;
   }
 
-  /** Returns the complete version of each hub, this one included. */
+  /** Returns the complete version of each hub, including this hub. */
   vector(): VersionVector {
     return this.#records.all().map(({ id, completeVersion: { epoch, sequence } }) => ({ hubId: id, epoch, sequence }));
   }
 
-  /** Returns the envelopes that a hub with this vector lacks, up to about `maxBytes` and those of one hub at least. */
+  /** Returns the envelopes that a hub with this version vector lacks, up to about `maxBytes`, but at least those of one hub. */
   envelopesBeyond(vector: VersionVector, maxBytes: number): readonly Uint8Array[] {
     const theirs = new Map(vector.map((version) => [version.hubId, version]));
     const missing: Uint8Array[] = [];
@@ -136,23 +137,23 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Returns whether the vector names announcements that this hub lacks. */
+  /** Returns whether the version vector contains announcements that this hub lacks. */
   isBehind(vector: VersionVector): boolean {
     return vector.some(
       (version) => isNewer(version, this.#records.get(version.hubId)?.completeVersion) && !this.#records.isBuried(version.hubId, version),
     );
   }
 
-  /** Updates the freshness of all hubs and deletes the records of those that are gone. */
+  /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
   sweep(): void {
     this.#records.sweep();
-    // A blob that was removed, such as one that this hub offered until now, may be a missing one now.
+    // A removed blob may be missing now, such as a blob that this hub served until now.
     if (this.#parts.blobs.losses === this.#lossesSeen) return;
     this.#lossesSeen = this.#parts.blobs.losses;
     this.#uncheckAll();
   }
 
-  /** Deletes the hubs whose certificates are no longer valid, and checks the blobs of all others. */
+  /** Deletes hubs whose certificates are no longer valid, and checks the blobs of all other hubs. */
   recheck(): void {
     for (const record of this.#records.others()) {
       if (this.#isStillMember(record)) continue;
@@ -166,15 +167,15 @@ export class MeshDirectory implements HubDirectory {
     return this.#records.onChange(listener);
   }
 
-  /** Calls the listener when an announcement is missing that the hub `from` has. Returns the function that stops it. */
+  /** Calls the listener if this hub lacks an announcement that the hub `from` has. Returns a function that ends the calls. */
   onBehind(listener: (from: HubId) => void): () => void {
     this.#behindListeners.add(listener);
     return () => this.#behindListeners.delete(listener);
   }
 
   /**
-   * Calls the listener when others have later announcements of this hub than itself: its state was lost or restored. Returns the
-   * function that stops it.
+   * Calls the listener if other hubs have later announcements of this hub than this hub itself, because its state was lost or restored.
+   * Returns a function that ends the calls.
    */
   onSuperseded(listener: (version: AnnouncementVersion) => void): () => void {
     this.#supersededListeners.add(listener);
@@ -197,7 +198,7 @@ export class MeshDirectory implements HubDirectory {
   #drop(reason: DropReason, from: HubId): GossipVerdict {
     this.#parts.drops.count(reason);
     if (reason === 'unknown_origin' || reason === 'gap') this.#emitBehind(from);
-    // Only this hub has the gap: other hubs may need the announcement.
+    // Only this hub has the gap, so other hubs may need the announcement.
     if (reason === 'gap') return 'accept';
     return FAULTS_OF_NEIGHBOUR.has(reason) ? 'reject' : 'ignore';
   }
@@ -221,7 +222,7 @@ export class MeshDirectory implements HubDirectory {
   #apply({ announcement, envelope, key }: ValidAnnouncement): AnnouncementEffect {
     const { self, blobs, clock, steps = STATE_TRANSITIONS } = this.#parts;
     const moment = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
-    // The state of this hub is not assembled: nothing here reads it, and a large house takes long.
+    // The state of this hub is not assembled, because nothing reads it and assembling a large state takes long.
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {

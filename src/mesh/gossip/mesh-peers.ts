@@ -16,7 +16,7 @@ interface PeersCollaborators {
   readonly clock: Clock;
 }
 
-/** The other hubs, with the route to each, for people and for the call router. */
+/** Other hubs and the route to each hub, for people and for the call router. */
 export class MeshPeers implements MeshView {
   readonly #parts: PeersCollaborators;
   #routes: ReadonlyMap<HubId, MeshRoute> | undefined;
@@ -40,7 +40,7 @@ export class MeshPeers implements MeshView {
     return this.#parts.directory.hubs().map((hub) => this.#peerOf(hub));
   }
 
-  /** Returns undefined while no route is known. */
+  /** Returns the route to a hub, or undefined if no route is known. */
   routeTo(id: HubId): MeshRoute | undefined {
     this.#routes ??= this.#findRoutes();
     return this.#routes.get(id);
@@ -79,26 +79,27 @@ export class MeshPeers implements MeshView {
   }
 }
 
-/** The route to a hub. */
+/** Route to a hub. */
 interface MeshRoute {
-  /** The neighbour that forwards a call; the hub itself when it is a neighbour. */
+  /** Neighbour that forwards a call, or the hub itself if it is a neighbour. */
   readonly nextHop: HubId;
-  /** 1 = directly connected. */
+  /** Number of hops; 1 means directly connected. */
   readonly hops: number;
 }
 
-/** The graph of connections. */
+/** Graph of the connections between hubs. */
 interface RouteMap {
   readonly self: HubId;
   /** Directly connected hubs. */
   readonly neighbours: readonly HubId[];
-  /** The connections that each hub announces. */
+  /** Connections that each hub announces. */
   readonly links: ReadonlyMap<HubId, ReadonlySet<HubId>>;
 }
 
 /**
- * Returns the shortest route to every reachable hub, by a breadth-first search that takes neighbours in the order of their ids, so
- * that equal maps have equal routes. A connection counts when both ends announce it: no hub can attract calls by false claims.
+ * Returns the shortest route to every reachable hub, by a breadth-first search that visits neighbours in the order of their ids, so that
+ * equal graphs have equal routes. A connection counts only if both of its hubs announce it, so that no hub can attract calls by false
+ * claims.
  */
 export function meshRoutes({ self, neighbours, links }: RouteMap): ReadonlyMap<HubId, MeshRoute> {
   const routes = new Map<HubId, MeshRoute>();

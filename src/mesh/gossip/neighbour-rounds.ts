@@ -11,25 +11,25 @@ interface RoundsCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Most neighbours that are queried at once: the answer of the first one need not be fetched from the next. */
+/** Maximum number of neighbours that are queried at once; the next neighbour need not send again what the first one has sent. */
 const PARALLEL = 2;
-/** Least time between two queries of a neighbour; reasons that come up in between share the next query. */
+/** Minimum time between two queries of a neighbour; requests in between share the next query. */
 const PAUSE_MS = 250;
 
-/** Queries neighbours: each one when its connection comes up, those that are enqueued, and every 30 s a random one. */
+/** Queries neighbours: each neighbour when its connection comes up, enqueued neighbours, and every 30 s a random neighbour. */
 export class NeighbourRounds {
   readonly #parts: RoundsCollaborators;
   readonly #random: () => number;
   readonly #query: (link: PeerLink) => Promise<void>;
-  /** In the order of their queries. */
+  /** Neighbours to query, in order. */
   readonly #waiting = new Set<HubId>();
-  /** Queried at the moment, or less than the pause ago. */
+  /** Neighbours that are queried now or were queried less than PAUSE_MS ago. */
   readonly #resting = new Set<HubId>();
   #running = 0;
   #stopTicks = () => {};
   #stopListening: (() => void) | undefined;
 
-  /** `query` queries one neighbour and never rejects. */
+  /** `query` queries one neighbour and must never reject. */
   constructor(parts: RoundsCollaborators, query: (link: PeerLink) => Promise<void>) {
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
@@ -50,7 +50,7 @@ export class NeighbourRounds {
     this.#waiting.clear();
   }
 
-  /** Queries a neighbour as soon as it is its turn. */
+  /** Queries a neighbour as soon as its turn comes. */
   enqueue(id: HubId): void {
     if (!this.#stopListening) return;
     this.#waiting.add(id);
@@ -91,7 +91,10 @@ export class NeighbourRounds {
   }
 }
 
-/** Returns the answer of a neighbour; undefined when it refuses, disconnects or takes too long: another one has the answer too. */
+/**
+ * Returns the response of a neighbour. Returns undefined if the neighbour refuses, disconnects or takes too long, because another neighbour
+ * has the same data.
+ */
 export async function requestWithin<Answer>(
   clock: Clock,
   timeoutMs: number,

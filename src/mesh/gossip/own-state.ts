@@ -24,42 +24,42 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { Blob } from './blob-store.ts';
 import { offeredDefinition } from './definition-store.ts';
 
-/** The state that this hub announces, and the definitions that others will fetch. */
+/** State that this hub announces, and the definitions that other hubs will fetch. */
 export interface OwnState {
   readonly state: HubState;
   readonly definitions: readonly Blob[];
 }
 
-/** The sources of the state. */
+/** Sources of this hub's state. */
 export interface OwnStateSources {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
-  /** Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
+  /** Returns the capabilities of this hub. Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
-  /** Returns whether the hub has a network. */
+  /** Returns whether the hub has an internet connection. */
   readonly isOnline: () => boolean;
   /** Returns the directly connected hubs. */
   readonly links: () => readonly HubId[];
-  /** `host:port`, best first. */
+  /** Returns the addresses of this hub as `host:port`, best address first. */
   readonly addresses: () => readonly string[];
 }
 
-/** The configured part of the state. */
+/** Configured part of this hub's state. */
 export interface OwnStateOptions {
   readonly name: string;
-  /** Version of the software. */
+  /** Version of this hub's software. */
   readonly version: string;
   readonly announcesDevices: boolean;
 }
 
 const MAX_TOOL_ID = 225;
 
-/** Administration that other hubs may call: the decision of a person is valid by its signature, on whatever hub it is given. */
+/** Administrative tools that other hubs may call. The decision of a person is valid by its signature, on whatever hub it is given. */
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
 
 /**
- * Returns the present state of this hub. Other tools of administration are not announced: every hub has them and administers only
- * itself. A tool with an unreachable device is announced like any other; the device is announced as unreachable.
+ * Returns the current state of this hub. Other administrative tools are not announced: every hub has them and administers only itself. A
+ * tool of an unreachable device is announced like any other tool; the device is announced as unreachable.
  */
 export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateSources,
@@ -74,7 +74,7 @@ export function ownState(
     version: options.version,
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
-    // Features come last: tools name their capability by its index.
+    // Protocol features come last, because tools name their capability by its index.
     capabilities: [
       ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
       ...features.map((type) => ({ type, description: '' })),
@@ -113,7 +113,7 @@ function announcedDevice({ id, name, deviceTypes, reachability }: Device): Annou
   return { id, name: cut(name), type: announcedType(deviceTypes[0]), isReachable: reachability === 'reachable' };
 }
 
-/** Cuts between whole characters, so that the rest is still valid Unicode. */
+/** Returns the text, cut between whole characters so that the rest is valid Unicode. */
 function cut(text: string): string {
   return [...text.toWellFormed()]
     .slice(0, MAX_SHOWN_BYTES / 2)

@@ -14,11 +14,11 @@ import type { IncomingRequest, PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import type { DropCounter } from './gossip-limits.ts';
 import { NeighbourRounds, requestWithin } from './neighbour-rounds.ts';
 
-/** Port: signed statements that stay true for good, such as revocations. */
+/** Port: source of signed statements that stay valid forever, such as revocations. */
 export interface StatementSource {
   readonly kind: GossipStatement['kind'];
   statements(): readonly Uint8Array[];
-  /** Returns whether the statement was new. Throws an AtmoError for a signer without the right to make it. */
+  /** Adds a statement and returns whether it was new. Throws an AtmoError if its signer has no right to make it. */
   merge(statement: Uint8Array): boolean;
 }
 
@@ -26,20 +26,20 @@ interface ExchangeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly sources: readonly StatementSource[];
   readonly links: PeerLinks;
   readonly drops: DropCounter;
-  /** Called after new statements of other hubs. */
+  /** Called when new statements of other hubs have arrived. */
   readonly onNews?: () => void;
   readonly random?: (() => number) | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
-/** Bytes of the statements of one answer; the rest needs another request. */
+/** Maximum size, in bytes, of the statements in one response; the rest needs another request. */
 const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
 
 /**
- * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender, so
- * it offers news and fetches them: a neighbour that misses one of them sends a request back.
+ * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender. So it both
+ * fetches and offers statements: a neighbour that lacks a listed statement sends a request back.
  */
 export class StatementExchange implements Service {
   readonly #parts: ExchangeCollaborators;
@@ -68,7 +68,7 @@ export class StatementExchange implements Service {
 
   async #fetch(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      // A hub with more statements than a request can list offers the others later.
+      // A hub with more statements than a request can list offers the rest later.
       const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** Share of the period by which a call comes early or late: hubs that start together do not stay in step. */
+/** Share of the period by which a call comes early or late, so that hubs that start together do not stay in step. */
 const JITTER = 0.1;
 
-/** Calls `tick` about once in every period. Returns the function that stops it. `random`: from 0 to below 1. */
+/** Calls `tick` about once in every period. Returns a function that ends the calls. `random` returns a number from 0 to below 1. */
 export function repeatWithJitter(clock: Clock, random: () => number, periodMs: number, tick: () => void): () => void {
   let cancel = () => {};
   const wait = () => {
@@ -16,7 +16,7 @@ export function repeatWithJitter(clock: Clock, random: () => number, periodMs: n
   return () => cancel();
 }
 
-/** Calls back once for all requests, at the earliest requested time. */
+/** Timer that calls back once for all requests, at the earliest requested time. */
 export class CoalescingTimer {
   readonly #clock: Clock;
   readonly #callback: () => void;

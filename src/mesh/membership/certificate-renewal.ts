@@ -10,11 +10,11 @@ import type { MemberAdmission } from './member-admission.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
-/** How long before its end a certificate is renewed. */
+/** Time before the end of a certificate at which its renewal begins. */
 export const RENEW_BEFORE_MS = 30 * 86_400_000;
 const TRY_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 10_000;
-/** Rate of requests from one hub: each costs signatures and writes to the disk. */
+/** Rate limit for the requests of one hub: each request costs signatures and disk writes. */
 const RENEWAL_RATE = { burst: 16, perSecond: 16 / 3_600 };
 
 interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'time'> {
@@ -25,8 +25,8 @@ interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'ev
 }
 
 /**
- * Renews the certificate of this hub: from 30 days before its end it sends a request to connected inviters, every hour and when
- * one connects. Answers the requests of other hubs and delivers certificates that the root key signed for them.
+ * Renews the certificate of this hub: from 30 days before its end, requests a new one from connected inviters, every hour and when an
+ * inviter connects. Answers the requests of other hubs, and delivers certificates that the root key signed for them.
  */
 export class CertificateRenewal implements Service {
   readonly #collaborators: RenewalCollaborators;
@@ -53,7 +53,10 @@ export class CertificateRenewal implements Service {
     });
   }
 
-  /** Renews the certificate now, due or not. Rejects with NODE_UNAVAILABLE when no inviter is connected, or with the error of the last one. */
+  /**
+   * Renews the certificate now, even if it is not due. Rejects with NODE_UNAVAILABLE if no inviter is connected, NOT_SUPPORTED if the root
+   * key signed the certificate, or with the error of the last inviter.
+   */
   async renewNow(): Promise<void> {
     const { membership, links } = this.#collaborators;
     const own = membership.requireOwn();
@@ -78,7 +81,10 @@ export class CertificateRenewal implements Service {
     throw failure;
   }
 
-  /** Sends a hub the certificate that `delegate` made for it. Resolves with false when the hub is not connected: it gets the certificate later. */
+  /**
+   * Sends a hub the certificate that `delegate` created for it. Resolves with false if the hub is not connected; the hub gets the
+   * certificate later.
+   */
   async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
     const link = this.#collaborators.links.to(hub);
     const certificate = this.#collaborators.authority.delegationFor(hub);

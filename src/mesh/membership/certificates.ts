@@ -15,62 +15,62 @@ import type { HubId } from '../../core/ids.ts';
 import type { MemberRole } from '../mesh-control.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 
-/** A hub with a certificate whose signatures hold. Times in milliseconds since 1970. */
+/** Hub with a certificate whose signatures are valid. Times are in milliseconds since 1970. */
 export interface Member {
   readonly hubId: HubId;
   readonly meshId: string;
-  /** Raw Ed25519 key, 32 bytes, base64url. */
+  /** Raw Ed25519 public key: 32 bytes, base64url. */
   readonly key: string;
-  /** The same key, checked to be a valid point of the curve. */
+  /** Public key as a key object, checked to be a valid curve point. */
   readonly publicKey: KeyObject;
   readonly roles: readonly MemberRole[];
-  /** Upper limit of the grants, on other hubs, of tokens that the hub issues. */
+  /** Upper limit of the permissions that tokens of this hub can get on other hubs. */
   readonly permissions: readonly string[];
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
-  /** The hub that admitted it; absent when the root key signed. */
+  /** Hub that admitted this hub; absent if the root key signed the certificate. */
   readonly inviter?: HubId;
   readonly certificate: CertificateChain;
 }
 
-/** Returns whether a hub may admit others: the root key must have signed the role itself. */
+/** Returns whether a hub may admit other hubs: the root key must have signed its certificate. */
 export function isInviter({ roles, inviter }: Pick<Member, 'roles' | 'inviter'>): boolean {
   return inviter === undefined && roles.includes('inviter');
 }
 
-/** Returns a certificate in its stored form, base64url. */
+/** Returns a certificate in its stored form: base64url text. */
 export function certificateText(certificate: CertificateChain): string {
   return Buffer.from(certificateChainCodec.encode(certificate)).toString('base64url');
 }
 
-/** Parses a stored certificate. Throws VALIDATION_ERROR. */
+/** Parses a stored certificate. Throws VALIDATION_ERROR if the text is not a certificate. */
 export function parseCertificate(text: string): CertificateChain {
   return certificateChainCodec.decode(Buffer.from(text, 'base64url'));
 }
 
-/** The id and key of this hub; every connection proves the key. */
+/** Id and key of this hub; every connection proves the key. */
 export interface LocalHub extends SigningKey {
   readonly hubId: HubId;
 }
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8');
 
-/** Returns a certificate that the root key signs. */
+/** Returns a certificate with one link, signed by the root key. */
 export function signByRoot(claims: CertificateClaims, rootKey: KeyObject): CertificateChain {
   return [signSign1({ payload: certificateClaimsCodec.encode(claims), key: rootKey, externalAad: ROOT_AAD })];
 }
 
-/** Returns a certificate that an inviter signs with its own key. */
+/** Returns a certificate with two links: the link of the inviter, and a link that the inviter signs. */
 export function signByInviter(inviter: CertificateChain, claims: CertificateClaims, key: KeyObject): CertificateChain {
   const { rootLink } = linksOf(inviter);
   return [rootLink, signSign1({ payload: certificateClaimsCodec.encode(claims), key, externalAad: aadAfter(rootLink) })];
 }
 
 /**
- * Returns the subject of a chain. The root key of the mesh (raw, base64url) must have signed the first link; the hub of the first
- * link must have signed the second one, which must be narrower. Throws PERMISSION_DENIED with the reason `certificate_invalid`
- * or `other_mesh`. Checks neither times nor revocations.
+ * Verifies a certificate and returns its hub. The mesh's root key (raw, base64url) must have signed the first link. The hub of the first
+ * link must have signed the second link, which must not grant more than the first one. Throws PERMISSION_DENIED with the reason
+ * `certificate_invalid` or `other_mesh` if the certificate is not valid. Checks neither times nor revocations.
  */
 export function verifyCertificate(certificate: CertificateChain, rootKey: string): Member {
   const { rootLink, invitedLink } = linksOf(certificate);
@@ -116,7 +116,7 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
   };
 }
 
-/** Turns a VALIDATION_ERROR of the codec into a refusal of the certificate. */
+/** Runs `read` and turns a VALIDATION_ERROR into a refusal of the certificate. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -130,12 +130,12 @@ function refuse(problem: string): never {
   return refuseAtGate('certificate_invalid', `The membership certificate does not hold: ${problem}`);
 }
 
-/** Returns, in words, how the certificate of an invited hub exceeds that of its inviter; undefined when it does not. */
+/** Returns a text that says how the certificate of an invited hub exceeds the certificate of its inviter, or undefined if it does not. */
 function excessOf(child: CertificateClaims, parent: CertificateClaims): string | undefined {
   if (!parent.roles.includes('inviter')) return 'the hub that signed it may not let others in';
   if (child.issuer !== parent.subject) return 'it does not name the hub that signed it';
   if (child.meshId !== parent.meshId) return 'it is for another mesh than the one of the hub that signed it';
-  // Only the root key grants the role of an inviter, so a chain has at most two links.
+  // Only the root key grants the role `inviter`, so a chain has at most two links.
   if (child.roles.includes('inviter')) return 'only the root key makes a hub one that may let others in';
   if (startOf(child) < startOf(parent)) return 'it begins before that of the hub that signed it';
   if (child.expiresAt > parent.expiresAt) return 'it lasts longer than that of the hub that signed it';
@@ -144,7 +144,7 @@ function excessOf(child: CertificateClaims, parent: CertificateClaims): string |
   return beyond.length > 0 ? 'it has permissions that the hub which signed it has not' : undefined;
 }
 
-/** Returns the start of the certificate, seconds since 1970. */
+/** Returns the start of the certificate in seconds since 1970. */
 function startOf({ notBefore, issuedAt }: CertificateClaims): number {
   return notBefore ?? issuedAt;
 }
@@ -155,14 +155,17 @@ const MEMBER_TTL_MS = 90 * DAY_MS;
 /** Lifetime of the certificate of an inviter. */
 const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
-/** The key of a new member and the upper limit of the grants of its tokens on other hubs. */
+/** Key of a new member, and the upper limit of the permissions of its tokens on other hubs. */
 export interface CertificateRequest {
-  /** Raw Ed25519 key, base64url. */
+  /** Raw Ed25519 public key, base64url. */
   readonly key: string;
   readonly permissions: readonly string[];
 }
 
-/** Returns the certificate of an inviter. Throws VALIDATION_ERROR for an invalid key or permission, CONFLICT without trusted time. */
+/**
+ * Returns a certificate for an inviter. Throws VALIDATION_ERROR if the key or a permission is not valid, CONFLICT if the time of this hub
+ * is not trusted.
+ */
 export function inviterCertificate(root: SigningKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
   const meshId = meshIdOf(root.publicKey);
   const claims = claimsOf(request, { issuer: meshId, meshId, roles: ['member', 'inviter'], nowMs: now(time), ttlMs: INVITER_TTL_MS });
@@ -170,8 +173,8 @@ export function inviterCertificate(root: SigningKey, request: CertificateRequest
 }
 
 /**
- * Returns the certificate of a member, which ends at the latest with that of its inviter. Throws PERMISSION_DENIED when the
- * inviter may not invite or lacks a permission; VALIDATION_ERROR and CONFLICT as `inviterCertificate`.
+ * Returns a certificate for a member; it ends no later than the certificate of its inviter. Throws PERMISSION_DENIED if the inviter may not
+ * invite or lacks a permission, VALIDATION_ERROR if the key or a permission is not valid, CONFLICT if the time of this hub is not trusted.
  */
 export function memberCertificate(
   { own, self }: { readonly own: Member; readonly self: LocalHub },
@@ -187,7 +190,7 @@ export function memberCertificate(
   return signByInviter(own.certificate, { ...claims, expiresAt, notBefore }, self.privateKey);
 }
 
-/** Throws PERMISSION_DENIED when this hub may not admit others; the message names the way. */
+/** Throws PERMISSION_DENIED if this hub may not admit other hubs; the message says what to do. */
 export function requireInviter(own: Member): void {
   if (isInviter(own)) return;
   throw new AtmoError(
@@ -196,7 +199,7 @@ export function requireInviter(own: Member): void {
   );
 }
 
-/** Throws PERMISSION_DENIED, with the missing permissions as `required`, when `own` does not have them all. */
+/** Throws PERMISSION_DENIED if `own` lacks one of the permissions; `required` in the details has the missing permissions. */
 export function requireWithin(permissions: readonly string[], own: Member): void {
   const beyond = excessPermissions(permissions, own.permissions);
   if (beyond.length === 0) return;
@@ -231,12 +234,12 @@ function now(time: TrustedTime): number {
   );
 }
 
-/** Returns whether the certificate has ended, with a tolerance of a minute for different clocks. */
+/** Returns whether a certificate has ended, with a tolerance of a minute for clock differences. */
 export function isExpired({ expiresAtMs }: Pick<Member, 'expiresAtMs'>, time: TrustedTime): boolean {
   return time.now() >= expiresAtMs + TOKEN_SKEW_MS;
 }
 
-/** Throws PERMISSION_DENIED for a certificate that has ended or not begun. */
+/** Throws PERMISSION_DENIED if a certificate has ended or has not begun. */
 export function requireInTime(member: Member, time: TrustedTime): void {
   if (isExpired(member, time)) {
     refuseAtGate(
@@ -244,12 +247,13 @@ export function requireInTime(member: Member, time: TrustedTime): void {
       `The membership of ${member.hubId} ended at ${isoTime(member.expiresAtMs)}. Let it join again with a new invite, or check the clocks`,
     );
   }
-  // A board whose clock is behind would refuse every certificate; no issuer makes one for the future.
+  // If its clock is behind, a board would refuse every certificate as not yet valid. No issuer makes certificates for the future, so this
+  // check can be skipped.
   if (!time.isTrusted()) return;
   const startMs = Math.max(member.notBeforeMs, member.issuedAtMs - BACKDATED_MS);
   if (time.now() >= startMs - TOKEN_SKEW_MS) return;
   refuseAtGate('not_yet_valid', `The membership of ${member.hubId} begins at ${isoTime(startMs)}. Check the clocks of both hubs`);
 }
 
-/** Certificates begin before their issue, so that a hub with a slow clock does not refuse a new member. */
+/** Time by which certificates begin before they are issued, so that a hub with a slow clock does not refuse a new member. */
 const BACKDATED_MS = 3_600_000;

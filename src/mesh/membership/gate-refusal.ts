@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** Reasons to refuse a hub at the gate; metrics count by them. */
+/** Reason to refuse a hub during the handshake; metrics count refusals by reason. */
 type GateReason =
   | 'malformed'
   | 'unknown_version'
@@ -19,7 +19,7 @@ type GateReason =
   | 'too_many_attempts'
   | 'refused_by_peer';
 
-/** Throws PERMISSION_DENIED with the reason as `details.reason`; the message says what to do. */
+/** Throws PERMISSION_DENIED with the reason in `details.reason`; the message says what to do. */
 export function refuseAtGate(reason: GateReason, message: string): never {
   throw new AtmoError('PERMISSION_DENIED', message, { reason });
 }

@@ -15,44 +15,42 @@ const MINUTE_MS = 60_000;
 const INVITE_ID_BYTES = 8;
 const SECRET_BYTES = 16;
 
-/** A new invite; only this object shows its secret. */
+/** New invite; its secret is shown only here. */
 interface NewInvite {
-  /** 8 bytes, hex. */
   readonly id: string;
-  /** 16 bytes. */
   readonly secret: Uint8Array;
   readonly expiresAtMs: number;
 }
 
-/** The proof of a joiner that it was invited. */
+/** Request of a joining hub with the proof that it was invited. */
 interface InviteClaim {
   readonly inviteId: string;
   readonly proof: Uint8Array;
-  /** The keys that the transport has proven. */
+  /** Keys of both hubs, which the transport has proven. */
   readonly keys: JoinKeys;
 }
 
 /**
- * The invites of this hub; each admits one hub. The use is written to the disk before anything is granted. The same hub may
- * repeat its request until the invite expires: the connection may have ended before the answer.
+ * Invites of this hub; each invite admits one hub. The use of an invite is stored before the hub is admitted. The same hub may repeat its
+ * request until the invite expires, because the connection may have ended before the response.
  */
 export class InviteStore {
   readonly #parts: { readonly store: KeyValueStore; readonly time: TrustedTime };
-  /** Times of wrong proofs for existing invites, milliseconds since 1970. */
+  /** Times of wrong proofs for existing invites, in milliseconds since 1970. */
   #wrongAtMs: number[] = [];
 
   constructor(parts: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
     this.#parts = parts;
   }
 
-  /** Creates an invite. Throws RESOURCE_EXCEEDED when 32 are open, or STORAGE_FAILED. */
+  /** Creates an invite. Throws RESOURCE_EXCEEDED if 32 invites are open, STORAGE_FAILED if it cannot be stored. */
   make({ ttlMs, permissions, mayInvite }: InviteTerms & { readonly ttlMs: number }): NewInvite {
     this.#forgetExpired();
     if (this.open().length >= MAX_OPEN) {
       throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_OPEN} invites are open; wait until one is used or expires`);
     }
     const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
-    // The text of the invite carries whole seconds.
+    // The invite text has whole seconds.
     const expiresAtMs = Math.floor((this.#parts.time.now() + ttlMs) / 1000) * 1000;
     const state = { state: 'open', secret: secret.toString('base64url') } as const;
     this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });
@@ -60,8 +58,8 @@ export class InviteStore {
   }
 
   /**
-   * Returns the terms of the invite and binds it to the joiner. Throws PERMISSION_DENIED with the reason, RATE_LIMITED after 20
-   * wrong proofs within a minute, or STORAGE_FAILED.
+   * Marks an invite as used by the joining hub and returns its terms. Throws PERMISSION_DENIED with the reason if the invite or its proof
+   * is not valid, RATE_LIMITED after 20 wrong proofs within a minute, STORAGE_FAILED if the use cannot be stored.
    */
   redeem(claim: InviteClaim): InviteTerms & { readonly id: string } {
     const record = this.#find(claim.inviteId);
@@ -70,7 +68,7 @@ export class InviteStore {
     return { id: record.id, permissions: record.permissions, mayInvite: record.mayInvite };
   }
 
-  /** Returns whether this hub has the invite, used or not. */
+  /** Returns whether this hub made the invite, used or not. */
   has(id: string): boolean {
     return this.#parts.store.get(SPACE, id) !== undefined;
   }
@@ -137,25 +135,24 @@ export class InviteStore {
   }
 }
 
-/** The rights that an invite gives. */
+/** Rights that an invite grants. */
 interface InviteTerms {
   readonly permissions: readonly string[];
-  /** The hub may admit others too. */
+  /** Whether the new hub may admit other hubs too. */
   readonly mayInvite: boolean;
 }
 
 interface InviteBase extends InviteTerms {
-  /** 16 hex digits. */
   readonly id: string;
   readonly expiresAtMs: number;
   readonly wrongProofs: number;
 }
 
-/** A stored invite. Its secret is deleted at its use: the proof that was made with it suffices. */
+/** Stored invite. The secret is deleted when the invite is used, because the stored proof is sufficient to recognise the same hub. */
 type InviteRecord = InviteBase &
   ({ readonly state: 'open'; readonly secret: string } | { readonly state: 'used'; readonly usedBy: HubId; readonly proof: string });
 
-/** Returns undefined for a value that no version of the hub has written. */
+/** Parses a stored invite; returns undefined if no version of the hub could have written the value. */
 function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
   if (value === undefined || !isJsonObject(value)) return undefined;
   const { id, expiresAtMs, permissions, mayInvite, wrongProofs, state, secret, usedBy, proof } = value;
@@ -169,21 +166,21 @@ function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
 
 const DOMAIN = 'atmosphere-edge join v1';
 
-/** The two keys that the transport has proven, raw, base64url. */
+/** Raw public keys of both hubs in base64url, which the transport has proven. */
 interface JoinKeys {
   readonly joiner: string;
   readonly responder: string;
 }
 
 /**
- * Returns the proof that a joiner holds the secret of an invite, bound to the two keys of this connection: HMAC-SHA-256
- * (RFC 2104) of the domain and both raw keys. A proof is of no use to any other hub.
+ * Returns the proof that a joining hub has the secret of an invite: HMAC-SHA-256 (RFC 2104) over a domain text and the raw keys of both
+ * hubs. Another hub cannot use the proof, because it contains these keys.
  */
 export function joinProof(secret: Uint8Array, { joiner, responder }: JoinKeys): Uint8Array {
   return createHmac('sha256', secret).update(DOMAIN, 'utf8').update(joiner, 'base64url').update(responder, 'base64url').digest();
 }
 
-/** Compares in constant time. */
+/** Compares two proofs in constant time. */
 function isSameProof(proof: Uint8Array, expected: Uint8Array): boolean {
   return proof.length === expected.length && timingSafeEqual(proof, expected);
 }

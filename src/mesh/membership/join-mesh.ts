@@ -23,21 +23,20 @@ interface JoinCollaborators {
   readonly time: TrustedTime;
 }
 
-/** The options of a join. */
+/** Options for joining a mesh. */
 export interface JoinOptions {
-  /** Text of the invite. */
   readonly invite: string;
   /** Name of this hub, for people. */
   readonly name: string;
-  /** Hubs on the local network, tried after the addresses of the invite. */
+  /** Addresses of hubs on the local network, dialled after the addresses of the invite. */
   readonly found: readonly PeerAddress[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes this hub a member with an invite and returns the inviter. Rejects with VALIDATION_ERROR for a text that is no invite,
- * CONFLICT when the hub is in another mesh, PERMISSION_DENIED with the reason of a refusal, NODE_UNAVAILABLE when no hub
- * answered, CANCELLED or STORAGE_FAILED. After a failure the same invite may be used again.
+ * Makes this hub a member with an invite and returns the inviter. Rejects with VALIDATION_ERROR if the text is not an invite, CONFLICT if
+ * this hub is in another mesh, PERMISSION_DENIED with the reason if a hub refuses, NODE_UNAVAILABLE if no hub answers, CANCELLED if the
+ * signal aborts, STORAGE_FAILED if the membership cannot be stored. After a failure the invite can be used again.
  */
 export async function joinMesh(collaborators: JoinCollaborators, { invite: text, name, found, signal }: JoinOptions): Promise<Member> {
   const invite = parseInvite(text);
@@ -69,7 +68,7 @@ async function attemptAt(
   return new AtmoError('CONFLICT', 'There is a connection to that hub already: this hub is a member');
 }
 
-/** Returns the most informative failure: the first refusal, else the first one. */
+/** Returns the most informative failure: the first refusal, otherwise the first failure. */
 function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoError {
   const failure = failures.find(({ code }) => code !== 'NODE_UNAVAILABLE' && code !== 'TIMEOUT') ?? failures[0];
   if (failure) return failure;
@@ -82,8 +81,8 @@ function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoErr
 type Grant = Extract<HandshakeMessage, { kind: 'grant' }>;
 
 /**
- * The joiner's side of the gate. It never admits: once the grant is stored, the connection ends and this hub connects again as
- * a member. The invite carries the full root key, so the joiner detects a mesh that imitates the other one.
+ * Connection gate of a hub that joins. Never admits the connection: after the membership is stored, the connection ends and this hub
+ * connects again as a member. The invite contains the full root key, so the joining hub detects an imitation of the mesh.
  */
 export class JoinAttempt implements ConnectionGate {
   readonly #membership: MeshMembership;
@@ -100,12 +99,15 @@ export class JoinAttempt implements ConnectionGate {
     this.#ticket = ticket;
   }
 
-  /** The inviter; undefined before it admitted this hub. */
+  /** Inviter that admitted this hub; undefined before. */
   get joinedBy(): Member | undefined {
     return this.#joinedBy;
   }
 
-  /** Always rejects with PERMISSION_DENIED, after success with `joined` as `details.reason`; or with STORAGE_FAILED. */
+  /**
+   * Requests membership. Always rejects: with STORAGE_FAILED if the membership cannot be stored, otherwise with PERMISSION_DENIED, whose
+   * `details.reason` is `joined` after success.
+   */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;

@@ -28,7 +28,7 @@ const MAX_INVITE_TTL_MS = 24 * 60 * MINUTE_MS;
 const MAX_ADDRESSES = 4;
 const MAX_PERMISSIONS = 16;
 const MAX_NAME = 64;
-/** Default limit of the grants of a new member's tokens on other hubs: everything but administration. */
+/** Default upper limit of the permissions of a new member's tokens on other hubs: everything except administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
 
 interface AdmissionCollaborators extends Pick<HubContext, 'clock' | 'time'> {
@@ -37,17 +37,17 @@ interface AdmissionCollaborators extends Pick<HubContext, 'clock' | 'time'> {
   readonly invites: InviteStore;
 }
 
-/** Admits hubs and renews their certificates, when this hub is an inviter. */
+/** Admits hubs and renews their certificates if this hub is an inviter. */
 export class MemberAdmission {
   readonly #parts: AdmissionCollaborators;
-  /** Open root keys, by the id of the invite that needs them. */
+  /** Decrypted root keys by the id of the invite that needs them. */
   readonly #roots = new Map<string, SigningKey>();
 
   constructor(parts: AdmissionCollaborators) {
     this.#parts = parts;
   }
 
-  /** Throws CONFLICT for an invite that this hub has made, VALIDATION_ERROR for a text that is no invite. */
+  /** Throws CONFLICT if this hub made the invite, VALIDATION_ERROR if the text is not an invite. */
   requireForeign(text: string): void {
     const { id } = parseInvite(text);
     if (this.#parts.invites.has(id)) {
@@ -58,8 +58,9 @@ export class MemberAdmission {
   }
 
   /**
-   * Makes an invite for one hub. Rejects with PERMISSION_DENIED when this hub is no inviter or lacks a permission, VALIDATION_ERROR,
-   * CONFLICT while it is in no mesh, RESOURCE_EXCEEDED when too many invites are open, or STORAGE_FAILED.
+   * Creates an invite for one hub. Rejects with PERMISSION_DENIED if this hub is no inviter or lacks a permission, VALIDATION_ERROR if the
+   * options are not valid, CONFLICT if this hub is in no mesh, RESOURCE_EXCEEDED if too many invites are open, STORAGE_FAILED if the invite
+   * cannot be stored.
    */
   async invite({ ttlMs = INVITE_TTL_MS, permissions = MEMBER_PERMISSIONS, addresses = [], inviter }: InviteOptions): Promise<Invitation> {
     const own = this.#parts.membership.requireOwn();
@@ -73,7 +74,10 @@ export class MemberAdmission {
     return { text, id, expiresAtMs };
   }
 
-  /** Returns a certificate for an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason, or STORAGE_FAILED. */
+  /**
+   * Redeems an invite and returns the new member. Throws PERMISSION_DENIED or RATE_LIMITED with the reason if the invite is not valid,
+   * STORAGE_FAILED if the member cannot be stored.
+   */
   grant({ inviteId, proof, name, publicKey }: JoinRequest): Member {
     const { self } = this.#parts.membership;
     const { id, permissions, mayInvite } = this.#parts.invites.redeem({
@@ -95,9 +99,9 @@ export class MemberAdmission {
   }
 
   /**
-   * Answers a request of the kind `renew` from a connected member. For the member's own certificate it returns a new one with the
-   * same rights; a certificate by the root key for this hub is stored, and the answer is empty. Throws PERMISSION_DENIED,
-   * VALIDATION_ERROR or STORAGE_FAILED.
+   * Answers a `renew` request of a connected member. For the member's own certificate, returns a new one with the same rights. If the
+   * request carries a certificate for this hub that the root key signed, stores it and returns an empty response. Throws PERMISSION_DENIED
+   * or VALIDATION_ERROR if the request is not valid, STORAGE_FAILED if the certificate cannot be stored.
    */
   answerRenew(from: HubId, request: Uint8Array): Uint8Array {
     const presented = this.#parts.membership.verify(certificateChainCodec.decode(request));
@@ -118,13 +122,13 @@ export class MemberAdmission {
     return new Uint8Array();
   }
 
-  /** Returns the newest certificate of the hub: it may have fewer permissions than the presented one. */
+  /** Returns the hub with its newest certificate, which may have fewer permissions than the presented one. */
   #newest(presented: Member): Member {
     const known = this.#parts.membership.member(presented.hubId);
     return known && known.issuedAtMs > presented.issuedAtMs ? known : presented;
   }
 
-  /** Returns a certificate with the same permissions, none of which this hub may lack. */
+  /** Returns a new certificate with the same permissions, if this hub has all of them. */
   #renewed(member: Member): CertificateChain {
     if (member.inviter === undefined) {
       throw new AtmoError(

@@ -12,13 +12,13 @@ const MAX_CACHED = 512;
 
 type MemberSetCollaborators = Pick<HubContext, 'logger' | 'store' | 'time'>;
 
-/** The members of one mesh, as this hub knows them: valid certificates, known hubs and revocations. */
+/** Members of one mesh as this hub knows them: certificates, hubs and revocations. */
 export class MemberSet {
   readonly rootKey: string;
   readonly revoked: RevokedMembers;
   readonly #time: TrustedTime;
   readonly #known: KnownMembers;
-  /** Chains with verified signatures, by hash; least recently used first. */
+  /** Certificates with verified signatures by hash, least recently used first. */
   readonly #verified = new Map<string, Member>();
 
   constructor(parts: MemberSetCollaborators, rootKey: string) {
@@ -28,13 +28,13 @@ export class MemberSet {
     this.revoked = new RevokedMembers(parts, rootKey);
   }
 
-  /** Throws STORAGE_FAILED. */
+  /** Reads the members and revocations from the disk. Throws STORAGE_FAILED if the disk cannot be read. */
   load(): void {
     this.#known.load();
     this.revoked.load();
   }
 
-  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason. */
+  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason if the certificate is not valid. */
   verify(certificate: CertificateChain): Member {
     const member = this.#verifySignatures(certificate);
     requireInTime(member, this.#time);
@@ -47,12 +47,12 @@ export class MemberSet {
     return member;
   }
 
-  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED. */
+  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it cannot be stored. */
   remember(member: Member): void {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
 
-  /** Returns a known hub whose certificate is valid. */
+  /** Returns a hub whose stored certificate is valid. */
   member(id: string): Member | undefined {
     const member = this.#known.get(id);
     return member && !this.#isOver(member) ? member : undefined;
@@ -62,12 +62,15 @@ export class MemberSet {
     return this.#known.all().filter((member) => !this.#isOver(member));
   }
 
-  /** Returns the statement that ended the certificate; undefined when there is none. Throws PERMISSION_DENIED when it was never valid. */
+  /**
+   * Returns the revocation that ended a certificate, or undefined if it was not revoked. Throws PERMISSION_DENIED if the certificate was
+   * never valid.
+   */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.revoked.statementFor(this.#verifySignatures(certificate));
   }
 
-  /** Returns why a known hub is not a member any more; undefined for members and unknown hubs. */
+  /** Returns why a known hub is no longer a member; undefined for members and unknown hubs. */
   lossOf(id: string): 'revoked' | 'expired' | undefined {
     const member = this.#known.get(id);
     if (!member) return undefined;
@@ -75,7 +78,7 @@ export class MemberSet {
     return isExpired(member, this.#time) ? 'expired' : undefined;
   }
 
-  /** Deletes everything, on the disk too. Throws STORAGE_FAILED. */
+  /** Deletes all members and revocations, also on the disk. Throws STORAGE_FAILED if they cannot be deleted. */
   clear(): void {
     this.#known.clear();
     this.revoked.clear();
@@ -97,7 +100,7 @@ export class MemberSet {
   }
 }
 
-/** Hashes each link with its length, so that no two chains have the same name. */
+/** Returns a hash of the certificate. Each link is hashed with its length, so that different chains have different hashes. */
 function nameOf(certificate: CertificateChain): string {
   const digest = createHash('sha256');
   for (const link of certificate) digest.update(`${link.length}.`).update(link);
@@ -107,14 +110,16 @@ function nameOf(certificate: CertificateChain): string {
 type MemberStorage = Pick<MemberSetCollaborators, 'store' | 'logger'>;
 
 const MEMBERS_NAMESPACE = 'mesh.members';
-/** Most hubs in the store. */
+/** Maximum number of stored members. */
 export const MAX_KNOWN_MEMBERS = 256;
 
-/** The newest certificate of every known hub. It survives a restart, so that tokens of the hub verify before it connects again. */
+/**
+ * Newest certificate of every known hub. It survives a restart, so that tokens of the hub can be verified before the hub connects again.
+ */
 class KnownMembers {
   readonly #parts: MemberStorage;
   readonly #rootKey: string;
-  /** Least recently remembered first. */
+  /** Members by hub id, least recently remembered first. */
   readonly #members = new Map<HubId, Member>();
 
   constructor(parts: MemberStorage, rootKey: string) {
@@ -122,7 +127,7 @@ class KnownMembers {
     this.#rootKey = rootKey;
   }
 
-  /** Throws STORAGE_FAILED. */
+  /** Reads the members from the disk and deletes unreadable entries. Throws STORAGE_FAILED if the disk cannot be read. */
   load(): void {
     const { store, logger } = this.#parts;
     for (const { key, value } of store.entries(MEMBERS_NAMESPACE)) {
@@ -136,7 +141,10 @@ class KnownMembers {
     }
   }
 
-  /** Stores the certificate unless a newer one of the hub is known; a full store drops members with `isOver` first. Throws STORAGE_FAILED. */
+  /**
+   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, a member for which `isOver` returns true is
+   * dropped first. Throws STORAGE_FAILED if the certificate cannot be stored.
+   */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
     const isNew = known === undefined || isNewer(member, known);
@@ -154,7 +162,7 @@ class KnownMembers {
     return [...this.#members.values()];
   }
 
-  /** Deletes everything, on the disk too: this hub left the mesh. */
+  /** Deletes all members, also on the disk, because this hub left the mesh. */
   clear(): void {
     const { store } = this.#parts;
     for (const { key } of store.entries(MEMBERS_NAMESPACE)) store.delete(MEMBERS_NAMESPACE, key);
@@ -170,7 +178,10 @@ class KnownMembers {
   }
 }
 
-/** Times are whole seconds: of two certificates of the same second, the one by the root key is newer. */
+/**
+ * Returns whether the first certificate is newer. Times are whole seconds: if both were issued in the same second, the one signed by the
+ * root key is newer.
+ */
 function isNewer(one: Member, other: Member): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
   return one.inviter === undefined && other.inviter !== undefined;
@@ -178,20 +189,23 @@ function isNewer(one: Member, other: Member): boolean {
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
-/** Limit that keeps room for revocations by the root key. */
+/** Maximum number of revocations by inviters; the rest of the room is for the root key. */
 const MAX_BY_INVITERS = 512;
 
 interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /** Decides between two statements about one hub; a hash, so that no hub can make a series in which each replaces the one before. */
+  /**
+   * Hash that decides between two statements about one hub. Because it is a hash, no hub can make an endless series of statements in which
+   * each replaces the previous one.
+   */
   readonly rank: string;
 }
 
 /**
- * The revoked hubs: a set of signed statements, one for each hub. Sets merge by exchanging statements in any order, any number of
- * times, and keep them for good. The root key ends any membership; an inviter those of hubs that are no inviters.
+ * Revoked hubs: a set of signed statements, one for each hub. Hubs merge their sets by exchanging statements in any order and any number of
+ * times; statements are kept forever. The root key can end any membership; an inviter can end memberships of hubs that are no inviters.
  */
 export class RevokedMembers {
   readonly #parts: MemberStorage;
@@ -205,14 +219,14 @@ export class RevokedMembers {
     this.#rootKey = rootKey;
   }
 
-  /** Reads the revocations from the disk. Throws STORAGE_FAILED. */
+  /** Reads the revocations from the disk. Throws STORAGE_FAILED if the disk cannot be read. */
   load(): void {
     for (const { key, value } of this.#parts.store.entries(REVOKED_NAMESPACE)) {
       const statement = Buffer.from(String(value), 'base64url');
       try {
         this.#revoked.set(key as HubId, this.#read(statement));
       } catch (error) {
-        // A damaged statement still names its hub by its key; to trust that hub again would be the worse mistake.
+        // The key of a damaged entry still names the revoked hub; trusting this hub again would be worse than an unreadable statement.
         this.#revoked.set(key as HubId, { hubId: key as HubId, isByRoot: true, statement: new Uint8Array(), rank: '' });
         this.#parts.logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
       }
@@ -220,9 +234,9 @@ export class RevokedMembers {
   }
 
   /**
-   * Adds a statement and returns the hub that it revokes; undefined when nothing is new. Throws PERMISSION_DENIED or VALIDATION_ERROR
-   * for a signer without the right to it, RESOURCE_EXCEEDED for too many, or STORAGE_FAILED: then the statement is valid until the
-   * hub stops, and the next merge writes it again.
+   * Adds a revocation statement and returns the hub that it revokes, or undefined if the statement is not new. Throws PERMISSION_DENIED or
+   * VALIDATION_ERROR if the signer has no right to revoke, RESOURCE_EXCEEDED if there are too many statements. Throws STORAGE_FAILED if the
+   * statement cannot be written; it is then valid until the hub stops, and the next merge writes it again.
    */
   merge(statement: Uint8Array): HubId | undefined {
     const revocation = this.#read(statement);
@@ -237,18 +251,18 @@ export class RevokedMembers {
     return hubId;
   }
 
-  /** Returns whether the certificate ended because its hub, or the hub that admitted it, was revoked. */
+  /** Returns whether a certificate ended because its hub, or the hub that admitted it, was revoked. */
   covers(member: Member): boolean {
     return this.#revocationOf(member) !== undefined;
   }
 
-  /** Returns the statement that ended the certificate; undefined when there is none or it is damaged. */
+  /** Returns the statement that ended a certificate, or undefined if there is none or it is damaged. */
   statementFor(member: Member): Uint8Array | undefined {
     const { statement } = this.#revocationOf(member) ?? {};
     return statement && statement.length > 0 ? statement : undefined;
   }
 
-  /** Returns the statements for other hubs. */
+  /** Returns the statements to send to other hubs. */
   statements(): readonly Uint8Array[] {
     return [...this.#revoked.values()].filter(({ statement }) => statement.length > 0).map(({ statement }) => statement);
   }
@@ -257,7 +271,7 @@ export class RevokedMembers {
     return [...this.#revoked.keys()];
   }
 
-  /** Deletes everything, on the disk too: this hub left the mesh. */
+  /** Deletes all revocations, also on the disk, because this hub left the mesh. */
   clear(): void {
     for (const { key } of this.#parts.store.entries(REVOKED_NAMESPACE)) this.#parts.store.delete(REVOKED_NAMESPACE, key);
     this.#revoked.clear();
@@ -273,7 +287,7 @@ export class RevokedMembers {
   #read(bytes: Uint8Array): Revocation {
     const { signed, signer } = revocationStatementCodec.decode(bytes);
     const meshId = meshIdOf(this.#rootKey);
-    // A statement stays valid when its signer expires or is revoked: the set must not depend on the order of the statements.
+    // A statement stays valid if its signer expires or is revoked, because the set must not depend on the order of statements.
     const inviter = signer && verifyCertificate(signer, this.#rootKey);
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
     const { hubId } = memberRevocationCodec.open(signed, (unverified) => {
@@ -290,7 +304,10 @@ export class RevokedMembers {
   }
 }
 
-/** The root key overrules; between equals every hub must choose the same one. */
+/**
+ * Returns whether the first revocation replaces the second one. The root key overrules inviters; between equal signers, every hub must make
+ * the same choice.
+ */
 function overrules(one: Revocation, other: Revocation): boolean {
   if (one.isByRoot !== other.isByRoot) return one.isByRoot;
   return other.rank === '' || one.rank < other.rank;

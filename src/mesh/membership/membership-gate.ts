@@ -12,24 +12,27 @@ import type { MeshMembership } from './mesh-membership.ts';
 type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
 type Join = Extract<HandshakeMessage, { kind: 'join' }>;
 
-/** The request of a hub with an invite. The transport has proven its key. */
+/** Join request of a hub with an invite. The transport has proven the hub's key. */
 export interface JoinRequest {
   readonly inviteId: string;
   readonly proof: Uint8Array;
   readonly name: string;
-  /** Raw key of the joiner, base64url. */
+  /** Raw public key of the joining hub, base64url. */
   readonly publicKey: string;
 }
 
 interface GateCollaborators {
   readonly membership: MeshMembership;
-  /** Returns the certificate of an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason, or STORAGE_FAILED. */
+  /**
+   * Returns the certificate of an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason if the invite is not valid,
+   * STORAGE_FAILED if it cannot be stored.
+   */
   readonly grant: (request: JoinRequest) => Pick<Member, 'certificate'>;
 }
 
 /**
- * Admits members, and gives invited hubs their certificate. The transport has proven the key of the other side; every certificate
- * and invite must fit that key. A refused connection changes nothing for other hubs.
+ * Connection gate that admits members and gives invited hubs their certificate. The transport has proven the key of the other hub;
+ * certificates and invites must match this key. A refused connection changes nothing for other hubs.
  */
 export class MembershipGate implements ConnectionGate {
   readonly #membership: MeshMembership;
@@ -41,7 +44,10 @@ export class MembershipGate implements ConnectionGate {
     this.#grant = grant;
   }
 
-  /** Resolves for a member. Rejects with PERMISSION_DENIED and `details.reason` for any other hub; one that has just joined connects again. */
+  /**
+   * Resolves if the other hub is a member. Rejects with PERMISSION_DENIED and `details.reason` otherwise, also for a hub that has just
+   * joined: it connects again as a member.
+   */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
@@ -56,7 +62,7 @@ export class MembershipGate implements ConnectionGate {
     }
   }
 
-  /** Returns the refusals since the start, by reason. */
+  /** Returns the number of refusals since the start by reason. */
   refusals(): Readonly<Record<string, number>> {
     return this.#refusals.counts();
   }
@@ -70,7 +76,7 @@ export class MembershipGate implements ConnectionGate {
     this.#welcome(answer, peer);
   }
 
-  /** `shown` receives the certificate that the other side presents. */
+  /** Answers the first message of the other hub. Adds the certificate that the other hub presents to `shown`. */
   async #answer(channel: GateChannel, peer: GatePeer, shown: CertificateChain[]): Promise<void> {
     this.#requireOther(peer);
     const message = await readGateMessage(channel);
@@ -82,13 +88,16 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /** Returns the proof of a revocation for the revoked hub: no connection but this one can deliver it. Only the owner of the key gets it. */
+  /**
+   * Returns the revocation statement for a revoked hub that has proven the key of its certificate. Only this connection can deliver the
+   * statement to it.
+   */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
   }
 
-  /** Adds a revocation when its own signature is valid; the hub that sent it has not proven to be a member. */
+  /** Adds a revocation if its own signature is valid; the sending hub has not proven that it is a member. */
   #learn(revocation: Uint8Array): void {
     try {
       this.#membership.merge(revocation);
@@ -119,7 +128,7 @@ export class MembershipGate implements ConnectionGate {
     const { inviteId, proof, name } = join;
     const { certificate } = this.#grant({ inviteId, proof, name, publicKey: peer.publicKey });
     await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
-    // The joiner closes the connection after the grant; closing it here could lose the grant.
+    // The joining hub closes the connection after it has read the grant; closing it here could lose the grant.
     await channel.read().catch(() => undefined);
     throw new AtmoError('PERMISSION_DENIED', `${peer.id} has joined and comes again as a member`, { reason: JOINED });
   }
@@ -154,10 +163,10 @@ function reasonOf(thrown: unknown): string {
   return typeof reason === 'string' ? reason : 'closed';
 }
 
-/** Version of the messages of the gate. */
+/** Version of the handshake messages. */
 export const GATE_VERSION = 1;
 
-/** Reads one message. Rejects with PERMISSION_DENIED for malformed bytes and for another version. */
+/** Reads one handshake message. Rejects with PERMISSION_DENIED if it is malformed or of another version. */
 async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> {
   const message = parse(await channel.read());
   if ('version' in message && message.version !== GATE_VERSION) {
@@ -169,7 +178,10 @@ async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> 
   return message;
 }
 
-/** Reads the answer of the other side. Rejects with its refusal; `learn` receives the proof of a revocation that may come with it. */
+/**
+ * Reads the response of the other hub. Rejects with PERMISSION_DENIED if the other hub refuses; `learn` receives the revocation statement
+ * that may come with the refusal.
+ */
 export async function readGateAnswer(
   channel: GateChannel,
   peer: GatePeer,
@@ -184,19 +196,19 @@ export async function readGateAnswer(
   });
 }
 
-/** Sends one message. */
+/** Sends one handshake message. */
 export async function writeGateMessage(channel: GateChannel, message: HandshakeMessage): Promise<void> {
   await channel.write(handshakeCodec.encode(message));
 }
 
-/** Sends the reason of a refusal, with the proof for a revoked hub; a closed connection is no error. */
+/** Sends the reason of a refusal, with the revocation statement for a revoked hub. Ignores a closed connection. */
 async function writeGateRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
   const { code, message } = toAtmoError(thrown);
   const refusal: HandshakeMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
   await channel.write(handshakeCodec.encode(refusal)).catch(() => undefined);
 }
 
-/** UTF-16 units of which any text fits into the 1,024 bytes of a refusal. */
+/** Maximum length of a refusal text in UTF-16 units; any such text fits into the 1,024 bytes of a refusal. */
 const MAX_MESSAGE = 340;
 
 function parse(bytes: Uint8Array): HandshakeMessage {

@@ -10,15 +10,15 @@ import { MeshAuthority } from './mesh-authority.ts';
 import { MeshMembership } from './mesh-membership.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
-/** The parts of the hub that membership needs. */
+/** Parts of the hub that membership needs. */
 interface MembershipPorts extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
   readonly self: LocalHub;
   readonly rootKeyFile: RootKeyFile;
-  /** Replaces the encryption of the root key. */
+  /** Replaces the encryption of the root key; tests use a fast one. */
   readonly box?: PassphraseBox;
 }
 
-/** The parts of membership; the owner starts and disposes `membership`. */
+/** Parts of membership; the owner starts and disposes `membership`. */
 export interface Membership {
   readonly membership: MeshMembership;
   readonly authority: MeshAuthority;
@@ -26,7 +26,7 @@ export interface Membership {
   readonly gate: MembershipGate;
 }
 
-/** Creates the parts; nothing happens before `membership.start()`. */
+/** Creates the parts of membership; they do nothing before `membership.start()`. */
 export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts): Membership {
   const { store, time, clock } = ports;
   const membership = new MeshMembership(ports);
@@ -36,7 +36,7 @@ export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts):
   return { membership, authority, admission, gate: new MembershipGate({ membership, grant: (request) => admission.grant(request) }) };
 }
 
-/** Returns the status. */
+/** Returns the membership of this hub in the form that is shown to people. */
 export function membershipStatus({ membership, authority, admission }: Membership): MembershipStatus {
   const own = membership.own();
   const name = own && membership.record().name;
@@ -54,10 +54,10 @@ export function membershipStatus({ membership, authority, admission }: Membershi
 
 type MembershipAuditCollaborators = Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>;
 
-/** Changes that happen without a call on this hub: a hub uses an invite, another hub revokes a member, a certificate is renewed. */
+/** Changes that happen without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
-/** Writes changes of the membership into the audit log as notes. Returns the function that stops it. */
+/** Writes changes of the membership into the audit log as notes. Returns a function that ends this. */
 export function auditMembershipChanges(parts: MembershipAuditCollaborators): () => void {
   return parts.events.listen(
     ({ subject, data }) => {

@@ -20,7 +20,7 @@ interface AuthorityCollaborators extends Pick<HubContext, 'store' | 'time'> {
   readonly invites: Pick<InviteStore, 'clear'>;
 }
 
-/** The acts of the root key: it makes the mesh, appoints inviters and ends any membership. */
+/** Operations that need the root key: creating the mesh, appointing inviters and ending any membership. */
 export class MeshAuthority {
   readonly #parts: AuthorityCollaborators;
 
@@ -28,14 +28,15 @@ export class MeshAuthority {
     this.#parts = parts;
   }
 
-  /** Returns whether the sealed root key is on this hub. */
+  /** Returns whether the sealed root key is stored on this hub. */
   hasRootKey(): boolean {
     return this.#parts.rootKey.isHere();
   }
 
   /**
-   * Makes a mesh with this hub as its first member. A root key from an earlier, failed attempt is used when the passphrase fits.
-   * Rejects with CONFLICT when the hub is in a mesh or its time is not known, VALIDATION_ERROR, PERMISSION_DENIED or STORAGE_FAILED.
+   * Creates a mesh with this hub as its first member. Uses a root key of an earlier, failed attempt if the passphrase matches. Rejects with
+   * CONFLICT if this hub is in a mesh or its time is not known, VALIDATION_ERROR if the passphrase is too short, PERMISSION_DENIED if it
+   * does not match, STORAGE_FAILED if the mesh cannot be stored.
    */
   async create({ passphrase, name }: { readonly passphrase: string; readonly name?: string | undefined }): Promise<Member> {
     const { membership, rootKey, time } = this.#parts;
@@ -49,8 +50,8 @@ export class MeshAuthority {
   }
 
   /**
-   * Makes a member, or this hub itself, an inviter. The certificate is stored here until the hub fetches it or `handOver` sends it.
-   * Rejects with NOT_FOUND for an unknown hub, PERMISSION_DENIED for another passphrase, or STORAGE_FAILED.
+   * Makes a member, or this hub itself, an inviter. The certificate is stored here until the hub fetches it or `handOver` sends it. Rejects
+   * with NOT_FOUND if the hub is unknown, PERMISSION_DENIED if the passphrase is wrong, STORAGE_FAILED if the certificate cannot be stored.
    */
   async delegate({ hub, passphrase }: { readonly hub: string; readonly passphrase: string }): Promise<Member> {
     const root = await this.openRoot(passphrase);
@@ -65,21 +66,22 @@ export class MeshAuthority {
     return delegated;
   }
 
-  /** Returns the stored certificate for a hub. */
+  /** Returns the certificate that `delegate` stored for a hub. */
   delegationFor(hub: HubId): CertificateChain | undefined {
     const stored = this.#parts.store.get(DELEGATIONS, hub);
     return typeof stored === 'string' ? parseCertificate(stored) : undefined;
   }
 
-  /** Deletes the stored certificate: the hub has it. */
+  /** Deletes the stored certificate of a hub, because the hub has received it. */
   delivered(hub: HubId): void {
     this.#parts.store.delete(DELEGATIONS, hub);
   }
 
   /**
-   * Ends a membership at once and for good: the hub needs a new key to join again. With the passphrase the root key signs, which
-   * can end any membership; without it this hub signs, which as an inviter can end those of hubs that are no inviters. Rejects with
-   * NOT_FOUND for a text that is no hub id, CONFLICT for this hub itself, PERMISSION_DENIED or STORAGE_FAILED.
+   * Permanently ends a membership; the hub needs a new key to join again. With the passphrase, the root key signs, which can end any
+   * membership. Without the passphrase, this hub signs, which as an inviter can end memberships of hubs that are no inviters. Rejects with
+   * NOT_FOUND if the text is not a hub id, CONFLICT for this hub itself, PERMISSION_DENIED if the passphrase is wrong or this hub may not
+   * revoke, STORAGE_FAILED if the revocation cannot be stored.
    */
   async revoke({ hub, passphrase }: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
     const { membership, time } = this.#parts;
@@ -95,15 +97,18 @@ export class MeshAuthority {
     return { hub: target, alsoEnded: root ? alsoEnded.map(({ hubId }) => hubId) : [] };
   }
 
-  /** Returns the sealed root key as one line; its passphrase still protects it. Rejects with NOT_FOUND or PERMISSION_DENIED. */
+  /**
+   * Returns the sealed root key as one line of text; its passphrase still protects it. Rejects with NOT_FOUND if it is not on this hub,
+   * PERMISSION_DENIED if the passphrase is wrong.
+   */
   async exportRoot(passphrase: string): Promise<string> {
     await this.openRoot(passphrase);
     return this.#parts.rootKey.text();
   }
 
   /**
-   * Stores an exported root key on this hub. Rejects with CONFLICT when there is one or it belongs to another mesh, PERMISSION_DENIED
-   * or VALIDATION_ERROR.
+   * Stores an exported root key on this hub. Rejects with CONFLICT if a root key is stored or the key belongs to another mesh,
+   * PERMISSION_DENIED if the passphrase is wrong, VALIDATION_ERROR if the text is not a root key.
    */
   async importRoot({ text, passphrase }: { readonly text: string; readonly passphrase: string }): Promise<void> {
     const key = await this.#parts.rootKey.openText(text, passphrase);
@@ -112,8 +117,8 @@ export class MeshAuthority {
   }
 
   /**
-   * Ends the membership on this hub; the other hubs delete its record in time. Throws CONFLICT while the root key is here, unless it
-   * is to be deleted: without a copy of it the mesh loses it for ever.
+   * Ends the membership on this hub; the other hubs delete its record later. Throws CONFLICT if the root key is on this hub and shall be
+   * kept: without an exported copy the mesh would lose it forever.
    */
   leave({ rootKey }: { readonly rootKey: 'keep' | 'delete' }): void {
     const { membership, invites, store } = this.#parts;
@@ -131,7 +136,10 @@ export class MeshAuthority {
     membership.announceChange('left', { mesh_id: meshId });
   }
 
-  /** Opens the root key of this mesh. Rejects with NOT_FOUND, PERMISSION_DENIED, or CONFLICT when it belongs to another mesh. */
+  /**
+   * Decrypts the root key of this mesh. Rejects with NOT_FOUND if it is not on this hub, PERMISSION_DENIED if the passphrase is wrong,
+   * CONFLICT if the key belongs to another mesh.
+   */
   async openRoot(passphrase: string): Promise<SigningKey> {
     this.#parts.membership.requireOwn();
     const root = await this.#parts.rootKey.open(passphrase);

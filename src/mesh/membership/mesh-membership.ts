@@ -16,7 +16,7 @@ const SPACE = 'mesh.membership';
 const OWN = 'own';
 const CHECK_EVERY_MS = 60_000;
 
-/** Is called when a membership has ended, with the reason. */
+/** Listener that is called when the membership of a hub has ended, with the reason. */
 type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 
 interface MembershipCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
@@ -29,12 +29,12 @@ interface Current {
   readonly members: MemberSet;
 }
 
-/** The membership of this hub, and the other members of its mesh. */
+/** Membership of this hub, and the other members of its mesh. */
 export class MeshMembership implements Service, MeshTrust {
   readonly self: LocalHub;
   readonly #parts: MembershipCollaborators;
   readonly #listeners = new Set<LossListener>();
-  /** Members whose loss was not reported. */
+  /** Members whose loss has not been reported. */
   readonly #trusted = new Set<HubId>();
   #current: Current | undefined;
   #stopChecks: () => void = () => {};
@@ -44,7 +44,10 @@ export class MeshMembership implements Service, MeshTrust {
     this.#parts = collaborators;
   }
 
-  /** Loads the membership. One that cannot be read is reported and stays on the disk unchanged. Rejects with STORAGE_FAILED. */
+  /**
+   * Loads the membership. An unreadable membership is reported and stays unchanged on the disk. Rejects with STORAGE_FAILED if the disk
+   * cannot be read.
+   */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
     if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
@@ -55,7 +58,7 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#current?.own.meshId;
   }
 
-  /** Returns a known member; undefined for this hub itself, and for every hub once this hub was revoked. */
+  /** Returns a known member. Returns undefined for this hub itself, and for every hub after this hub was revoked. */
   hub(id: string): TrustedHub | undefined {
     const member = this.state() === 'revoked' ? undefined : this.#current?.members.member(id);
     return member && { key: member.key, permissions: member.permissions };
@@ -68,12 +71,12 @@ export class MeshMembership implements Service, MeshTrust {
     return isExpired(own, this.#parts.time) ? 'expired' : 'member';
   }
 
-  /** Returns this hub as a member; undefined while it is in no mesh. */
+  /** Returns this hub as a member, or undefined if it is in no mesh. */
   own(): Member | undefined {
     return this.#current?.own;
   }
 
-  /** Returns this hub as a member. Throws CONFLICT while it is in no mesh; the message says how to join one. */
+  /** Returns this hub as a member. Throws CONFLICT if it is in no mesh; the message says how to join one. */
   requireOwn(): Member {
     return this.#require().own;
   }
@@ -82,24 +85,33 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().record;
   }
 
-  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason, or CONFLICT while this hub is in no mesh. */
+  /**
+   * Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason if it is not valid, CONFLICT if this hub
+   * is in no mesh.
+   */
   verify(certificate: CertificateChain): Member {
     return this.#require().members.verify(certificate);
   }
 
-  /** Returns the proof that a certificate was revoked. Throws PERMISSION_DENIED when it was never valid, or CONFLICT. */
+  /**
+   * Returns the statement that revoked a certificate. Throws PERMISSION_DENIED if the certificate was never valid, CONFLICT if this hub is
+   * in no mesh.
+   */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.#require().members.revocationOf(certificate);
   }
 
-  /** Verifies and remembers a certificate that arrived with a message which its hub signed. Throws as `verify`, or STORAGE_FAILED. */
+  /**
+   * Verifies and stores a certificate from a message that its hub signed. Throws the errors of `verify`, and STORAGE_FAILED if the
+   * certificate cannot be stored.
+   */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);
     return member;
   }
 
-  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED. */
+  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it cannot be stored. */
   remember(member: Member): void {
     if (member.hubId === this.self.hubId) return;
     this.#require().members.remember(member);
@@ -119,14 +131,15 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#current?.members.revoked.hubs() ?? [];
   }
 
-  /** Returns the signed statements about revoked members, for other hubs. */
+  /** Returns the signed statements about revoked members, to send to other hubs. */
   statements(): readonly Uint8Array[] {
     return this.#current?.members.revoked.statements() ?? [];
   }
 
   /**
-   * Adds a revocation; returns false when it contains nothing new. Reports the loss of its hub, and of those that it had admitted,
-   * before it returns. Throws PERMISSION_DENIED or VALIDATION_ERROR for a signer without the right to it, or STORAGE_FAILED.
+   * Adds a revocation; returns false if it is not new. Before it returns, reports the loss of the revoked hub and of the hubs that it had
+   * admitted. Throws PERMISSION_DENIED or VALIDATION_ERROR if the signer has no right to revoke, STORAGE_FAILED if the revocation cannot be
+   * stored.
    */
   merge(statement: Uint8Array): boolean {
     const hub = this.#merge(statement);
@@ -136,28 +149,31 @@ export class MeshMembership implements Service, MeshTrust {
     return true;
   }
 
-  /** Calls the listener for each hub that is not a member any more: its connections must end. Returns the function that stops it. */
+  /** Calls the listener for each hub that is no longer a member, whose connections must end. Returns a function that ends the calls. */
   onLost(listener: LossListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Makes this hub a member, or replaces its certificate. Throws PERMISSION_DENIED for a certificate of another key or mesh, CONFLICT
-   * when the hub is in another mesh, or STORAGE_FAILED.
+   * Makes this hub a member, or replaces its certificate. Throws PERMISSION_DENIED if the certificate is for another key or mesh, CONFLICT
+   * if this hub is in another mesh, STORAGE_FAILED if the membership cannot be stored.
    */
   enter(record: MembershipRecord): void {
     const meshId = meshIdOf(record.rootKey);
     this.requireFree(meshId);
     const own = this.#ownMember(record);
     const members = this.#current?.members ?? new MemberSet(this.#parts, record.rootKey);
-    // The records of a former mesh must be gone before a restart could load them as those of this one.
+    // The records of a former mesh must be deleted first; otherwise a restart could load them as records of this mesh.
     if (!this.#current) members.clear();
     this.#parts.store.set(SPACE, OWN, { ...record, certificate: certificateText(record.certificate) });
     this.#current = { record, own, members };
   }
 
-  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED for an older one or one of another hub, or STORAGE_FAILED. */
+  /**
+   * Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is older or of another hub, STORAGE_FAILED if it cannot be
+   * stored.
+   */
   replaceCertificate(certificate: CertificateChain): void {
     const { record, own } = this.#require();
     const { issuedAtMs } = this.verify(certificate);
@@ -167,7 +183,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.announceChange('renewed');
   }
 
-  /** Throws CONFLICT when this hub is in another mesh. */
+  /** Throws CONFLICT if this hub is in another mesh. */
   requireFree(meshId: string): void {
     const present = this.meshId();
     if (present === undefined || present === meshId) return;
@@ -176,7 +192,7 @@ export class MeshMembership implements Service, MeshTrust {
     });
   }
 
-  /** Ends the membership and deletes the records of the other members. Throws STORAGE_FAILED. */
+  /** Ends the membership and deletes the records of the other members. Throws STORAGE_FAILED if they cannot be deleted. */
   leave(): void {
     const { members } = this.#require();
     this.#parts.store.delete(SPACE, OWN);
@@ -226,11 +242,11 @@ export class MeshMembership implements Service, MeshTrust {
     try {
       const hub = members.revoked.merge(statement);
       const lost = this.#reportLosses();
-      // A hub whose certificate is not stored may be connected all the same.
+      // A revoked hub may be connected even if its certificate is not stored.
       if (hub !== undefined && hub !== this.self.hubId && !lost.has(hub) && !members.member(hub)) this.#report(hub, 'revoked');
       return hub;
     } finally {
-      // A revocation that a full disk did not take ends connections too.
+      // A revocation ends connections even if it could not be written to a full disk.
       this.#reportLosses();
     }
   }
@@ -263,18 +279,18 @@ export class MeshMembership implements Service, MeshTrust {
   }
 }
 
-/** The stored membership of a hub. */
+/** Stored membership of this hub. */
 export interface MembershipRecord {
-  /** Raw root key of the mesh, base64url. */
+  /** Raw root key of the mesh in base64url. */
   readonly rootKey: string;
   readonly certificate: CertificateChain;
-  /** The owner's name for the mesh; only hubs where it was given have it. */
+  /** Name that the owner gave the mesh; stored only on hubs where the owner entered it. */
   readonly name?: string;
-  /** `host:port` of hubs that were members when this one joined. */
+  /** Addresses, as `host:port`, of hubs that were members when this hub joined. */
   readonly addresses: readonly string[];
 }
 
-/** Parses a stored membership. Throws VALIDATION_ERROR for a value that no version of the hub has written. */
+/** Parses a stored membership. Throws VALIDATION_ERROR if no version of the hub could have written the value. */
 export function parseMembershipRecord(value: Json): MembershipRecord {
   if (
     !isJsonObject(value) ||

@@ -8,16 +8,18 @@ const LEAST_PASSPHRASE = 10;
 
 /** Port: the file of the sealed root key in the state directory. Only the hub's own user can read it (mode 0600). */
 export interface RootKeyFile {
-  /** For messages to the owner. */
+  /** Path of the file, for messages to the owner. */
   readonly path: string;
-  /** Returns undefined when there is none. Throws STORAGE_FAILED, also when other users can read it. */
+  /**
+   * Returns the text of the file, or undefined if there is no file. Throws STORAGE_FAILED if it cannot be read or other users can read it.
+   */
   read(): string | undefined;
-  /** Replaces the text; after a crash the old or the new one is there. Throws STORAGE_FAILED. */
+  /** Replaces the text; after a crash, the file has the old or the new text. Throws STORAGE_FAILED if it cannot be written. */
   write(text: string): void;
   remove(): void;
 }
 
-/** Encryption under a passphrase, as `sealBox` and `openBox`; tests replace it by a fast one. */
+/** Encryption with a passphrase, as `sealBox` and `openBox` do it; tests replace it by a fast one. */
 export interface PassphraseBox {
   seal(content: Uint8Array, passphrase: string): Promise<Uint8Array>;
   open(box: Uint8Array, passphrase: string): Promise<Uint8Array>;
@@ -32,7 +34,7 @@ export function isSealedRootKey(text: string): boolean {
   return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
 }
 
-/** The root key of a mesh, sealed under a passphrase, so that a stolen hub does not give away the mesh. */
+/** Root key of a mesh, sealed with a passphrase so that a stolen hub does not give away the mesh. */
 export class RootKey {
   readonly #file: RootKeyFile;
   readonly #box: PassphraseBox;
@@ -46,7 +48,10 @@ export class RootKey {
     return this.#file.read() !== undefined;
   }
 
-  /** Makes the key of a new mesh. Rejects with VALIDATION_ERROR for a short passphrase, CONFLICT when there is a key, or STORAGE_FAILED. */
+  /**
+   * Creates the root key of a new mesh. Rejects with VALIDATION_ERROR if the passphrase is too short, CONFLICT if a root key is stored,
+   * STORAGE_FAILED if the key cannot be stored.
+   */
   async make(passphrase: string): Promise<SigningKey> {
     if ([...passphrase].length < LEAST_PASSPHRASE) {
       throw new AtmoError(
@@ -60,12 +65,18 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** Rejects with NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, or STORAGE_FAILED. */
+  /**
+   * Decrypts the stored root key. Rejects with NOT_FOUND if the key is not on this hub, PERMISSION_DENIED if the passphrase is wrong,
+   * STORAGE_FAILED if the file cannot be read.
+   */
   async open(passphrase: string): Promise<SigningKey> {
     return this.openText(this.text(), passphrase);
   }
 
-  /** Opens an exported key. Rejects with VALIDATION_ERROR for any other text, PERMISSION_DENIED for another passphrase. */
+  /**
+   * Decrypts an exported root key. Rejects with VALIDATION_ERROR if the text is not a root key, PERMISSION_DENIED if the passphrase is
+   * wrong.
+   */
   async openText(exported: string, passphrase: string): Promise<SigningKey> {
     const text = exported.trim();
     const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -78,7 +89,9 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** Returns the sealed key, one line. Throws NOT_FOUND or STORAGE_FAILED. */
+  /**
+   * Returns the sealed root key as one line of text. Throws NOT_FOUND if it is not on this hub, STORAGE_FAILED if the file cannot be read.
+   */
   text(): string {
     const text = this.#file.read();
     if (text !== undefined) return text.trim();
@@ -88,12 +101,15 @@ export class RootKey {
     );
   }
 
-  /** Stores a key that was exported from another hub. Throws CONFLICT when there is a key, or STORAGE_FAILED. */
+  /**
+   * Stores a root key that was exported from another hub. Throws CONFLICT if a root key is stored, STORAGE_FAILED if the key cannot be
+   * written.
+   */
   adopt(text: string): void {
     this.#place(text.trim());
   }
 
-  /** Deletes the key. Without an exported copy the mesh can never have a new inviter. */
+  /** Deletes the root key. Without an exported copy, the mesh can never have a new inviter. */
   remove(): void {
     this.#file.remove();
   }
