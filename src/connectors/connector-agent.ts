@@ -36,7 +36,7 @@ const RENEW_BEFORE_MS = 3_600_000;
 /** The owner configured the connector, and so grants its permissions. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
-/** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector ends. */
+/** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */
 export class TokenAgent implements Disposable {
   readonly #services: AgentServices;
   readonly #options: AgentOptions;
@@ -54,7 +54,7 @@ export class TokenAgent implements Disposable {
     throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
   }
 
-  /** Returns whether the agent holds a permission such as `device:control:hall-lamp`. */
+  /** Returns whether the agent has a permission such as `device:control:hall-lamp`. */
   may(permission: string): boolean {
     return this.#services.authorizer.authorize(this.#currentPrincipal(), [permission]).allowed;
   }
@@ -67,7 +67,7 @@ export class TokenAgent implements Disposable {
   #currentPrincipal(): Principal {
     const endsMs = this.#principal?.token?.expiresAtMs ?? 0;
     if (this.#principal && endsMs - this.#services.clock.now() > RENEW_BEFORE_MS) return this.#principal;
-    // A hub that crashed has left tokens behind.
+    // A crashed hub leaves its tokens behind.
     if (!this.#principal) this.#revokeAll();
     this.#principal = this.#issue();
     return this.#principal;

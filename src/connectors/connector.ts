@@ -26,7 +26,7 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   readonly devices: Pick<DeviceDirectory, 'get'>;
   /** Name of this hub for people, and its version. */
   readonly hub: { readonly name: string; readonly version: string };
-  /** Runs programs apart from the hub; all connectors share its bound on running programs. */
+  /** Runs programs outside of the hub; all connectors share its limit of running programs. */
   readonly programs: ProgramSandbox;
   /** Lets a connector call tools as an agent. */
   readonly agents: AgentServices;
@@ -42,7 +42,7 @@ export interface Connector {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Capabilities that the hub gains by the configuration. */
   readonly capabilities?: readonly Capability[];
-  /** Runs beside calls, such as a bridge. */
+  /** A service that runs in addition to calls, such as a bridge. */
   readonly service?: Service;
 }
 
@@ -54,14 +54,14 @@ export interface ConnectionEvents {
 }
 
 /**
- * Returns the tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED, which names `setting`.
- * Only the handler that \`define\` returns may read the service: without one, \`define\` is called with undefined.
+ * Returns the tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED and the name of
+ * `setting`. Only the handler that \`define\` returns may read the service: without a service \`define\` is called with undefined.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);
 }
 
-/** JSON Schema of a result of a tool: an object with these members, of which the named ones are always present. */
+/** Returns the JSON Schema of a tool's result: an object with these members, of which `required` are always present. */
 export function resultSchema(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', required, properties };
 }

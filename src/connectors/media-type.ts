@@ -1,7 +1,7 @@
 /** The type of a file by its first bytes, and the ending of its name for services. */
 export interface MediaType {
   readonly kind: 'image' | 'audio';
-  /** Such as `image/jpeg`. */
+  /** Media type, such as `image/jpeg`. */
   readonly type: string;
   readonly ending: string;
 }
@@ -44,10 +44,10 @@ interface PictureSize {
 const PNG_WIDTH_AT = 16;
 const PNG_HEIGHT_AT = 20;
 const JPEG_MARKER = 0xff;
-/** SOF0 to SOF15 without DHT, JPG and DAC, whose codes lie between (ITU-T T.81, table B.1). */
+/** SOF0 to SOF15, without the codes of DHT, JPG and DAC between them (ITU-T T.81, table B.1). */
 const isFrameHeader = (code: number): boolean => code >= 0xc0 && code <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(code);
 
-/** Width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for other and truncated files. */
+/** Returns width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for other and truncated files. */
 export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
   const type = mediaTypeOf(bytes)?.type;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -19,7 +19,7 @@ export interface Announcer {
   readonly nonce: string;
 }
 
-/** The bound of the Atmosphere project (MAX_CAPABILITIES_PER_ANNOUNCE). */
+/** Largest number of announced tools in the Atmosphere project (MAX_CAPABILITIES_PER_ANNOUNCE). */
 const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
@@ -40,8 +40,8 @@ export function announcedTools(tools: readonly RegisteredTool[], patterns: reado
 }
 
 /**
- * Returns the payloads of one announcement: one entry with the names of all tools, which newer peers read, then one entry for each tool,
- * which older peers read. A peer that reads both keeps the second.
+ * Returns the payloads of an announcement: first an entry with the names of all tools for newer peers, then an entry for each tool for
+ * older peers. A peer that reads both forms keeps the second.
  */
 export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
   return [capabilityPayload(by, tools), gossipPayload(by, tools)];
@@ -64,7 +64,7 @@ function gossipPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObje
 
 function gossipCapability(by: Announcer, { key, title, description, acts }: AnnouncedTool): JsonObject {
   return {
-    // Peers keep one entry for each id, from whichever node it comes.
+    // Peers keep one entry for each id, whichever node announces it.
     id: `${by.nodeId}:${key}`,
     label: title,
     description,
@@ -84,7 +84,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     node_id: by.nodeId,
     node_name: by.name,
     capability_id: `${by.nodeId}:tools`,
-    // Peers refuse an entry without these members, also one that stands for no model.
+    // Peers refuse an entry without these members, even if it describes no model.
     project_path: '',
     model_alias: '',
     model_actual: '',
@@ -103,7 +103,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     timestamp,
     expires_at: timestamp + EXPIRY_S,
   };
-  // Peers forward an announcement with more than one hop left, and the relay has sent it to all already.
+  // Peers forward an announcement with more than one remaining hop, although the relay has already sent it to all nodes.
   return {
     type: 'capability_announce',
     node_id: by.nodeId,
@@ -115,15 +115,15 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
   };
 }
 
-/** After a vector of another length (nomic-embed-text, which the project uses) peers return 500 to their own callers. */
+/** Length of the project's vectors (nomic-embed-text): with another length, peers return status 500 to their own callers. */
 const DIMENSIONS = 768;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 const STEPS = 10_000;
 
 /**
- * Returns the words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same
- * vector, without a model. It is near the vectors of texts with the same words, and unrelated to those of a language model.
+ * Returns the words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): no model is needed, and equal
+ * texts give equal vectors. Vectors of texts with the same words are close; they are not comparable to vectors of a language model.
  */
 export function featureVector(text: string): readonly number[] {
   const sums = new Float64Array(DIMENSIONS);

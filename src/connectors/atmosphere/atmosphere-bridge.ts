@@ -35,7 +35,7 @@ export class AtmosphereBridge implements Service {
     const { clock, agents, env } = parts;
     this.#parts = parts;
     this.#config = config;
-    // Ids of hubs and of nodes there are the same hash of a key of the same kind.
+    // Hub ids and the project's node ids are the same hash of an Ed25519 key.
     this.nodeId = parts.nodeId.replace(/^hub-/, '');
     this.meshId = config.meshId;
     this.#name = config.name ?? parts.hub.name;
@@ -68,7 +68,7 @@ export class AtmosphereBridge implements Service {
     );
   }
 
-  /** The reason why the hub is not on the relay; undefined while it is. */
+  /** Returns why the hub is not connected to the relay; undefined while it is. */
   get problem(): string | undefined {
     return this.#connection.problem;
   }
@@ -115,7 +115,7 @@ export class AtmosphereBridge implements Service {
   #onMessage(from: string, payload: JsonObject): void {
     if (from === this.nodeId || !NODE_ID.test(from)) return;
     if (payload.type === 'tool_response') this.outgoing.settle(from, payload);
-    // In one dialect a call goes to all nodes. A node that it does not name sends nothing: its 404 could be the first response.
+    // In one dialect every node receives each call. A node that is not addressed sends no response: its 404 could arrive first.
     else if (payload.type !== 'tool_call') this.nodes.receive(from, payload);
     else if (payload.app === this.#name) void this.#incoming.handle(from, payload);
   }
@@ -130,8 +130,8 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * Enters the relay: by `register_mesh` with the founder's key, else by `join` with a token, or without one where the mesh is open.
- * Throws CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
+ * Returns the join frame: `register_mesh` with the founder's key, else `join` with a token, or without a token if the mesh is open. Throws
+ * CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,
@@ -151,7 +151,7 @@ export function createMeshJoin(
   });
 }
 
-/** Node and mesh ids of the project: the first 16 hex digits of the SHA-256 of a raw public key. */
+/** Returns the project's node or mesh id: the first 16 hex digits of the SHA-256 of a raw public key. */
 export function idOfKey(rawPublicKey: Uint8Array): string {
   return createHash('sha256').update(rawPublicKey).digest('hex').slice(0, 16);
 }

@@ -48,7 +48,7 @@ const CAPABILITIES_RESULT = resultSchema(['connected', 'mesh_id', 'own_node', 'u
   dropped: { type: 'integer', description: 'Messages that were no announcement, came again or were too many' },
 });
 
-/** `atmosphere_capabilities`: the nodes on the relay and their announcements. */
+/** Returns `atmosphere_capabilities`, which lists the nodes on the relay and their announcements. */
 function capabilitiesTool(bridge: AtmosphereBridge): RegisteredTool {
   return defineTool(
     {
@@ -86,7 +86,7 @@ function capabilitiesTool(bridge: AtmosphereBridge): RegisteredTool {
   );
 }
 
-/** `atmosphere_call`: calls a tool of another node on the relay. */
+/** Returns `atmosphere_call`, which calls a tool of another node on the relay. */
 function callTool(bridge: AtmosphereBridge): RegisteredTool {
   return defineTool(
     {

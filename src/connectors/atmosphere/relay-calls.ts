@@ -14,11 +14,11 @@ interface IncomingCollaborators {
   readonly isAnnounced: (tool: string) => boolean;
   /** False for a call that came before. */
   readonly isFirst: (key: string) => boolean;
-  /** Sends to this node alone. */
+  /** Sends a payload to one node. */
   readonly answer: (node: string, payload: JsonObject) => void;
 }
 
-/** The audit log has every call that reaches the pipeline, also a refused one. */
+/** Largest number of calls per minute; the audit log has each call that reaches the pipeline, also a refused call. */
 const MAX_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 const RESULT_LIMITS = { maxSize: 262_144, maxDepth: 64 };
@@ -26,8 +26,8 @@ const MAX_ID = 128;
 const OK = 200;
 
 /**
- * Runs each `tool_call` that has the hub's name as `app`, as one agent with the permissions of the configuration. Nothing proves who
- * called: the sender that the relay names only receives the response.
+ * Runs each `tool_call` that has the hub's name as `app`, as one agent with the configured permissions. The caller is not authenticated:
+ * the relay's sender id is only used to send the response.
  */
 export class IncomingCalls implements Disposable {
   readonly #parts: IncomingCollaborators;
@@ -45,7 +45,7 @@ export class IncomingCalls implements Disposable {
     this.#parts.calls?.[Symbol.dispose]();
   }
 
-  /** Responds to every call, except to one that came before. */
+  /** Responds to every call except a repeated one. */
   async handle(from: string, { tool, params, request_id }: JsonObject): Promise<void> {
     const { calls, isFirst, answer } = this.#parts;
     const id = boundedLine(request_id, MAX_ID);
@@ -57,7 +57,7 @@ export class IncomingCalls implements Disposable {
 
   async #run(calls: AgentCalls, tool: string, params: Json): Promise<{ readonly status: number; readonly body: Json }> {
     try {
-      // The rate limit comes first: each look at the announced tools makes their list anew.
+      // The rate limit is checked first, since the list of announced tools is rebuilt for each call.
       this.#countCall();
       if (!this.#parts.isAnnounced(tool)) throw new AtmoError('TOOL_NOT_FOUND', 'No such tool is announced here');
       if (!isJsonObject(params)) throw new AtmoError('VALIDATION_ERROR', 'params is no object');
@@ -98,7 +98,7 @@ interface PendingCall {
 }
 
 interface OutgoingCollaborators {
-  /** Sends to one node; false if nothing was sent. */
+  /** Sends a payload to one node; returns false if nothing was sent. */
   readonly send: (node: string, payload: JsonObject) => boolean;
   /** Makes an id that cannot be guessed. */
   readonly newId: () => string;
@@ -119,8 +119,8 @@ export class OutgoingCalls {
   }
 
   /**
-   * Returns the body of the response. Errors: SERVICE_UNAVAILABLE (nothing was sent), SERVICE_REFUSED (a status other than success),
-   * PAYLOAD_TOO_LARGE (a response that is too long or too deep), OUTCOME_UNKNOWN (no response).
+   * Returns the body of the response. Rejects with SERVICE_UNAVAILABLE (nothing was sent), SERVICE_REFUSED (an error status),
+   * PAYLOAD_TOO_LARGE (the response is too long or too deep) or OUTCOME_UNKNOWN (no response).
    */
   async call({ node, app, tool, params }: RelayCall, signal: AbortSignal): Promise<Json> {
     if (this.#waiting.size >= MAX_PENDING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_PENDING} calls wait for answers`);

@@ -12,7 +12,7 @@ interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly random: () => number;
 }
 
-/** The address of the relay, the frame that enters it, and the listeners. */
+/** The relay's URL, the join frame, and the listeners. */
 interface RelaySession {
   readonly url: string;
   readonly nodeId: string;
@@ -33,11 +33,11 @@ const REFUSED_BACKOFF_MS = 300_000;
 const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
 const MAX_BUFFERED_BYTES = 4_194_304;
-/** Bound between two pings; more is dropped unread. */
+/** Largest amount of data between two pings; further data is dropped. */
 const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 
-/** One connection to a relay: it enters, pings, and reconnects after pauses that grow. */
+/** One connection to a relay: joins, pings, and reconnects after growing pauses. */
 export class RelayConnection implements Service {
   readonly #parts: ConnectionCollaborators;
   readonly #session: RelaySession;
@@ -58,12 +58,12 @@ export class RelayConnection implements Service {
     this.#session = session;
   }
 
-  /** The reason why the node has not entered; undefined after it has. */
+  /** Returns why the node has not joined; undefined if it has. */
   get problem(): string | undefined {
     return this.#isJoined ? undefined : this.#problem;
   }
 
-  /** Does not wait for the relay. The random delay keeps all nodes from connecting in one moment after a power cut. */
+  /** Starts to connect without waiting for the relay. The random delay keeps nodes from connecting all at once after a power cut. */
   async start(): Promise<void> {
     const { clock, random } = this.#parts;
     this.#timers = [clock.after(MIN_BACKOFF_MS * random(), () => this.#connect())];
@@ -138,7 +138,7 @@ export class RelayConnection implements Service {
     if (this.#parts.clock.monotonic() - this.#receivedAtMs >= SILENCE_TIMEOUT_MS) this.#lose('the relay is silent');
     else {
       this.send({ type: 'ping' });
-      // When an old connection of a node ends, the relay removes the new one from its list, and still responds to its pings.
+      // When an old connection of a node ends, the relay also removes the node's new connection from its list, and still answers its pings.
       this.send({ type: 'direct', target: this.#session.nodeId, payload: { type: 'ping' } });
     }
   }
@@ -178,11 +178,11 @@ interface RelaySocket {
   send(text: string): void;
   /** Bytes that have not been sent yet. */
   readonly waitingBytes: number;
-  /** Sends a close frame, and ends the connection when no close frame comes back. */
+  /** Sends a close frame, and ends the connection if no close frame is received. */
   close(): void;
 }
 
-/** The events of a socket. `onClose` comes once, also for a socket that never opened. */
+/** The events of a socket. `onClose` is called once, also for a socket that never opened. */
 export interface SocketEvents {
   readonly onOpen: () => void;
   readonly onText: (text: string) => void;

@@ -25,7 +25,7 @@ export class RemoteNodes {
   readonly #nodes = new Map<string, RemoteNode>();
   /** Time at which each nonce came, oldest first. */
   readonly #nonces = new Map<string, number>();
-  /** Number of messages that were no announcement, came again, were too old or came from one node too many. */
+  /** Number of dropped messages: malformed, repeated, too old, or beyond the largest number of nodes. */
   dropped = 0;
 
   constructor(clock: Clock, ownId: string) {
@@ -113,14 +113,14 @@ const MAX_CAPABILITIES = 50;
 const MAX_CAPABILITY_NAME = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_TOOLS = 50;
-/** Characters in all entries of one node; an announcement of fifty tools has half of it. */
+/** Longest text of all entries of one node, in characters; an announcement of fifty tools needs half of it. */
 const MAX_TEXT = 65_536;
 const MAX_NONCE = 64;
 const DIRECT_TYPES = ['capability_announce', 'capability.announce'];
 
 /**
- * Returns the announcement in the payload of a message, in either dialect; undefined for any other payload, and for an announcement of
- * another node than the sender that the relay names.
+ * Parses the announcement in a message, in either dialect. Returns undefined for any other payload, and for an announcement that names
+ * another node than the message's sender.
  */
 export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnnouncement | undefined {
   const direct = typeof payload.type === 'string' && DIRECT_TYPES.includes(payload.type);
@@ -132,7 +132,7 @@ export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnno
   return { nonce, timestampMs: timestamp * 1_000, capabilities: parseCapabilities(capabilities) };
 }
 
-/** Returns the first fifty entries or names of a list that have an id, up to the bound on the text of one node. */
+/** Returns the first fifty entries or names with an id, up to the longest text of one node. */
 export function parseCapabilities(list: Json | undefined): readonly RemoteCapability[] {
   if (!Array.isArray(list)) return [];
   let length = 0;

@@ -9,8 +9,8 @@ const CLOSING = 0x7d;
 const LOWERCASE_BIT = 0x20;
 
 /**
- * Returns the value of a JSON text that is nested at most 32 levels deep; undefined for any other text. Four megabytes of brackets keep a
- * parser busy for seconds, and recursion over the parsed value overflows the stack.
+ * Parses JSON that is nested at most 32 levels deep; returns undefined for other texts. Four megabytes of brackets keep a parser busy for
+ * seconds, and a recursion over the parsed value overflows the stack.
  */
 export function parseShallowJson(text: string): Json | undefined {
   let depth = 0;
@@ -24,7 +24,7 @@ export function parseShallowJson(text: string): Json | undefined {
   return tryParseJson(text);
 }
 
-/** Returns the place of the closing quote of the string that begins at `start`; the end of the text for a string without one. */
+/** Returns the index of the closing quote of the string that begins at `start`; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);

@@ -24,5 +24,5 @@ export const CAMERAS_SECTION = {
 /** The cameras of the home by their ids. */
 export type CamerasConfig = Settings<typeof CAMERAS_SECTION>;
 
-/** A camera: exactly one of `rpicam`, `device` and `url`. */
+/** A camera with exactly one of `rpicam`, `device` and `url`. */
 export type CameraConfig = Settings<typeof CAMERA>;

@@ -12,7 +12,7 @@ import { FRAME_FORMATS, type Frame, type FrameRequest, ffmpegFrame, networkInput
 
 /** A result may have 8 million characters, and base64 makes four of three bytes. */
 const MAX_BYTES = 5_500_000;
-/** Bound on a picture of a network camera before it is made smaller. */
+/** Longest picture of a network camera before it is scaled down, in bytes. */
 const MAX_SNAPSHOT_BYTES = 20_971_520;
 
 interface Camera extends CameraConfig {
@@ -21,13 +21,13 @@ interface Camera extends CameraConfig {
   readonly login?: string;
 }
 
-/** The configured cameras. Each takes one picture at a time: a device cannot be opened twice. */
+/** The configured cameras. Each camera takes one picture at a time, since a device cannot be opened twice. */
 export class Cameras {
   readonly #cameras: ReadonlyMap<string, Camera>;
   readonly #env: NodeJS.ProcessEnv;
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Throws CONFIG_INVALID for a camera without exactly one source, and for secrets that cannot be read. */
+  /** Throws CONFIG_INVALID for a camera without exactly one source, and for an unreadable secret. */
   constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
@@ -38,8 +38,8 @@ export class Cameras {
   }
 
   /**
-   * Takes a picture now. Errors: NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera gives no picture), SERVICE_REFUSED (it
-   * refuses, or sends something else), PAYLOAD_TOO_LARGE, NOT_SUPPORTED (a program is not installed).
+   * Takes a picture now. Rejects with NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera sends no picture), SERVICE_REFUSED (the
+   * camera refuses or sends something else), PAYLOAD_TOO_LARGE, or NOT_SUPPORTED (a program is not installed).
    */
   async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const camera = this.#cameras.get(id);
@@ -50,7 +50,7 @@ export class Cameras {
       .then(() => takePicture(camera, request, run))
       .catch((error: unknown) => Promise.reject(withoutLogin(error, camera)));
     const ended = frame.catch(() => {});
-    // The next request waits for this one, also for one that fails.
+    // The next request waits for this request, even if this one fails.
     this.#last.set(id, ended);
     return orAborted(frame, signal);
   }
@@ -63,7 +63,7 @@ async function takePicture(camera: Camera, request: FrameRequest, run: PictureRu
   return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
 }
 
-/** Returns a picture that fits the request stays as it is: a hub without ffmpeg can then still show it. */
+/** Returns a picture. A picture that matches the request is not converted: a hub without ffmpeg can still return it. */
 async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;
@@ -113,7 +113,7 @@ function withLogin({ url = '', login }: Camera): string {
   return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`);
 }
 
-/** Error messages of ffmpeg contain the address that it cannot open. */
+/** Removes the login from an error: ffmpeg's messages contain the URL that it cannot open. */
 function withoutLogin(error: unknown, { login }: Camera): unknown {
   if (!(error instanceof AtmoError) || login === undefined) return error;
   const message = error.message.replaceAll(/\/\/[^\s/@]*@/g, '//').replaceAll(login, '[credentials]');
@@ -134,7 +134,7 @@ const FRAME = resultSchema(['image', 'format', 'width', 'height', 'timestamp'], 
   timestamp: { type: 'string', format: 'date-time' },
 });
 
-/** `get_camera_frame`; without cameras it is listed as not configured. */
+/** Returns `get_camera_frame`; without cameras it is listed as not configured. */
 export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {

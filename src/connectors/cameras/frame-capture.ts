@@ -10,7 +10,7 @@ export interface FrameRequest {
   readonly format: (typeof FRAME_FORMATS)[number];
   /** 1 to 100, for JPEG. */
   readonly quality: number;
-  /** In pixels. The picture fits into these bounds and keeps its shape; an absent side follows the other. */
+  /** Largest size in pixels. The picture keeps its aspect ratio; an absent side follows from the other side. */
   readonly within?: Partial<FrameSize>;
 }
 
@@ -37,16 +37,14 @@ const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,t
 /** A few bytes can claim to be a picture of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
-/**
- * Returns an address of the network, as a list of one file on standard input: every user of the machine can see the arguments of programs.
- */
+/** Returns the input for a URL, as a playlist on standard input: every user of the machine can see the arguments of programs. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
   return { args: ['-protocol_whitelist', NETWORK_PROTOCOLS, '-f', 'concat', '-safe', '0', '-i', 'pipe:0'], input: list };
 }
 
-/** Takes one picture with ffmpeg. Errors: those of `runProgram`; SERVICE_UNAVAILABLE with the message of ffmpeg. */
+/** Takes a picture with ffmpeg. Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and ffmpeg's message if it fails. */
 export async function ffmpegFrame({ args, ...input }: FfmpegInput, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { format } = request;
   const bounds = ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS)];
@@ -65,13 +63,13 @@ function ffmpegArguments({ format, quality, within }: FrameRequest): readonly st
   const codec = {
     jpeg: ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', String(scaleOfQuality)],
     png: ['-c:v', 'png'],
-    // A portable pixmap is raw RGB behind a line with its size.
+    // A portable pixmap is raw RGB after a line with its size.
     raw: ['-c:v', 'ppm', '-pix_fmt', 'rgb24'],
   }[format];
   return ['-an', '-frames:v', '1', ...scale, ...codec, '-f', 'image2pipe', 'pipe:1'];
 }
 
-/** Netpbm, ppm(5): `P6`, width, height, greatest value, then three bytes for each pixel. */
+/** Parses a portable pixmap, ppm(5): `P6`, width, height, greatest value, then three bytes for each pixel. */
 function rawFrame(end: ProgramOutcome): Frame {
   const head = /^P6\s(\d+)\s(\d+)\s255\s/.exec(String.fromCharCode(...end.output.subarray(0, 64)));
   const [whole = '', width = '', height = ''] = head ?? [];
@@ -88,8 +86,8 @@ const SETTLE_MS = 500;
 const DEFAULT_SIZE: FrameSize = { width: 1280, height: 960 };
 
 /**
- * Takes a picture with a camera at the connector of the board (rpicam-still of Raspberry Pi OS). Errors: those of `runProgram`;
- * SERVICE_UNAVAILABLE with the message of the program.
+ * Takes a picture with a camera of the board (rpicam-still of Raspberry Pi OS). Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and
+ * the program's message if it fails.
  */
 export async function rpicamFrame(camera: number, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { width, height } = await frameSize(camera, request.within ?? DEFAULT_SIZE, run);
@@ -103,13 +101,13 @@ export async function rpicamFrame(camera: number, request: FrameRequest, run: Pi
   throw captureFailed(RPICAM_PROGRAMS[0], end);
 }
 
-/** For an absent side rpicam-still takes all pixels of the sensor, and crops the picture. */
+/** Returns the size of the picture. For an absent side rpicam-still would take all pixels of the sensor and crop the picture. */
 async function frameSize(camera: number, { width, height }: Partial<FrameSize>, run: PictureRun): Promise<FrameSize> {
   if (width !== undefined && height !== undefined) return { width, height };
   if (width === undefined && height === undefined) return DEFAULT_SIZE;
   const sensor = await sensorSize(camera, run);
   const scale = Math.min(1, (width ?? sensor.width) / sensor.width, (height ?? sensor.height) / sensor.height);
-  // A pixel of colour stands for two by two of brightness.
+  // A pixel of colour covers two by two pixels of brightness: sides must be even.
   const following = (side: number) => Math.max(2, 2 * Math.round((side * scale) / 2));
   const sideOf = (given: number | undefined, own: number) => (given === undefined ? following(own) : Math.min(given, own));
   return { width: sideOf(width, sensor.width), height: sideOf(height, sensor.height) };
@@ -148,11 +146,11 @@ interface ProgramRun {
   readonly input?: string | Uint8Array;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  /** Bound on the output. */
+  /** Longest output in bytes. */
   readonly maxBytes: number;
 }
 
-/** The part of a run that is the same for all programs that take pictures. */
+/** The options of a run that all programs for pictures share. */
 export type PictureRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
 
 interface ProgramOutcome {
@@ -168,8 +166,8 @@ const MAX_ERROR_OUTPUT = 2_000;
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH'];
 
 /**
- * Runs a program to its end and holds its output in memory. The program is killed when the signal aborts or the output is too long. Errors:
- * NOT_SUPPORTED (it is not installed), PAYLOAD_TOO_LARGE, or the reason of the signal.
+ * Runs a program to its end and returns its output. The program is killed when the signal aborts or the output is too long. Rejects with
+ * NOT_SUPPORTED (not installed), PAYLOAD_TOO_LARGE, or the signal's reason.
  */
 async function runProgram({ program, args, input, env, signal, maxBytes }: ProgramRun): Promise<ProgramOutcome> {
   signal.throwIfAborted();
@@ -205,7 +203,7 @@ async function runProgram({ program, args, input, env, signal, maxBytes }: Progr
   return promise.finally(() => signal.removeEventListener('abort', kill));
 }
 
-/** The last line of standard error has the reason. */
+/** Returns the error of a program; the last line of its standard error has the reason. */
 function captureFailed(program: string, { complaint, exitCode }: ProgramOutcome): AtmoError {
   const reason = complaint.split('\n').at(-1) || `${program} ended with ${exitCode}`;
   return new AtmoError('SERVICE_UNAVAILABLE', `The camera gave no picture: ${reason}`);

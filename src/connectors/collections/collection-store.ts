@@ -46,7 +46,7 @@ const COLLECTION_NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
 const SELECT_VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${COLLECTION_NUMBER} ORDER BY part LIMIT ?3`;
 const SELECT_PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
-/** Documents with their vectors, in one file that the first use opens. Each method throws STORAGE_FAILED if the disk fails. */
+/** Documents with their vectors, in one file that is opened at the first use. Each method throws STORAGE_FAILED if the disk fails. */
 export class CollectionStore implements Disposable {
   readonly #path: string;
   readonly #options: CollectionStoreOptions;
@@ -57,7 +57,7 @@ export class CollectionStore implements Disposable {
     this.#options = options;
   }
 
-  /** Opens a file that had documents, so that a loss is reported before somebody misses one. */
+  /** Opens a file that had documents, so that a loss is reported early. */
   check(): void {
     try {
       if (this.#options.anchor.least()) this.#opened();
@@ -83,8 +83,8 @@ export class CollectionStore implements Disposable {
   }
 
   /**
-   * Adds all of the documents or none; one of the same id is replaced. Throws CONFLICT if the collection has vectors of another model,
-   * Throws PAYLOAD_TOO_LARGE if there would be more parts than the owner allows.
+   * Adds all of the documents or none; replaces documents with the same id. Throws CONFLICT if the collection has vectors of another model,
+   * and PAYLOAD_TOO_LARGE above the owner's limit of parts.
    */
   put(collection: string, facts: CollectionInfo, documents: readonly EmbeddedDocument[]): void {
     const { maxParts } = this.#options;
@@ -110,7 +110,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Numbers and metadata of the documents of a collection. */
+  /** Returns number and metadata of each document in a collection. */
   documents(collection: string): readonly { readonly number: number; readonly metadata: JsonObject }[] {
     const rows = this.#use((database) =>
       database.prepare(`SELECT number, metadata FROM documents WHERE collection = ${COLLECTION_NUMBER}`).all(collection),
@@ -175,7 +175,9 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** A full disk may refuse the anchor after it took the change: an anchor that is behind the file is no sign of a loss. */
+  /**
+   * Saves the number of changes. A full disk may refuse it after the file took the change: a number behind the file's is no sign of a loss.
+   */
   #saveGeneration(generation: number): void {
     try {
       this.#options.anchor.synced({ generation, digest: '' });
@@ -219,7 +221,7 @@ const BYTES_PER_PART = 24_576;
 const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
-/** Opens the file, checks it and makes the tables of a new one. STORAGE_FAILED has the remedy. */
+/** Opens and checks the file, and creates the tables of a new file. Throws STORAGE_FAILED with the remedy if the file is damaged. */
 function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   return withStorageErrors(path, () => {
     const database = new DatabaseSync(path);
@@ -240,12 +242,12 @@ function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   });
 }
 
-/** The number of changes that the file had. */
+/** Returns the number of changes of the file. */
 function generationOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
 
-/** Runs work on the file; an error of SQLite becomes STORAGE_FAILED. */
+/** Runs work on the file; converts errors of SQLite to STORAGE_FAILED. */
 function withStorageErrors<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -269,7 +271,7 @@ function storageFailed(path: string, reason: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${reason}`, { path });
 }
 
-/** Format 1 of the file: a document has parts, and each part a vector in a table of its own, so that a search reads nothing else. */
+/** Schema of the file, format 1. The vectors of a document's parts have a separate table, so that a search reads nothing else. */
 const COLLECTION_SCHEMA = `
 CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
 CREATE TABLE documents (
@@ -302,7 +304,7 @@ export function unitVector(values: readonly number[]): Float32Array<ArrayBuffer>
   return Float32Array.from(values, (value) => (length === 0 ? 0 : value / length));
 }
 
-/** Cosine of the angle between two unit vectors of one length, -1 to 1. */
+/** Returns cosine of the angle between two unit vectors of one length, -1 to 1. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);

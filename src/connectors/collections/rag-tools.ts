@@ -18,7 +18,7 @@ interface CollectionServices {
 /** The capability of a hub with collections. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
-/** `rag_search`, `rag_add` and `rag_remove`; without a model for embeddings `missing` has the setting. */
+/** Returns `rag_search`, `rag_add` and `rag_remove`; `missing` is the setting that is absent if there is no model for embeddings. */
 export function collectionTools(parts: CollectionServices, missing: string | undefined): readonly RegisteredTool[] {
   const tools = [ragSearchTool(parts), ragAddTool(parts), ragRemoveTool(parts)];
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));
@@ -70,7 +70,7 @@ const SEARCH_RETURNS = resultSchema(['documents', 'total_searched'], {
   total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
 });
 
-/** `rag_search`: finds the passages of a collection that fit a question best. */
+/** Returns `rag_search`, which finds the passages of a collection that match a question best. */
 function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -129,7 +129,7 @@ const ADD_RETURNS = resultSchema(['ids', 'parts', 'model_used'], {
   model_used: { type: 'string' },
 });
 
-/** `rag_add`: adds documents for `rag_search`. */
+/** Returns `rag_add`, which adds documents for `rag_search`. */
 function ragAddTool({ store, embedder }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -186,7 +186,7 @@ function splitDocument({ id, content, metadata }: { readonly id?: string; readon
   return { id: id ?? createHash('sha256').update(content).digest('hex').slice(0, 16), metadata, texts };
 }
 
-/** `rag_remove`: removes documents of a collection, or all of it. */
+/** Returns `rag_remove`, which removes documents of a collection, or the whole collection. */
 function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
   return defineTool(
     {
@@ -224,10 +224,10 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
 const PART_LENGTH = 1_000;
 /** The characters before a cut belong to both parts. */
 const OVERLAP = 120;
-/** Places of cuts, the best first. A late cut is better than an early one. */
+/** Separators at which a text is cut, the best first. A late cut is better than an early one. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
-/** Returns a text in parts that overlap, cut between paragraphs, sentences or words where possible. White space alone has no parts. */
+/** Splits a text into overlapping parts, cut between paragraphs, sentences or words if possible. A text of white space has no parts. */
 export function splitText(text: string): readonly string[] {
   const parts: string[] = [];
   let at = 0;
@@ -258,7 +258,7 @@ function startOfPart(text: string, from: number, end: number): number {
   return isSplitPair(text, from) ? from + 1 : from;
 }
 
-/** Half of a surrogate pair is no character. */
+/** Returns whether a cut would split a surrogate pair. */
 function isSplitPair(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff;
@@ -322,8 +322,8 @@ function similarity(a: Float32Array, b: Float32Array): number {
 }
 
 /**
- * Returns whether each member of the filter, or one of its values where it is a list, is equal to the member of the document or in its
- * list.
+ * Returns whether the document matches each member of the filter: the filter's value, or one value of its list, must be equal to the
+ * document's value or in its list.
  */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
@@ -334,7 +334,7 @@ export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean
   });
 }
 
-/** Objects are equal with their members in another order. */
+/** Returns a text that is equal for objects with equal members in any order. */
 function textOf(value: Json): string {
   return JSON.stringify(value, (_, item: unknown) => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;

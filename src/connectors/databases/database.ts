@@ -7,7 +7,7 @@ export interface DatabaseBounds {
   readonly timeoutMs: number;
 }
 
-/** One statement, and values for its parameters, which never become a part of its text. */
+/** One statement with values for its parameters, which never become a part of its text. */
 export interface DatabaseQuery {
   readonly text: string;
   readonly params: readonly Json[];
@@ -26,19 +26,19 @@ export interface DatabaseAnswer {
 }
 
 /**
- * Port: a database that runs one statement at a time for callers that are not trusted. Numbers beyond 2^53 and values that JSON lacks
- * come as texts, bytes as base64. Errors: VALIDATION_ERROR (the statement), PERMISSION_DENIED (a forbidden change or access),
- * PAYLOAD_TOO_LARGE (rows of more than `MAX_ANSWER_BYTES`), TIMEOUT, RESOURCE_EXCEEDED, SERVICE_UNAVAILABLE, SERVICE_REFUSED,
- * OUTCOME_UNKNOWN (the statement may have changed something).
+ * Port: a database that runs one statement at a time for untrusted callers. Numbers beyond 2^53 and values without a JSON form are returned
+ * as texts, bytes as base64. Rejects with VALIDATION_ERROR (the statement), PERMISSION_DENIED (a forbidden change or access),
+ * PAYLOAD_TOO_LARGE (more than `MAX_ANSWER_BYTES`), TIMEOUT, RESOURCE_EXCEEDED, SERVICE_UNAVAILABLE, SERVICE_REFUSED, or OUTCOME_UNKNOWN
+ * (the statement may have changed data).
  */
 export interface Database {
   query(query: DatabaseQuery): Promise<DatabaseAnswer>;
 }
 
-/** Bound on the rows of a result. */
+/** Longest result of a statement, in bytes. */
 export const MAX_ANSWER_BYTES = 2_097_152;
 
-/** Throws PAYLOAD_TOO_LARGE for rows above the bound. */
+/** Returns the error PAYLOAD_TOO_LARGE for a result above the maximum. */
 export function answerTooLarge(): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The rows take more than ${MAX_ANSWER_BYTES} bytes; ask for fewer columns or rows`, {
     max_bytes: MAX_ANSWER_BYTES,

@@ -28,8 +28,8 @@ export const DATABASES_SECTION = {
   },
 } as const;
 
-/** Address, database and user of a PostgreSQL server. */
+/** Host, database and user of a PostgreSQL server. */
 export type PostgresConfig = Settings<typeof POSTGRES>;
 
-/** One database; either a file or a server. */
+/** One database: either a file or a server. */
 export type DatabaseConfig = Settings<typeof DATABASES_SECTION>[string];

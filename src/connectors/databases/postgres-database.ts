@@ -25,9 +25,9 @@ const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catal
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
 
 /**
- * A database of PostgreSQL. Each statement has a connection of its own, so that it leaves no settings behind. Without `isWritable` it is
- * the query of a cursor in a read-only transaction: one SELECT, VALUES, TABLE or WITH. A role that is a superuser, or can become one, is
- * refused: SQL could then run programs on the server and read its files.
+ * A PostgreSQL database. Each statement uses a new connection, so that it leaves no settings behind. Without `isWritable` it is the query
+ * of a cursor in a read-only transaction: one SELECT, VALUES, TABLE or WITH. A role that is, or can become, a superuser is refused: SQL
+ * could run programs on the server and read its files.
  */
 export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
@@ -105,7 +105,7 @@ async function beginTransaction(client: Client, text: string): Promise<void> {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Uses the extended protocol, in which a text is one statement (PostgreSQL manual, 55.2.3). */
+/** Runs a statement with the extended protocol, in which a text is one statement (PostgreSQL manual, 55.2.3). */
 function runStatement(client: Client, text: string, values: readonly Json[] = []): Promise<QueryArrayResult<string[]>> {
   const config = { text, values: [...values], rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as const;
   return client.query<string[]>(config);

@@ -9,7 +9,7 @@ import type { DatabaseConfig } from './databases-config.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
-/** `query_database` over the databases of the configuration. Throws CONFIG_INVALID for a missing password. */
+/** Returns `query_database` over the configured databases. Throws CONFIG_INVALID for a missing password. */
 export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { databases }: Pick<ConnectorsConfig, 'databases'>): Connector {
   const entries = Object.entries(databases ?? {});
   const canChange = entries.some(([, { writable }]) => writable);
@@ -28,7 +28,7 @@ function openDatabase({ sqlite, postgres, writable, timeoutSeconds }: DatabaseCo
   return new PostgresDatabase({ server, isWritable: writable, timeoutMs });
 }
 
-/** `query_database` over the configured databases; `canChange` is true if one of them is writable. */
+/** Returns `query_database` over the configured databases; `canChange` is true if one of them is writable. */
 function queryDatabaseTool(databases: ReadonlyMap<string, Database>, canChange: boolean): RegisteredTool {
   return defineTool(
     {

@@ -24,7 +24,7 @@ const MAX_RESIDENT_BYTES = 167_772_160;
 const MAX_CONCURRENT = 2;
 const WATCH_EVERY_MS = 25;
 const TOO_LARGE = -1;
-/** Result codes (sqlite.org/rescode.html); extended ones have them in the lowest byte. */
+/** Result codes of SQLite (sqlite.org/rescode.html); the lowest byte of an extended code is its result code. */
 const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   0: ['VALIDATION_ERROR', 'The parameters do not fit the statement'],
   1: ['VALIDATION_ERROR', 'The statement is wrong'],
@@ -43,8 +43,8 @@ const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * A database of SQLite in a file. Each statement runs in a process of its own, which is killed at the time limit. It cannot open other
- * files, load extensions or change settings of SQLite; without `isWritable` it cannot change data. Two run at a time, others wait.
+ * An SQLite database in a file. Each statement runs in a separate process, which is killed at the time limit. It cannot open other files,
+ * load extensions or change SQLite's settings; without `isWritable` it cannot change data. Two statements run at a time, others wait.
  */
 export class SqliteDatabase implements Database {
   readonly #options: SqliteOptions;
@@ -67,14 +67,14 @@ export class SqliteDatabase implements Database {
     const end = () => child.kill('SIGKILL');
     const ends = AbortSignal.any([signal, limit]);
     ends.addEventListener('abort', end, { once: true });
-    // Node's SQLite has no bound on memory.
+    // Node's SQLite has no memory limit.
     const watch = setInterval(() => residentBytes(child.pid) > MAX_RESIDENT_BYTES && end(), WATCH_EVERY_MS);
     try {
       child.send({ path, isWritable, text, params, maxRows, maxBytes: MAX_ANSWER_BYTES });
       return answerOf(await messageOf(child));
     } catch (error) {
       if (!ends.aborted) throw error;
-      // SQLite rolls an unfinished statement back, but this one may just have ended.
+      // SQLite rolls an unfinished statement back, but this statement may just have ended.
       if (isWritable) throw new AtmoError('OUTCOME_UNKNOWN', 'The statement was ended; whether it changed something is not known');
       signal.throwIfAborted();
       throw new AtmoError('TIMEOUT', `The statement took more than ${timeoutMs} ms`);
@@ -104,9 +104,9 @@ function answerOf(message: unknown): DatabaseAnswer {
 }
 
 /**
- * The program of the process of each statement: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a text
- * because the hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends
- * `{columns, rows, isTruncated, changes}` or `{error, code}`.
+ * The program of each statement's process: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a text because the
+ * hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends `{columns, rows, isTruncated,
+ * changes}` or `{error, code}`.
  */
 const SQLITE_PROGRAM = `
 import { constants as c, DatabaseSync } from 'node:sqlite';

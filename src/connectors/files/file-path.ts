@@ -13,14 +13,13 @@ export interface FilePath {
 
 const PLAIN_CHARACTER = /^[A-Za-z0-9_@.-]$/;
 const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
-/** A permission ends with the path and has a bound itself. */
+/** Longest path: a permission contains the path and has a maximum length. */
 const MAX_LENGTH = 240;
 
 /**
- * Returns a path of agents or people in the one form that permissions compare: `ROOT/folder/file`, with everything but letters, digits and
- * `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Accepts paths from / on below a root, and the canonical form itself. Throws
- * VALIDATION_ERROR for a malformed path, PERMISSION_DENIED for one outside of the roots and for hidden names, which keys and passwords
- * often have.
+ * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`, with everything except letters, digits and `_ @ . -`
+ * as `+` and two hex digits for each byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR
+ * for a malformed path, and PERMISSION_DENIED for a path outside of the roots and for hidden names, which often contain keys and passwords.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)

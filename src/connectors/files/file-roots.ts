@@ -17,13 +17,13 @@ export interface FileEntry {
   readonly modifiedAtMs: number;
 }
 
-/** Bound on a file that is read or written. */
+/** Longest file that is read or written, in bytes. */
 export const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * Files below the configured folders, by canonical paths. Links are not followed, so that no path leads out. Errors: NOT_FOUND,
- * PERMISSION_DENIED (a read-only folder, or one closed to the hub), NOT_SUPPORTED (no ordinary file, no text), PAYLOAD_TOO_LARGE,
- * CONFLICT (a folder where a file should be), STORAGE_FAILED.
+ * Files below the configured folders, by canonical paths. Links are not followed, so that no path leads out. Rejects with NOT_FOUND,
+ * PERMISSION_DENIED (a read-only folder, or no access for the hub), NOT_SUPPORTED (no regular file, no text), PAYLOAD_TOO_LARGE, CONFLICT
+ * (a folder instead of a file), or STORAGE_FAILED.
  */
 export class FileRoots {
   readonly #roots: Readonly<Record<string, FileRoot>>;
@@ -34,7 +34,7 @@ export class FileRoots {
     this.#stateDir = stateDir;
   }
 
-  /** Up to `limit` entries by name, without hidden ones, and the number of all. */
+  /** Returns up to `limit` visible entries by name, and the number of all visible entries. */
   async list(path: string, limit: number): Promise<{ readonly entries: readonly FileEntry[]; readonly total: number }> {
     if (path === ALL_ROOTS) {
       const names = Object.keys(this.#roots).sort();
@@ -168,8 +168,8 @@ const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
 
 /**
- * An open folder. Each operation uses its descriptor (`/proc/self/fd`, the way to openat(2) in Node), enters one name at a time and
- * follows no links: a program that moves folders or makes links meanwhile cannot redirect it. Errors are those of the system.
+ * An open folder. Each operation uses its descriptor (`/proc/self/fd` replaces openat(2) in Node), opens one name at a time and follows no
+ * links: a program that moves folders or creates links meanwhile cannot redirect it. Errors are those of the system.
  */
 class DirectoryHandle implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -188,19 +188,19 @@ class DirectoryHandle implements AsyncDisposable {
     return DirectoryHandle.open(this.#at(name));
   }
 
-  /** Makes a folder in it unless there is one. */
+  /** Creates a folder in this folder unless it exists. */
   async makeDirectory(name: string): Promise<void> {
     await mkdir(this.#at(name), FOLDER_MODE).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
   }
 
-  /** Its names, in no order. */
+  /** Returns its names, in no order. */
   names(): Promise<readonly string[]> {
     return readdir(this.#at(''));
   }
 
-  /** Returns the attributes of a name; of a link, those of the link itself. */
+  /** Returns the attributes of a name; of a link, the link's own attributes. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }
@@ -209,7 +209,7 @@ class DirectoryHandle implements AsyncDisposable {
     return open(this.#at(name), OPEN_FILE);
   }
 
-  /** Replaces a file in one step: at any moment the old or the new one is there. The new one is on the disk when this returns. */
+  /** Replaces a file atomically: at any moment the old or the new file exists. The new file is on the disk when this resolves. */
   async replaceFile(name: string, content: Uint8Array, mode: number): Promise<void> {
     const temporary = `.${randomUUID()}.part`;
     try {

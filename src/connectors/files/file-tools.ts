@@ -10,8 +10,8 @@ const ALIASES = { tool_file_read: 'core:read_file', tool_file_write: 'core:write
 const MISSING = 'set connectors.files.roots in the configuration to the folders that agents may work in';
 
 /**
- * `list_files`, `read_file` and `write_file` in the configured folders. Throws CONFIG_INVALID for a folder that would open the machine or
- * the keys of the hub to agents.
+ * Returns `list_files`, `read_file` and `write_file` for the configured folders. Throws CONFIG_INVALID for a folder that would open the
+ * machine or the keys of the hub to agents.
  */
 export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { files }: Pick<ConnectorsConfig, 'files'>): Connector {
   const roots = files?.roots ?? {};

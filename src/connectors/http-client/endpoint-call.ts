@@ -2,9 +2,9 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { certificateFailure, headersOf, readDecodedBody, sendRequest } from './http-request.ts';
 
-/** A request to an address that the owner configured; it may be in the owner's own network. */
+/** A request to a URL that the owner configured; it may be in the home network. */
 export interface EndpointCall {
-  /** For messages, such as `the ntfy server`. */
+  /** Name of the service for messages, such as `the ntfy server`. */
   readonly service: string;
   readonly url: URL;
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -13,7 +13,7 @@ export interface EndpointCall {
   /** True for a request that changes something at the service. */
   readonly isActing: boolean;
   readonly signal: AbortSignal;
-  /** Bound on the response; 1 MiB when absent. */
+  /** Longest response in bytes; default 1 MiB. */
   readonly maxBytes?: number;
   /** Is called with each piece of a response that is no refusal. */
   readonly onPart?: (part: Uint8Array) => void;
@@ -32,17 +32,16 @@ const SHOWN = 300;
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
- * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any other status than
- * 2xx; it is in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response), OUTCOME_UNKNOWN (an acting request that was sent
- * and got no response), else TIMEOUT or the reason of the signal. Only the message of a refusal contains text of the response, its
- * beginning.
+ * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (a status other than
+ * 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response), OUTCOME_UNKNOWN (a changing request was sent and got no
+ * response), TIMEOUT, or the signal's reason. Only the message of SERVICE_REFUSED quotes the response, its beginning.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;
   // A call without time left was not sent: its outcome is known.
   signal.throwIfAborted();
   const failure = (code: string) => connectionError(call, code);
-  // `Response` gives a body the same form and media type as `fetch` does.
+  // `Response` encodes a body with the same media type as `fetch`.
   const form = call.body === undefined ? undefined : new Response(call.body);
   const type = form?.headers.get('content-type');
   const headers = Object.fromEntries(new Headers({ ...(type && { 'content-type': type }), ...call.headers }));
@@ -56,13 +55,13 @@ export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse
   throw statusError(call, answer);
 }
 
-/** Text of JSON for a service that acts on it, with a bearer token if there is one. */
+/** A JSON body for a changing request, with a bearer token if there is one. */
 interface JsonPost extends Pick<EndpointCall, 'service' | 'url' | 'headers' | 'signal'> {
   readonly token?: string | undefined;
   readonly json: string;
 }
 
-/** Posts JSON to a service that acts on it; errors as those of `callEndpoint`. */
+/** Posts JSON as a changing request; rejects like `callEndpoint`. */
 export function postJson({ token, json, headers, ...call }: JsonPost): Promise<EndpointResponse> {
   const authorization = token !== undefined && { authorization: `Bearer ${token}` };
   const all = { 'content-type': 'application/json', ...headers, ...authorization };

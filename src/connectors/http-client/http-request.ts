@@ -6,11 +6,11 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AtmoError } from '../../core/errors.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 
-/** A request over a connection of its own. Redirects are responses like others. */
+/** A request over a new connection. Redirects are returned, not followed. */
 export interface HttpRequest {
   readonly url: URL;
   readonly method: string;
-  /** Are added to those that list the forms that the hub reads. */
+  /** Headers in addition to those that list the content codings of the hub. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;
@@ -23,8 +23,8 @@ const CONNECT_TIMEOUT = 'CONNECT_TIMEOUT';
 const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
 
 /**
- * Sends a request and resolves with the head of its response. Rejects with the error that `failure` makes of the code of the connection,
- * such as `ECONNREFUSED`, also after an abort.
+ * Sends a request and resolves with the head of its response. Rejects with the error that `failure` returns for the connection's error
+ * code, such as `ECONNREFUSED`, also after an abort.
  */
 export async function sendRequest(
   { url, method, headers, body, signal, lookup }: HttpRequest,
@@ -44,7 +44,7 @@ export async function sendRequest(
   return promise;
 }
 
-/** Returns the headers of a response, each as often as it came. */
+/** Returns the headers of a response; a repeated header is repeated. */
 export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct)) for (const value of values) headers.append(name, value);
@@ -60,7 +60,7 @@ function limitConnectTime(socket: Socket, { isReady, onTimeout }: { readonly isR
   for (const event of [isReady, 'close']) socket.once(event, () => clearTimeout(timer));
 }
 
-/** Is called with each unpacked piece of a body as it arrives. */
+/** Is called with each decoded piece of a body as it arrives. */
 type ChunkListener = (part: Uint8Array) => void;
 
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
@@ -71,9 +71,9 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /**
- * Returns the body of a response with its content coding (RFC 9110 §8.4) undone. `maxBytes` bounds the unpacked body, which is read no
- * further above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` makes of the code of a body that ends early, is aborted, or
- * cannot be unpacked.
+ * Returns the body of a response with its content coding (RFC 9110 §8.4) removed. `maxBytes` is the maximum of the decoded body; reading
+ * stops above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` returns for a body that ends early, is aborted, or cannot be
+ * decoded.
  */
 export async function readDecodedBody(
   response: IncomingMessage,
@@ -96,8 +96,8 @@ export async function readDecodedBody(
 }
 
 /**
- * Returns a function that returns the error of the connection of a body without length and chunks (RFC 9112 §6.3, case 8). For Node every
- * end of the connection is the regular end of such a body, also a reset and the abort of the signal.
+ * Returns a function that returns the connection's error for a body without length and chunks (RFC 9112 §6.3, case 8). Node takes every end
+ * of such a connection, also a reset and an abort, as the regular end of the body.
  */
 function watchConnectionError({ headers, socket }: IncomingMessage): () => Error | undefined {
   let brokenOff: Error | undefined;
@@ -118,7 +118,7 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   return pipeline(response, decoder(), () => {});
 }
 
-/** Returns the whole content of a stream. Above `maxBytes` it ends the stream and throws PAYLOAD_TOO_LARGE. */
+/** Returns the whole content of a stream. Above `maxBytes` it ends the stream and rejects with PAYLOAD_TOO_LARGE. */
 export async function collectBounded(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -147,8 +147,8 @@ const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNAB
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
 /**
- * Throws SERVICE_UNAVAILABLE for a service whose certificate is rejected, so that nothing was sent: only the owner can change that, and not
- * a repetition. Undefined for all other codes.
+ * Returns SERVICE_UNAVAILABLE for a rejected certificate: nothing was sent, and a retry is useless until the owner acts. Returns undefined
+ * for all other codes.
  */
 export function certificateFailure(service: string, code: string): AtmoError | undefined {
   if (!CERTIFICATE_CODES.test(code)) return undefined;
@@ -163,7 +163,7 @@ function adviceFor(code: string): string {
   return 'nobody whom the hub trusts has signed it; name its authority in ca_file where there is one, or in NODE_EXTRA_CA_CERTS';
 }
 
-/** Returns the code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. It is never a text of the other side. */
+/** Returns the code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. The text never comes from the server. */
 export function connectionCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';

@@ -27,5 +27,5 @@ export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 /** Coordinates, or a receiver. */
 export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
-/** Address of a gpsd. */
+/** Host and port of a gpsd. */
 export type GpsdAddress = Settings<typeof GPSD>;

@@ -10,7 +10,7 @@ import type { GpsdAddress, LocationConfig, PositionSource } from './location-con
 
 const LIMIT_MS = 15_000;
 
-/** `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID for a place without exactly one source. */
+/** Returns `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID for a location without exactly one source. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
   for (const [id, place] of Object.entries(location ?? {})) requireOneSource(id, place);
   const capability = { type: 'location_access', description: () => 'Where the hub and its devices are' };
@@ -75,7 +75,7 @@ function requirePlace(places: LocationConfig, id: string, grants: readonly strin
   throw new AtmoError('DEVICE_NOT_FOUND', `Where ${id} is, is not known at this hub${known}`, { candidates });
 }
 
-/** `openLocation` has checked that coordinates are present if there is no receiver. */
+/** Returns the configured position; `openLocation` has checked that coordinates are present if there is no receiver. */
 function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: PositionSource): Position {
   return { latitude, longitude, accuracyM };
 }
@@ -83,7 +83,7 @@ function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: Position
 /** A receiver under the open sky sends its position every second. Without a view of satellites it may need minutes. */
 const FIX_TIMEOUT_MS = 10_000;
 
-/** Errors: SERVICE_UNAVAILABLE also when there is no fix in time, else those of `gpsdPosition`. */
+/** Returns the receiver's position. Rejects with SERVICE_UNAVAILABLE if there is no fix in time, otherwise like `gpsdPosition`. */
 async function receivedPosition(gpsd: GpsdAddress, clock: Clock, signal: AbortSignal): Promise<Position> {
   const limit = new AbortController();
   const noFix = new AtmoError('SERVICE_UNAVAILABLE', `The receiver at ${gpsd.host}:${gpsd.port} sees no satellites; it has no fix`);
@@ -102,12 +102,12 @@ function requireOneSource(id: string, { latitude, longitude, gpsd }: PositionSou
 }
 
 const WATCH = '?WATCH={"enable":true,"json":true};\n';
-/** Bound of gpsd_json(5). */
+/** Longest line of gpsd_json(5). */
 const MAX_LINE = 10_240;
 
 /**
- * Returns the next position of a receiver, over gpsd's protocol (gpsd_json(5)). Waits for a fix until the signal aborts. Errors:
- * SERVICE_UNAVAILABLE (no gpsd there, or it ends the connection), SERVICE_REFUSED (another service), or the reason of the signal.
+ * Returns the next position of a receiver, over gpsd's protocol (gpsd_json(5)). Waits for a fix until the signal aborts. Rejects with
+ * SERVICE_UNAVAILABLE (no gpsd, or it ends the connection), SERVICE_REFUSED (another service), or the signal's reason.
  */
 export async function gpsdPosition({ host, port }: GpsdAddress, signal: AbortSignal): Promise<Position> {
   signal.throwIfAborted();
@@ -156,7 +156,7 @@ export function parsePosition(line: string): Position | undefined {
   return { latitude: lat, longitude: lon, accuracyM: accuracyOf(report), ...(!Number.isNaN(atMs) && { atMs }) };
 }
 
-/** `eph` is the estimated horizontal error, `epx` and `epy` those to the east and north, all in metres. */
+/** Returns the horizontal error in metres: `eph`, or computed from `epx` (east) and `epy` (north). */
 function accuracyOf({ eph, epx, epy }: JsonObject): number {
   if (typeof eph === 'number' && eph >= 0) return eph;
   if (typeof epx === 'number' && typeof epy === 'number') return Math.hypot(epx, epy);

@@ -2,13 +2,13 @@ import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config
 import { AtmoError } from '../../core/errors.ts';
 
 /**
- * A plain mail address in the form of browsers (HTML Living Standard, "valid email address"): without names, comments, lists, white space
- * or line breaks, so that no part of it can become a header or a second address.
+ * A plain mail address as in browsers (HTML Living Standard, "valid email address"), without names, comments, lists, white space or line
+ * breaks: no part of it can become a header or a second address.
  */
 export const MAIL_ADDRESS_PATTERN =
   "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$";
 
-/** Longest address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+/** Longest mail address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 export const MAX_MAIL_ADDRESS = 254;
 
 /** JSON Schema of a mail address in the configuration file. */
@@ -73,7 +73,7 @@ export type Urgency = (typeof URGENCIES)[number];
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
 
-/** One channel to a recipient: one member, whose key is the kind. */
+/** A channel to a recipient: an object with one member, whose key is the kind. */
 const CHANNEL = {
   ...optionalSection({
     ntfy: optionalSection(
@@ -138,7 +138,7 @@ export const NOTIFY_SECTION = optionalSection(
   ['recipients'],
 );
 
-/** A channel of the file: exactly one of its members is present. */
+/** A channel in the configuration file: exactly one member is present. */
 export type ChannelConfig = Settings<typeof CHANNEL>;
 
 /** `connectors.notify`: recipients by name. */
@@ -180,7 +180,7 @@ export const SLACK_SECTION = optionalSection(
 /** `connectors.slack`: the app of the hub. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
-/** Returns an address of the configuration file. Throws CONFIG_INVALID for a malformed one, and for one with a password. */
+/** Returns a URL of the configuration file. Throws CONFIG_INVALID for a malformed URL, and for a URL with a password. */
 export function configuredUrl(text: string, setting: string): URL {
   const url = URL.parse(text);
   if (!url) throw new AtmoError('CONFIG_INVALID', `${setting} is no address such as https://example.org/path`);

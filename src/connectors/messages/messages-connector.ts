@@ -20,7 +20,8 @@ const CAPABILITIES = [
 ] as const;
 
 /**
- * Messages to people: `notify`, `send_email`, `post_slack`, `send_sms`, and the MQTT broker, which also has the bridge to Home Assistant.
+ * Returns the tools for messages to people: `notify`, `send_email`, `post_slack` and `send_sms`, and the MQTT broker with the bridge to
+ * Home Assistant.
  */
 export function openMessages(context: ConnectorContext, config: MessagesConfig): Connector {
   const { env } = context;

@@ -13,7 +13,7 @@ import { plainMail, type SmtpMailer } from './smtp-mailer.ts';
 
 /** A message for one recipient. */
 export interface Notification {
-  /** The same for every attempt of one call, so that a receiver can drop a repetition. */
+  /** Equal for all attempts of one call, so that a receiver can drop a repetition. */
   readonly id: string;
   /** Name of the recipient in the configuration. */
   readonly recipient: string;
@@ -26,24 +26,24 @@ export interface Notification {
 
 type ChannelKind = keyof ChannelConfig;
 
-/** One way to reach one recipient. */
+/** A channel to a recipient. */
 export interface NotificationChannel {
   /** Name in the configuration. */
   readonly name: string;
   readonly kind: ChannelKind;
   /**
-   * Resolves with the provider's id of the message, only when the provider confirmed that it took the message. Errors: SERVICE_UNAVAILABLE
-   * and RATE_LIMITED (nothing was delivered), SERVICE_REFUSED, OUTCOME_UNKNOWN, or the reason of the signal.
+   * Resolves with the provider's message id after the provider has confirmed the message. Rejects with SERVICE_UNAVAILABLE or RATE_LIMITED
+   * (nothing was delivered), SERVICE_REFUSED, OUTCOME_UNKNOWN, or the signal's reason.
    */
   send(notification: Notification, signal: AbortSignal): Promise<string>;
 }
 
-/** Returns the whole notification as JSON, for channels without a form of their own. */
+/** Returns the whole notification as JSON, for channels without a specific form. */
 function notificationJson({ id, recipient, title, message, urgency, atMs }: Notification): string {
   return JSON.stringify({ id, recipient, title, message, urgency, timestamp: isoTime(atMs) });
 }
 
-/** Title and text as one, for channels without titles. */
+/** Returns title and text in one text, for channels without titles. */
 function oneText({ title, message }: Notification): string {
   return title === undefined ? message : `${title}\n${message}`;
 }
@@ -144,8 +144,8 @@ function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
 const STANDARD_SECRET = /^whsec_/;
 
 /**
- * Posts JSON to any address; any status of 2xx confirms the message. Id and signature are the headers of Standard Webhooks
- * (standardwebhooks.com): an id that comes twice is the same message.
+ * Posts JSON to any URL; a status 2xx confirms the message. Id and signature are the headers of Standard Webhooks (standardwebhooks.com): a
+ * receiver drops a message with a repeated id.
  */
 function webhookSender(webhook: Settings<'webhook'>, { env }: MessageServices): Send {
   const url = configuredUrl(webhook.url, 'The address of a webhook');
@@ -177,7 +177,7 @@ function appriseSender({ url: address, tag }: Settings<'apprise'>): Send {
   return async ({ id, title, message, urgency }, signal) => {
     const json = JSON.stringify({ body: message, type: TYPES[urgency], title, tag });
     const { status } = await postJson({ service: APPRISE, url, headers: { accept: 'application/json' }, json, signal });
-    // 204 stands for no receiver: the configuration is empty, or no service has the tag.
+    // Apprise returns 204 if there is no receiver: its configuration is empty, or no service has the tag.
     if (status !== NO_CONTENT) return id;
     throw new AtmoError('SERVICE_REFUSED', `${APPRISE} knows no service to tell; look at its configuration and the tag`, { status });
   };

@@ -34,7 +34,7 @@ const RETURNS = resultSchema(['delivered', 'delivery_id', 'channel_used', 'times
   timestamp: { type: 'string', format: 'date-time' },
 });
 
-/** `notify`: sends a message to a configured recipient, over the channels that the owner chose. */
+/** Returns `notify`, which sends a message to a configured recipient over the owner's channels. */
 export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   return defineTool(
     {
@@ -68,7 +68,10 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/** Returns the same for all attempts of a call, and for a repetition under the same request id. No agent can make the id of another. */
+/**
+ * Returns an id that is equal for all attempts of a call, and for a repetition with the same request id. Another agent cannot make the same
+ * id.
+ */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -100,7 +103,7 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   return opened;
 }
 
-/** Returns the recipient with a name. NOT_FOUND lists the existing names. */
+/** Returns the recipient with a name. Throws NOT_FOUND with the existing names. */
 function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipient {
   const key = normalizedName(wanted);
   const found = recipients.find((recipient) => namesOf(recipient).some((name) => normalizedName(name) === key));
@@ -112,8 +115,8 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * Returns the channels to try, first to last: those that the caller named by name or kind, else the owner's order for the urgency.
- * Throws VALIDATION_ERROR if the recipient has none of the named channels.
+ * Returns the channels to try, in order: those that the caller named by name or kind, else the owner's order for the urgency. Throws
+ * VALIDATION_ERROR if the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
   const { ways, order, name } = recipient;
@@ -158,15 +161,16 @@ interface ChannelFailure {
   readonly error: AtmoError;
 }
 
-/** One channel never takes the time of all others. */
+/** Longest attempt, so that one channel does not use the time of the others. */
 const MAX_ATTEMPT_MS = 10_000;
-/** For these, two messages are better than none. */
+/** Urgencies for which two messages are better than no message. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**
- * Tries the channels one after the other until a provider took the message, and returns the provider's id. A channel with an unknown
- * outcome is the last, unless the message is urgent. Errors: SERVICE_UNAVAILABLE (no provider took the message; a later attempt may
- * succeed), SERVICE_REFUSED (none ever will), OUTCOME_UNKNOWN, or the reason of the signal; `details.ways` has the error of each channel.
+ * Tries the channels in order until a provider has taken the message, and returns the provider's id. After a channel with an unknown
+ * outcome it tries further channels only if the message is urgent. Rejects with SERVICE_UNAVAILABLE (not delivered; a later attempt may
+ * succeed), SERVICE_REFUSED (no attempt will succeed), OUTCOME_UNKNOWN, or the signal's reason; `details.ways` has the error of each
+ * channel.
  */
 async function deliver(
   notification: Notification,

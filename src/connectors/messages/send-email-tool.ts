@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
-/** `send_email`: sends mail through the configured server. */
+/** Returns `send_email`, which sends mail through the configured server. */
 export function sendEmailTool(mailer: Pick<SmtpMailer, 'send'>): RegisteredTool {
   return defineTool(
     {

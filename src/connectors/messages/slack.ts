@@ -11,7 +11,7 @@ import { configuredUrl, requireAllowedTargets, type SlackConfig } from './messag
 interface SlackPost {
   readonly channel: string;
   readonly text: string;
-  /** `ts` of the message whose thread it joins. */
+  /** `ts` of the message to which this message replies in a thread. */
   readonly threadTs?: string | undefined;
 }
 
@@ -33,8 +33,8 @@ export class SlackPoster {
   }
 
   /**
-   * Returns `ts` of the message, its id in the channel. Errors: those of `callEndpoint`, SERVICE_REFUSED with Slack's error,
-   * PERMISSION_DENIED.
+   * Posts a message and returns its `ts`, the id in the channel. Rejects like `callEndpoint`, and with SERVICE_REFUSED and Slack's error,
+   * or PERMISSION_DENIED.
    */
   async post({ channel, text, threadTs }: SlackPost, signal: AbortSignal): Promise<string> {
     requireAllowedTargets([channel], this.#allowedChannels, 'connectors.slack.allowed_channels');
@@ -45,7 +45,7 @@ export class SlackPoster {
   }
 }
 
-/** The body has the outcome; the status is always 200. */
+/** Returns `ts` from Slack's response. The outcome is in the body; the status is always 200. */
 function tsOf(answer: Json): string {
   if (!isJsonObject(answer) || typeof answer.ok !== 'boolean')
     throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered something else than expected`);
@@ -60,7 +60,7 @@ function tsOf(answer: Json): string {
 /** Slack truncates longer texts (docs.slack.dev, chat.postMessage). */
 const MAX_TEXT = 40_000;
 
-/** `post_slack`: posts a message to a channel of Slack. */
+/** Returns `post_slack`, which posts a message to a Slack channel. */
 export function postSlackTool(slack: Pick<SlackPoster, 'post'>): RegisteredTool {
   return defineTool(
     {

@@ -25,7 +25,7 @@ export class SmsSender {
   }
 
   /**
-   * Returns the provider's id of the message. Errors: those of `callEndpoint`, SERVICE_REFUSED for a response without id,
+   * Returns the provider's message id. Rejects like `callEndpoint`, with SERVICE_REFUSED for a response without id, and with
    * PERMISSION_DENIED.
    */
   async send(values: SmsValues, signal: AbortSignal): Promise<string> {
@@ -81,7 +81,7 @@ function fillTemplate(template: Json, values: SmsValues): Json {
 /** Ten parts of a long message; most providers accept no more. */
 const MAX_MESSAGE = 1_530;
 
-/** `send_sms`: sends a text message through the configured provider. */
+/** Returns `send_sms`, which sends a text message through the configured provider. */
 export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
   return defineTool(
     {

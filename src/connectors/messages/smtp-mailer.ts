@@ -10,14 +10,14 @@ import type { ConnectorContext } from '../connector.ts';
 import { certificateFailure } from '../http-client/http-request.ts';
 import { type EmailConfig, requireAllowedTargets } from './messages-config.ts';
 
-/** A file that goes with a mail. */
+/** An attached file of a mail. */
 export interface MailAttachment {
   readonly filename: string;
   readonly content: Buffer;
   readonly contentType?: string;
 }
 
-/** A mail; addresses are plain ones. */
+/** A mail with plain addresses. */
 interface Mail {
   readonly to: readonly string[];
   readonly cc: readonly string[];
@@ -37,12 +37,12 @@ interface MailReceipt {
   readonly rejected: readonly string[];
 }
 
-/** Returns a mail of plain text to one address. */
+/** Returns a plain-text mail to one address. */
 export function plainMail(to: string, subject: string, body: string): Mail {
   return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
 }
 
-/** Sends mail over the owner's mail server, one session for each. Throws CONFIG_INVALID for a password that cannot be read. */
+/** Sends mail over the owner's mail server, each in a new session. Throws CONFIG_INVALID for an unreadable password. */
 export class SmtpMailer {
   readonly #clock: Clock;
   readonly #config: EmailConfig;
@@ -62,9 +62,9 @@ export class SmtpMailer {
   }
 
   /**
-   * Resolves when the server took the mail. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (the server will never
-   * take this mail), OUTCOME_UNKNOWN (no response after the whole mail), PERMISSION_DENIED (an address that the owner did not allow), or
-   * the reason of the signal.
+   * Sends a mail; resolves after the server has taken it. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (the
+   * server will never take this mail), OUTCOME_UNKNOWN (no response after the whole mail), PERMISSION_DENIED (the owner did not allow an
+   * address), or the signal's reason.
    */
   async send(mail: Mail, signal: AbortSignal): Promise<MailReceipt> {
     const { from, fromName = '', allowedRecipients } = this.#config;
@@ -106,10 +106,10 @@ export async function composeMail(mail: Mail, { from, messageId, date }: MailHea
   return composer.compile().build();
 }
 
-/** An address that nodemailer does not parse. */
+/** Returns an address in the form that nodemailer does not parse. */
 const bareAddress = (address: string) => ({ name: '', address });
 
-/** The address of a server, and the credentials of the hub there. */
+/** The mail server's address, and the hub's credentials. */
 interface SmtpServer extends Pick<EmailConfig, 'host' | 'port' | 'security' | 'caFile' | 'user'> {
   readonly secret?: string;
 }
@@ -124,8 +124,8 @@ interface SmtpMessage {
 const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
- * Delivers one mail in a session of its own (RFC 5321) and returns the addresses that the server refused. Errors as those of
- * `SmtpMailer.send`. The signal ends the connection; a mail without its last line is never delivered.
+ * Delivers a mail in a new session (RFC 5321) and returns the addresses that the server refused. Rejects like `SmtpMailer.send`. The signal
+ * ends the connection; a mail without its last line is never delivered.
  */
 export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
@@ -192,8 +192,8 @@ interface SmtpErrorFacts {
 }
 
 /**
- * Returns the meaning of a failed session. A status of the server is certain; without one the server may have taken a mail that was sent
- * whole.
+ * Returns the error for a failed session. A status from the server is certain; without a status the server may have taken the mail if all
+ * of it was sent.
  */
 function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);

@@ -18,13 +18,13 @@ export function messagesOf(prompt: Json, system?: string): readonly JsonObject[]
   return system === undefined ? [user] : [{ role: 'system', content: system }, user];
 }
 
-/** Lets a model write a text; errors as those of `requestModel`. */
+/** Lets a model write a text; rejects like `requestModel`. */
 export async function chat(model: NamedModel, { signal, ...request }: ChatRequest): Promise<ChatAnswer> {
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body: bodyOf(model, request), signal });
   return chatAnswer(model, answerOf(model, answer));
 }
 
-/** Returns the same; `onText` receives each piece while the model writes. A service without streams sends one whole response. */
+/** Lets a model write a text; `onText` receives each piece as it is written. A service without streaming sends one whole response. */
 export async function streamedChat(
   model: NamedModel,
   { signal, ...request }: ChatRequest,

@@ -13,7 +13,7 @@ const textParameter = {
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
 };
 
-/** `generate_embedding`: returns vectors of texts. */
+/** Returns `generate_embedding`, which returns vectors of texts. */
 export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   return defineTool(
     {
@@ -50,7 +50,7 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
 /** Vectors of texts, in which near meanings are near. */
 export type Embedder = Pick<ModelEmbedder, keyof ModelEmbedder>;
 
-/** Services bound the number of texts of a request. */
+/** Largest number of texts per request, which services limit. */
 const BATCH = 64;
 
 /** Embeddings over `/embeddings` (OpenAI API reference, create embeddings). */
@@ -61,12 +61,12 @@ export class ModelEmbedder {
     this.#models = models;
   }
 
-  /** Returns the name of a model, or of the default one. Throws VALIDATION_ERROR for an unknown name. */
+  /** Returns the name of a model, or of the default model. Throws VALIDATION_ERROR for an unknown name. */
   modelName(name?: string): string {
     return this.#models.pick('embeddings', name).name;
   }
 
-  /** One vector for each text, in their order, all of one length. Errors as those of `requestModel`. */
+  /** Returns one vector for each text, in order and of equal length. Rejects like `requestModel`. */
   async embed(texts: readonly string[], name: string, signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     const model = this.#models.pick('embeddings', name);
     const vectors: (readonly number[])[] = [];

@@ -8,7 +8,7 @@ import { type ChatAnswer, chat, messagesOf, streamedChat } from './chat-completi
 import { type ModelRegistry, type NamedModel, requestModel } from './model-client.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from './model-inputs.ts';
 
-/** Bound on the text of one progress event, in characters. */
+/** Longest text of a progress event, in characters. */
 const MAX_PIECE = 4_000;
 
 const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
@@ -18,7 +18,7 @@ const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
   finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
 });
 
-/** `llm_complete`: a text of a language model, on request with its pieces as progress. */
+/** Returns `llm_complete`, which lets a language model write a text and reports the pieces as progress if requested. */
 export function llmCompleteTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -70,7 +70,7 @@ function completion({ name }: NamedModel, { text, finishReason, tokens }: ChatAn
   };
 }
 
-/** A piece is about one token; the number of all is unknown. */
+/** Returns a function that reports progress. A piece is about one token; the total number is unknown. */
 function progressReporter(context: ToolContext, maxTokens: number): (text: string) => void {
   let pieces = 0;
   return (text) => {
@@ -86,7 +86,7 @@ const CODEGEN_PROMPT =
   'no explanation before or after it.';
 const CODE_BLOCK = /```([A-Za-z0-9+#_-]*)[^\n]*\n([\s\S]*?)\n?```/;
 
-/** `tool_codegen`: writes a program from its description, and does not run it. */
+/** Returns `tool_codegen`, which writes a program from its description, without running it. */
 export function codegenTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -129,7 +129,7 @@ export function codeOf(text: string): { readonly code: string; readonly language
   return { code, ...(language !== '' && { language: language.toLowerCase() }) };
 }
 
-/** `run_model`: runs any configured model in its own form and returns its unchanged output. */
+/** Returns `run_model`, which runs any configured model with its own input form and returns its unchanged output. */
 export function runModelTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -167,7 +167,7 @@ export function runModelTool(models: ModelRegistry): RegisteredTool {
   );
 }
 
-/** The members of the caller cannot choose another model. */
+/** Returns the request; the caller's members cannot choose another model. */
 function requestOf(model: NamedModel, input: Json, params: JsonObject): { readonly path: string; readonly body: JsonObject } {
   const { tasks, model: id } = model;
   if (tasks.includes('run')) return { path: model.path, body: { ...params, input, model: id } };

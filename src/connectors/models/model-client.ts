@@ -10,7 +10,7 @@ export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
   readonly name: string;
   /** Name of the endpoint for messages. */
   readonly service: string;
-  /** Base address without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly baseUrl: string;
   readonly key?: string;
 }
@@ -51,14 +51,14 @@ export class ModelRegistry {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** Returns the model with a name, else the default one of the task. VALIDATION_ERROR lists those with the task. */
+  /** Returns the model with a name, else the default model of the task. Throws VALIDATION_ERROR with the models of the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
     return able.find((model) => model.name === wanted) ?? unknownModel(`${JSON.stringify(wanted)} for ${task}`, this.names(task));
   }
 
-  /** Returns the model with a name, with any task. VALIDATION_ERROR lists all. */
+  /** Returns the model with a name, whatever its task. Throws VALIDATION_ERROR with the names of all models. */
   named(name: string): NamedModel {
     return this.#models.get(name) ?? unknownModel(JSON.stringify(name), [...this.#models.keys()]);
   }
@@ -78,7 +78,7 @@ function invalid(message: string): AtmoError {
 }
 
 interface ModelRequest {
-  /** Below the base address, such as `/chat/completions`. */
+  /** Path below the base URL, such as `/chat/completions`. */
   readonly path: string;
   /** JSON, to which the model's own options are added, or a form with files. */
   readonly body: JsonObject | FormData;
@@ -89,7 +89,7 @@ interface ModelRequest {
 /** Vectors of some hundred texts, or the events of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
-/** Sends a request to a model, which computes and changes nothing. Errors as those of `callEndpoint`, never with the key. */
+/** Sends a request to a model, which changes nothing. Rejects like `callEndpoint`; no error contains the key. */
 export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
   try {
     return await callEndpoint({
@@ -121,14 +121,14 @@ export function unusableAnswer({ service, name }: NamedModel, what: string): Atm
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** Returns the owner's options replace those of the caller. */
+/** Returns the body; the owner's options replace the caller's. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   return body;
 }
 
-/** A form has its type and boundary from `Response`. */
+/** Returns the headers; `Response` sets the type and boundary of a form. */
 function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Record<string, string>> {
   return {
     accept: 'application/json, text/event-stream',

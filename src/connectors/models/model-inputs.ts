@@ -10,7 +10,7 @@ export const modelParameter = p
   .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
   .optional();
 
-/** A parameter for bytes or their address. */
+/** A parameter for bytes or their URL. */
 export const mediaParameter = (description: string) =>
   p.string({
     description,
@@ -49,9 +49,9 @@ export const MAX_MEDIA_MB = 20;
 const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
- * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https address, for which the caller needs
- * net:read. Errors: Throws VALIDATION_ERROR for another form and for no picture or sound, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20
- * MiB, those of the fetch.
+ * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https URL, for which the caller needs
+ * net:read. Rejects with VALIDATION_ERROR for another form or another media type, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20 MiB, or the
+ * errors of the fetch.
  */
 export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
   const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));

@@ -24,8 +24,8 @@ const DOCUMENTS = 'rag.db';
 type ModelsSettings = Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>;
 
 /**
- * Models, cameras and the documents for searches by meaning. Throws CONFIG_INVALID for settings that contradict each other, and for secrets
- * that cannot be read.
+ * Returns the tools over models and cameras, and the document search. Throws CONFIG_INVALID for contradictory settings and unreadable
+ * secrets.
  */
 export function openModels(
   { env, stateDir, store: anchors, logger, problems }: ModelsContext,
@@ -77,7 +77,7 @@ function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
   return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** Returns the names of the models, unless they are too long, and the bound on a picture. */
+/** Returns the names of the models, unless they are too long, and the longest picture. */
 function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
   const model = registry.names(task).join(', ');
   const constraints = {
@@ -87,7 +87,7 @@ function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capabilit
   return { constraints };
 }
 
-/** Returns the tools over models; a tool whose task no model has is listed as not configured. */
+/** Returns the tools over models; a tool for whose task there is no model is listed as not configured. */
 function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
   const having = (task: ModelTask, tool: RegisteredTool) =>
     registry.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task));
@@ -107,7 +107,7 @@ function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }
 
-/** `run_model` takes no recordings. */
+/** Returns whether there is a model for `run_model`, which takes no recordings. */
 function isRunnable(registry: ModelRegistry): boolean {
   return registry.tasks().some((task) => task !== 'speech');
 }

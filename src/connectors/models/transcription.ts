@@ -23,7 +23,7 @@ const RETURNS = resultSchema(['text', 'segments', 'model_used'], {
   model_used: { type: 'string' },
 });
 
-/** `transcribe_audio` over models with the task speech. */
+/** Returns `transcribe_audio` over the models with the task speech. */
 export function transcribeAudioTool(models: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
@@ -83,8 +83,8 @@ interface Speech {
 }
 
 /**
- * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). Models without `verbose_json` return the text
- * alone, without segments and confidence. Errors as those of `requestModel`.
+ * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). Models without `verbose_json` return only the
+ * text, without segments and confidence. Rejects like `requestModel`.
  */
 async function transcribe(model: NamedModel, speech: Speech): Promise<Transcription> {
   try {
@@ -120,7 +120,7 @@ function transcriptionOf(model: NamedModel, answer: JsonObject): Transcription {
   });
 }
 
-/** Each segment has the mean logarithm of its words' probabilities; longer ones have more words. */
+/** Returns the confidence: each segment has the mean logarithm of its words' probabilities, and longer segments weigh more. */
 function confidenceOf(segments: readonly JsonObject[]): number | undefined {
   const weighed = segments.flatMap(({ start, end, avg_logprob: mean }) =>
     typeof mean === 'number' ? [{ mean, weight: Math.max(seconds(end) - seconds(start), 0.1) }] : [],

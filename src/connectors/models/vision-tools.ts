@@ -10,7 +10,7 @@ import { chat, messagesOf } from './chat-completion.ts';
 import type { ModelRegistry, NamedModel } from './model-client.ts';
 import { loadMedia, MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
-/** `analyze_image` over models with the task vision. */
+/** Returns `analyze_image` over the models with the task vision. */
 export function analyzeImageTool(models: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
@@ -49,7 +49,7 @@ export function analyzeImageTool(models: ModelRegistry, fetchPublic: FetchPublic
   );
 }
 
-/** `look_through_camera`: `analyze_image` of a new picture of a camera; the caller does not receive the picture. */
+/** Returns `look_through_camera`, which runs `analyze_image` on a new picture of a camera without returning the picture. */
 export function lookThroughCameraTool(models: ModelRegistry, cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {
@@ -151,7 +151,7 @@ const IMAGE_RETURNS = {
   processing_ms: { type: 'integer', minimum: 0 },
 } as const;
 
-/** Lets a model analyze a picture. Throws VALIDATION_ERROR for `custom` without a prompt, else errors as those of `requestModel`. */
+/** Lets a model analyze a picture. Rejects with VALIDATION_ERROR for `custom` without a prompt, otherwise like `requestModel`. */
 async function analyzeImage(
   model: NamedModel,
   picture: { readonly bytes: Uint8Array; readonly type: string },

@@ -19,11 +19,11 @@ interface MqttWill {
   readonly payload: string;
 }
 
-/** Port: one connection to the broker, which the first use makes, and which reconnects after each break. */
+/** Port: a connection to the broker. The first use opens it, and it reconnects after each break. */
 export interface MqttConnection extends AsyncDisposable {
   /**
-   * Resolves when the broker took the message (QoS 1) and, where the broker knows it, the topic has a subscriber. Errors:
-   * SERVICE_UNAVAILABLE (no connection; the message is not stored for later), SERVICE_REFUSED, OUTCOME_UNKNOWN (sent and not confirmed).
+   * Resolves when the broker has taken the message (QoS 1) and, if the broker reports it, the topic has a subscriber. Rejects with
+   * SERVICE_UNAVAILABLE (no connection; the message is dropped), SERVICE_REFUSED, or OUTCOME_UNKNOWN (sent and not confirmed).
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
   /** Lets the broker store a state; an empty payload deletes it. Does nothing without a connection. */
@@ -32,7 +32,7 @@ export interface MqttConnection extends AsyncDisposable {
   publish(topic: string, payload: string): void;
   /** Connects and reconnects; `onUp` is called after each connection, which has no subscriptions yet. */
   open(listeners: MqttListeners, will: MqttWill): void;
-  /** Lasts until the connection breaks; `onUp` has to repeat it. */
+  /** Subscribes until the connection breaks; `onUp` must repeat it. */
   subscribe(filters: readonly string[]): void;
 }
 
@@ -41,7 +41,7 @@ interface MqttListeners {
   readonly onMessage: (message: MqttMessage) => void;
 }
 
-/** The address of the broker, and the credentials of the hub there. */
+/** The broker's address, and the hub's credentials. */
 interface BrokerAddress {
   readonly url: string;
   readonly clientId: string;
@@ -84,7 +84,7 @@ export class BrokerConnection implements MqttConnection {
     const giveUp = () => reject(notAcknowledged(topic));
     client.on('packetreceive', onPacket);
     signal.addEventListener('abort', giveUp, { once: true });
-    // The client calls back while it handles the PUBACK of this message, so that the last one is ours.
+    // The client calls the callback while it handles the PUBACK of this message, so that the last PUBACK belongs to this message.
     client.publish(topic, payload, { qos: 1 }, (error) => (error ? reject(publishError(topic, error)) : resolve()));
     try {
       await promise;
@@ -205,7 +205,7 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   };
 }
 
-/** A code is the response of the broker (MQTT 5.0 §2.4); any other error is that of the connection. */
+/** Returns the error of a publication. A code is the broker's response (MQTT 5.0 §2.4); any other error comes from the connection. */
 function publishError(topic: string, error: Error): AtmoError {
   if (!('code' in error) || typeof error.code !== 'number') return notAcknowledged(topic);
   return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
@@ -221,14 +221,14 @@ function errorReason(error: unknown): string {
   return typeof code === 'string' && code !== '' ? code : error.message.slice(0, 200);
 }
 
-/** SERVICE_UNAVAILABLE: without a connection nothing was sent. */
+/** Returns SERVICE_UNAVAILABLE: without a connection nothing was sent. */
 function notConnected(reason: string): AtmoError {
   const certificate = certificateFailure('The MQTT broker', reason);
   if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `The MQTT broker cannot be reached (${reason}); nothing was sent`, { reason });
 }
 
-/** OUTCOME_UNKNOWN: the message was sent and not confirmed. */
+/** Returns OUTCOME_UNKNOWN: the message was sent and not confirmed. */
 function notAcknowledged(topic: string): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', `The MQTT broker did not say whether it took the message to ${topic}`);
 }

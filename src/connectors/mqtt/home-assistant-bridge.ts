@@ -22,15 +22,15 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
   readonly calls?: AgentCalls;
 }
 
-/** Changes of this time, such as those of all readings of a device, are published together. */
+/** Changes within this time, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
 /** Finds sensors that came or went without an event. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
 
 /**
- * Shows the home on an MQTT broker in the format of Home Assistant, and runs its commands where the owner allows it. The broker retains
- * states. A command that it retained, or that came while the hub was away, never runs.
+ * Publishes the home on an MQTT broker in Home Assistant's format, and runs its commands if the owner allows it. The broker retains states.
+ * Commands that were retained, or arrived while the hub was offline, never run.
  */
 export class HomeAssistantBridge implements Service {
   readonly #parts: BridgeCollaborators;
@@ -95,7 +95,7 @@ export class HomeAssistantBridge implements Service {
     );
   }
 
-  /** Publishes the differences to the retained messages, and clears those of things that are gone. */
+  /** Publishes the differences to the retained messages, and clears the messages of removed entities. */
   #publishChanges(): void {
     const { readings, devices, hub, topics } = this.#parts;
     const isControlled = (sensor: SensorInfo) => this.#isControlled(sensor);
@@ -172,7 +172,7 @@ export class HomeAssistantBridge implements Service {
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 
-/** The connection to the broker, and the service that ends it; with a bridge the service also makes it. */
+/** The connection to the broker, and the service that ends it; with a bridge the service also opens it. */
 interface OpenedMqtt {
   readonly link: MqttConnection;
   readonly service: Service;

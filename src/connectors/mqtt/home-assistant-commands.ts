@@ -12,7 +12,7 @@ export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
-/** The device of the lines of the board; each output has tools of its own. */
+/** The id of the board as a device; each of its output lines has separate tools. */
 const BOARD_LINES = 'gpio';
 /** Maps, since a text of the broker could be the name of a member of any object. */
 const ON_OFF = new Map([
@@ -42,7 +42,7 @@ export function controlRequirements(sensor: SensorInfo): { readonly permission: 
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
 }
 
-/** Returns the call for a payload that was published for a reading; undefined if the reading receives no such command. */
+/** Returns the call for a payload on the command topic of a reading; undefined if the reading has no such command. */
 export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand | undefined {
   const kind = commandKindOf(sensor);
   return kind && COMMANDS[kind](sensor, payload.trim());
@@ -77,7 +77,7 @@ const COMMANDS: Readonly<Record<CommandKind, CommandParser>> = {
   },
 };
 
-/** Actions have the same number of the endpoint as the readings. */
+/** Returns the call of a device tool. The names of actions have the same endpoint number as the readings. */
 function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
   const suffix = /_\d+$/.exec(name)?.[0] ?? '';
   return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };

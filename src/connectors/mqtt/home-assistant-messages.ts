@@ -35,7 +35,7 @@ interface HomeAssistantEntity {
   readonly component: 'sensor' | 'binary_sensor' | 'light' | 'switch' | 'climate' | 'cover';
   /** The reading of its state. */
   readonly main: Reading;
-  /** Members of this component, such as topics. */
+  /** Further members of this entity, such as topics. */
   readonly config: JsonObject;
 }
 
@@ -49,7 +49,7 @@ interface BridgedDevice {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** Returns the entities of a device: one for each thing that can be controlled, and a sensor for each other reading. */
+/** Returns the entities of a device: one for each controllable element, and a sensor for each other reading. */
 function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
   const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
@@ -132,7 +132,7 @@ function sensorEntity(main: Reading, topics: BridgeTopics): HomeAssistantEntity 
   return { component: isBinary ? 'binary_sensor' : 'sensor', main, config: { state_topic: topics.state(sensor.id), ...known } };
 }
 
-/** Topic and payload that announce an entity to Home Assistant. */
+/** Returns topic and payload that announce an entity to Home Assistant. */
 function discoveryMessage(
   entity: HomeAssistantEntity,
   device: BridgedDevice,
@@ -187,7 +187,7 @@ export class BridgeTopics {
     this.#discoveryPrefix = discoveryPrefix;
   }
 
-  /** `online`, or `offline` as the hub's last will. */
+  /** Returns the topic with `online`, or `offline` as the hub's last will. */
   get status(): string {
     return `${this.#base}/status`;
   }
@@ -197,7 +197,7 @@ export class BridgeTopics {
     return `${this.#base}/errors`;
   }
 
-  /** Home Assistant publishes its start here. */
+  /** Returns the topic on which Home Assistant publishes its start. */
   get homeAssistantStatus(): string {
     return `${this.#discoveryPrefix}/status`;
   }
@@ -279,7 +279,7 @@ const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Members of the announcement of a measurement. Only energy grows for ever, as a sum needs it. */
+/** Returns the members of a measurement's announcement. Only energy has the class of a growing total. */
 function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
   if (unit === '') return {};
   if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };
@@ -288,16 +288,16 @@ function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Re
   return { ...known, unit_of_measurement: unit, state_class: 'measurement' };
 }
 
-/** Returns the class of a reading that is true or false; none if Home Assistant has none. */
+/** Returns the device class of a boolean reading; empty if Home Assistant has none. */
 function binaryClass(kind: string): Readonly<Record<string, string>> {
   const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
   return deviceClass === undefined ? {} : { device_class: deviceClass };
 }
 
-/** Bound of Home Assistant on a state. */
+/** Longest state of Home Assistant. */
 const MAX_STATE = 255;
 
-/** Returns a value in the format of Home Assistant; `None` stands for unknown. */
+/** Returns a value in Home Assistant's format; `None` means unknown. */
 export function statePayload({ value, sensor }: Pick<Reading, 'value' | 'sensor'>): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'ON' : 'OFF';

@@ -5,7 +5,7 @@ import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 
-/** Events over NATS, where the owner configured a server. Throws CONFIG_INVALID for a missing secret. */
+/** Returns the publisher of events over NATS, if the owner configured a server. Throws CONFIG_INVALID for a missing secret. */
 export function openNats({ env, nodeId, events, logger }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
   if (!nats) return { tools: [] };
   const { servers, user, password, token, subjectPrefix, types } = nats;
@@ -27,8 +27,8 @@ interface PublisherOptions {
 const MAX_PENDING = 1_000;
 
 /**
- * Publishes events under their type as the subject (such as `agi.tool.created`), each as a CloudEvents 1.0 JSON document. Core NATS
- * delivers at most once. While the server is away the newest thousand events wait; the log has the number of dropped ones.
+ * Publishes events with their type as the subject (such as `agi.tool.created`), each as a CloudEvents 1.0 JSON document. Core NATS delivers
+ * at most once. While the server is unreachable the newest thousand events wait; the log has the number of dropped events.
  */
 export class NatsPublisher implements Service {
   readonly #parts: PublisherCollaborators;
@@ -135,7 +135,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
       if (!isOpen) return await made.close();
       connection = made;
       void watch(made);
-      // The package gives up only for a permanent cause, such as a changed password: then the hub starts anew.
+      // The package gives up only for a permanent cause, such as a changed password; the hub then opens a new connection.
       void made.closed().then((error) => isOpen && again(error instanceof Error ? error.message : 'closed'));
       onReady();
     } catch (error) {

@@ -10,7 +10,7 @@ import { type ConnectionEvents, type Connector, type ConnectorContext, optionalS
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { RedisConfig } from './redis-config.ts';
 
-/** Returns the mirror of tools and calls in Redis, where the owner configured one. Throws CONFIG_INVALID for a missing password. */
+/** Returns the mirror of tools and calls in Redis, if the owner configured Redis. Throws CONFIG_INVALID for a missing password. */
 export function openRedis({ env, nodeId, clock, logger, events, registry }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
   if (!redis) return { tools: [] };
   const keys = new RegistryCommands(redis.prefix, nodeId);
@@ -26,11 +26,11 @@ interface MirrorCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
 
 type MirrorConfig = RedisConfig & { readonly secret?: string };
 
-/** Changes come in bursts: one transaction has all changes of this time. */
+/** Changes come in bursts: all changes within this time are one transaction. */
 const DEBOUNCE_MS = 250;
 /** An emptied Redis is filled again after at most this time. */
 const REFRESH_MS = 600_000;
-/** Pause after Redis refused a transaction, such as for lack of memory. */
+/** Pause after Redis has refused a transaction, for example for lack of memory. */
 const RETRY_MS = 5_000;
 const MAX_PENDING_CALLS = 1_000;
 /** The commands of two hundred tools. */
@@ -38,7 +38,7 @@ const COMMANDS_PER_TRANSACTION = 600;
 
 /**
  * Writes the tools of this hub and its newest calls to Redis, for the monitors of the HTTP tool service. It never reads tools from Redis.
- * While Redis is away, the newest thousand calls wait and older ones are dropped.
+ * While Redis is unreachable, the newest thousand calls wait and older calls are dropped.
  */
 export class RedisMirror implements Service {
   readonly #parts: MirrorCollaborators;
@@ -88,7 +88,7 @@ export class RedisMirror implements Service {
     await this.#link?.[Symbol.asyncDispose]();
   }
 
-  /** Logs a problem once: while Redis is away, the same error comes every half second. */
+  /** Logs a problem once: while Redis is unreachable, the same error repeats every half second. */
   #warn(reason: string): void {
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
@@ -224,9 +224,9 @@ export type RedisCommand = readonly [name: string, ...args: string[]];
 
 /** A connection to Redis that reconnects by itself. */
 interface RedisConnection extends AsyncDisposable {
-  /** Runs the commands as one transaction (MULTI), or none of them. Rejects while there is no connection. */
+  /** Runs the commands as one transaction (MULTI). Rejects without effect while there is no connection. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
-  /** Members of a set. */
+  /** Returns members of a set. */
   members(key: string): Promise<readonly string[]>;
 }
 

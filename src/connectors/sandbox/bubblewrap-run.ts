@@ -21,7 +21,7 @@ interface BubblewrapRun {
   readonly signal: AbortSignal;
 }
 
-/** Bounds of all processes together. */
+/** Limits for all processes together. */
 export interface RunBounds {
   readonly memoryBytes: number;
   readonly processes: number;
@@ -34,14 +34,14 @@ const NICE = 15;
 /** Without free memory the kernel kills the program first (proc(5), oom_score_adj). */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
-/** Bound on the status of bubblewrap. */
+/** Longest status message of bubblewrap. */
 const MAX_REPORT = 4096;
 const NO_FILTER = Buffer.alloc(0);
 
 /**
- * Runs a command to its end. None of its processes survives: they are in a namespace whose first process is killed. Errors:
- * RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, VALIDATION_ERROR for a text that no program can receive, else the
- * reason of the signal.
+ * Runs a command to its end. All of its processes end: they are in a namespace whose first process is killed. Rejects with
+ * RESOURCE_EXCEEDED, NOT_CONFIGURED if bubblewrap cannot be started, VALIDATION_ERROR for a text that no program can receive, or the
+ * signal's reason.
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
@@ -73,14 +73,14 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
-/** NUL separates options: a text with NUL could contain another option, such as one that shows the whole machine. */
+/** Throws VALIDATION_ERROR for a text with NUL. NUL separates options: the text could add an option that exposes the whole machine. */
 function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
 }
 
-/** Options go through a pipe: every user of the machine can read a command line. */
+/** Starts bubblewrap with its options in a pipe: every user of the machine can read a command line. */
 function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
   const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
@@ -104,7 +104,7 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   return child;
 }
 
-/** bubblewrap waits for its options meanwhile, and its children inherit the priority. A unit may forbid it. */
+/** Lowers the priority while bubblewrap waits for its options; its children inherit the priority. A systemd unit may forbid it. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -116,8 +116,9 @@ function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * The first process inside requests to end with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view. If bubblewrap ended
- * before, it would live on: so it is killed too, and with it all of its namespace (pid_namespaces(7)).
+ * Kills bubblewrap and the namespace. The first process inside ends with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view;
+ * if bubblewrap ended earlier, it would survive. Therefore it is killed too, and with it all processes of its namespace
+ * (pid_namespaces(7)).
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
@@ -134,7 +135,7 @@ function killNamespace(child: ChildProcess): void {
   }
 }
 
-/** Watches the usage of the processes inside; the returned function ends the watch. */
+/** Watches the resource usage of the processes inside; the returned function stops the watch. */
 function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -171,7 +172,7 @@ async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-/** Throws RESOURCE_EXCEEDED for a program that was killed above a bound. */
+/** Throws RESOURCE_EXCEEDED for a program that was killed above a limit. */
 export function exceeded(event: string, bound: JsonObject): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
@@ -199,7 +200,7 @@ interface ProcessLimits {
   readonly fileBytes: number;
   /** Data and heap; absent for runtimes that reserve more than they use. */
   readonly dataBytes?: number;
-  /** Number of programs that the kernel counts together, as those of a hub that runs as root; 1 when absent. */
+  /** Number of programs that share a kernel limit, such as programs of a hub that runs as root; default 1. */
   readonly together?: number;
 }
 
@@ -219,7 +220,9 @@ const BECOME_NOBODY = [
   ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'],
 ];
 
-/** Options of bwrap(1): own namespaces, no capabilities, and a file system of the system's programs and the paths of the view. */
+/**
+ * Returns the options of bwrap(1): new namespaces, no capabilities, and a file system of the system's programs and the paths of the view.
+ */
 export function bubblewrapOptions(view: SandboxView): readonly string[] {
   return [
     ...(view.isRoot ? AS_ROOT : AS_USER),
@@ -234,7 +237,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
     ...['/dev/shm', '/tmp'].flatMap((folder) => ['--perms', '1777', '--size', String(view.tempBytes), '--tmpfs', folder]),
     ...view.read.flatMap((path) => [...foldersTo(path), '--ro-bind', path, path]),
     ...view.write.flatMap((path) => [...foldersTo(path), '--bind', path, path]),
-    // The folders that bubblewrap makes for these paths would be memory without a bound.
+    // The folders that bubblewrap creates for these paths would otherwise be memory without a limit.
     ...['--remount-ro', '/', '--chdir', view.cwd],
     ...Object.entries({ PATH: PROGRAM_PATH.join(':'), HOME: '/tmp', LANG: 'C.UTF-8', ...view.env }).flatMap(([name, value]) => [
       '--setenv',
@@ -269,13 +272,13 @@ export function withProcessLimits(
   ];
 }
 
-/** Folders that bubblewrap makes for a mount belong to the hub's user alone. */
+/** Returns options that create the folders of a mount so that only the hub's user may read them. */
 function foldersTo(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
 }
 
-/** Present systems have links into /usr. */
+/** Returns options for a system folder; modern systems have links into /usr. */
 function systemFolder(path: string): readonly string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return [];
@@ -285,8 +288,8 @@ function systemFolder(path: string): readonly string[] {
 const BYTES_PER_KB = 1024;
 
 /**
- * Returns the number of processes in a tree and their memory without files: own and shared pages (proc(5), RssAnon and RssShmem). It counts
- * no further above `maxProcesses`, and no processes that end meanwhile.
+ * Returns the number of processes in a tree and their memory without files: private and shared pages (proc(5), RssAnon and RssShmem). Stops
+ * counting above `maxProcesses`, and skips processes that have ended.
  */
 function processTreeUsage(root: number, maxProcesses: number): { readonly processes: number; readonly memoryBytes: number } {
   const waiting = [root];
@@ -299,7 +302,7 @@ function processTreeUsage(root: number, maxProcesses: number): { readonly proces
   return { processes, memoryBytes };
 }
 
-/** Numbers of the living children of a process; none if it has ended. Each thread has children of its own. */
+/** Returns the ids of a process's living children; none if it has ended. The kernel lists children per thread. */
 function childProcesses(pid: number): readonly number[] {
   try {
     const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
@@ -319,7 +322,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** The output of a program, up to a bound for all its streams together. */
+/** The output of a program, up to a common limit for all its streams. */
 export class BoundedOutput {
   readonly #maxBytes: number;
   readonly #onExceeded: () => void;

@@ -14,7 +14,7 @@ import type { SandboxConfig } from './sandbox-config.ts';
 interface SandboxCollaborators {
   readonly powers: GrantedPowers;
   readonly rules: SafetyRules;
-  /** Absent if the owner has configured none. */
+  /** Absent if the owner has not configured a container engine. */
   readonly engine?: ContainerEngine;
   /** Has the search path for bwrap. */
   readonly env: NodeJS.ProcessEnv;
@@ -35,7 +35,7 @@ const HOME = '/tmp';
 const INSTALL = 'install bubblewrap (apt install bubblewrap)';
 const ALLOW_NAMESPACES = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
 
-/** Runs programs in namespaces of their own, which bubblewrap makes for each run. */
+/** Runs programs in new namespaces, which bubblewrap creates for each run. */
 export class BubblewrapSandbox implements ProgramSandbox {
   readonly #parts: SandboxCollaborators;
   readonly #bounds: SandboxConfig;
@@ -82,7 +82,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  /** Files and rules may have changed while the program waited: it starts immediately after the confirmation. */
+  /** Runs work when a slot is free. It is confirmed directly before its start, since files and rules may have changed in the meantime. */
   async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#limiter.enter(caller, signal);
     try {
@@ -97,7 +97,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
-    // The watch measures the real usage at intervals; this bounds it in between.
+    // The watch measures the real usage at intervals; this limit holds in between.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
@@ -142,7 +142,8 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   /**
-   * NOT_CONFIGURED with the error of bubblewrap, until the next start of the hub; throws SERVICE_UNAVAILABLE if the trial took too long.
+   * Tries bubblewrap. Throws NOT_CONFIGURED with its error (cached until the hub restarts), and SERVICE_UNAVAILABLE if the trial took too
+   * long.
    */
   async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
@@ -179,7 +180,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 }
 
-/** Returns the path of a program inside. Throws NOT_CONFIGURED for one that is not installed in a visible folder. */
+/** Returns the path of a program inside the sandbox. Throws NOT_CONFIGURED for a program that is not in a visible folder. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
   const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
@@ -214,7 +215,7 @@ export function openProgramSandbox(
   return new BubblewrapSandbox({ powers, rules, env, ...(engine && { engine }) }, config);
 }
 
-/** Returns the configured container engine; undefined without one. */
+/** Returns the configured container engine, or undefined. */
 export function openEngine({ containerEngine }: SandboxConfig, env: NodeJS.ProcessEnv): ContainerEngine | undefined {
   return containerEngine === undefined ? undefined : new ContainerEngine(containerEngine, { env });
 }

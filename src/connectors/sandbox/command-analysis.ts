@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { parseShell } from './shell-parser.ts';
 import { approximateCommands, countKeywords, type ShellCommand, type ShellWord } from './shell-words.ts';
 
-/** A command with all commands that it would run, as far as they are known before it runs. */
+/** A command with all commands that it would run, as far as they are known before the run. */
 interface CommandAnalysis {
   /** Includes words that would be a command if the words before were options. */
   readonly commands: readonly ShellCommand[];
@@ -15,19 +15,19 @@ interface CommandAnalysis {
 }
 
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
-/** Shells whose texts have a grammar of their own. */
+/** Shells with other grammars than `sh` and bash. */
 const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
 /** Builtins of a shell that change its grammar, or run their arguments. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
-/** A program for awk that runs others, or reads what they print. */
+/** An awk program that runs other programs, or reads their output. */
 const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
-/** Programs that run what they read. */
+/** Programs that execute their input. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
 /** Programs and builtins of a shell that run their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
-/** Options before the command, for runners that need one. */
+/** The required options before a runner's command. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
@@ -40,7 +40,7 @@ const TEXT_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 /** Files that are the input of the program. */
 const INPUT_FILES = /^(-|\/dev\/(stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
-/** An option of an interpreter whose next word is the program. */
+/** An option of an interpreter whose next word is a program text. */
 const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
@@ -66,9 +66,9 @@ const FROM_INPUT: ShellWord = { text: '', isComputed: true };
 /** A deeper command counts as hidden. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
-/** Bound on the arguments of a runner. */
+/** Largest number of a runner's arguments. */
 const MAX_ARGUMENTS = 200;
-/** Bound on all texts together. */
+/** Longest length of all texts together. */
 const MAX_CHARACTERS = 262_144;
 
 /** Returns the commands that a program with these arguments runs; `stdin` is its input, where that is known. */
@@ -79,7 +79,7 @@ export function analyzeCommand(argv: readonly string[], stdin?: string): Command
 }
 
 interface VisitedCommand extends ShellCommand {
-  /** True for a command of a runner, whose words are known already. */
+  /** True for a runner's command, whose words have already been checked. */
   readonly isInner?: true;
   /** Placeholder in its words for names from the runner. */
   readonly place?: string;
@@ -148,14 +148,14 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // The text itself is the input: its commands get none.
+      // The text itself is the standard input: its commands have no other input.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
     }
   }
 
-  /** Parses builtins with a grammar of their own, and awk. */
+  /** Parses awk, and builtins with a special grammar. */
   #readOwn(name: string, args: readonly ShellWord[]): void {
     const runsBack = /^(mapfile|readarray)$/.test(name) && args.some(({ text }) => /^-[a-z]*C/.test(text));
     if ((UNREADABLE_BUILTINS.test(name) && args.length > 0) || runsBack) this.unreadable ??= `\`${name}\``;
@@ -166,7 +166,7 @@ class CommandAnalyzer implements CommandAnalysis {
     }
   }
 
-  /** The options of the runner itself are not always known: any word could begin the command. */
+  /** Analyses a runner. Its options are not always known: any word could begin the command. */
   #run(name: string, args: readonly ShellWord[], { isFed, depth, place }: CommandContext): void {
     const placed = name === 'xargs' ? withInput(args) : args;
     if (placed.length > MAX_ARGUMENTS) {
@@ -197,7 +197,7 @@ function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
 
-/** Returns the text after an option in the same word, which is `rest`, or the next word. */
+/** Returns the value of an option: `rest`, the remainder of its word, or the next word. */
 function textAt(args: readonly ShellWord[], index: number, rest: string): readonly ShellWord[] {
   const arg = args[index];
   if (!arg || rest === arg.text) return [];
@@ -205,13 +205,13 @@ function textAt(args: readonly ShellWord[], index: number, rest: string): readon
 }
 
 interface ShellArguments {
-  /** The first word that is no option and no value of one: with `-c` a text, else a file. */
+  /** The first word that is neither an option nor an option's value: with `-c` a program text, else a file. */
   readonly operand: ShellWord | undefined;
   readonly isInline: boolean;
   readonly isInput: boolean;
 }
 
-/** `sh -c -o pipefail TEXT` */
+/** Parses the arguments of a shell, such as `sh -c -o pipefail TEXT`. */
 function shellArguments(args: readonly ShellWord[]): ShellArguments {
   let isInline = false;
   let isInput = false;
@@ -235,7 +235,7 @@ function joined(words: readonly ShellWord[]): ShellWord {
   return { text: words.map(({ text }) => text).join(' '), isComputed: words.some(({ isComputed }) => isComputed) };
 }
 
-/** Returns true for an interpreter whose program is computed, or comes from its input. */
+/** Returns true for an interpreter whose program is expanded at run time, or read from its input. */
 function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean): boolean {
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
@@ -276,12 +276,12 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** Returns the commands of a runner: the words after each of its options for commands, else those after its own options. */
+/** Returns a runner's commands: the words after each of its command options, else the words after its own options. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // The file name in place of `{}` is a known word alone and in the text of a shell; within any other word it is computed.
+  // The file name for `{}` is a known word if it stands alone or in a shell text; within any other word the result is unknown.
   return runs.map((words) => {
     const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
     const isMixed = (word: ShellWord) => word !== text && word.text !== REPLACEMENT && word.text.includes(REPLACEMENT);

@@ -15,7 +15,8 @@ import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts
 import type { CommandConfig } from './sandbox-config.ts';
 
 /**
- * Tools that run commands of the owner; without any they are listed as not configured. Throws CONFIG_INVALID for a command that cannot run.
+ * Returns the tools that run the owner's commands; without commands they are listed as not configured. Throws CONFIG_INVALID for a command
+ * that cannot run.
  */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,

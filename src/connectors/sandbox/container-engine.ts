@@ -26,7 +26,7 @@ const LIST_BYTES = 1_048_576;
 /** Exit code of podman-run(1) and docker-run(1): the engine failed, not the program. */
 const ENGINE_FAILED = 125;
 
-/** Podman, Docker, or an engine with the same arguments. */
+/** Podman, Docker, or an engine with equal arguments. */
 export class ContainerEngine {
   readonly #command: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -39,8 +39,8 @@ export class ContainerEngine {
   }
 
   /**
-   * Runs an image of this machine; nothing is pulled. Errors: RESOURCE_EXCEEDED (output; memory ends the program), SERVICE_UNAVAILABLE
-   * (the engine), NOT_FOUND (the image), else the reason of the signal.
+   * Runs a local image; nothing is pulled. Rejects with RESOURCE_EXCEEDED (the output is too long; too much memory only ends the program),
+   * SERVICE_UNAVAILABLE (the engine fails), NOT_FOUND (no such image), or the signal's reason.
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
@@ -60,7 +60,7 @@ export class ContainerEngine {
     throw engineFailed(result.stderr);
   }
 
-  /** Containers with image and state, or images with tag. Throws SERVICE_UNAVAILABLE if the engine fails. */
+  /** Returns containers with image and state, or images with tag. Rejects with SERVICE_UNAVAILABLE if the engine fails. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
     if (result.exitCode !== 0) throw engineFailed(result.stderr);
@@ -122,7 +122,7 @@ function engineFailed(output: string): AtmoError {
   return new AtmoError('SERVICE_UNAVAILABLE', `The container engine failed: ${reason || 'no reason given'}`);
 }
 
-/** `docker_list`: the containers or images of the board. */
+/** Returns `docker_list`, which lists the containers or images of the board. */
 export function dockerListTool(engine: ContainerEngine): RegisteredTool {
   return defineTool(
     {

@@ -47,8 +47,8 @@ export class GrantedPowers {
   }
 
   /**
-   * Describes the rights that powers give to a program, and the versions of the files among its arguments that lie in folders of powers,
-   * since somebody may write them. A version is the file's inode with the time of its last change, which no program can set.
+   * Describes the rights that capabilities grant to a program, and the versions of the files among its arguments in folders of these
+   * capabilities: other programs may write to those files. A version is the file's inode with its change time, which no program can set.
    */
   inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
@@ -69,7 +69,7 @@ export class GrantedPowers {
     };
   }
 
-  /** Returns the rights of these powers together. Throws NOT_CONFIGURED for an unknown one. */
+  /** Returns the combined rights of these capabilities. Throws NOT_CONFIGURED for an unknown one. */
   combined(names: readonly string[]): GrantedAccess {
     const all = names.map((name) => {
       const granted = this.#powers.get(name);
@@ -103,7 +103,7 @@ function fileVersion(path: string): string {
   }
 }
 
-/** The state directory has the keys of the home. */
+/** Throws if a path is in the state directory, which has the keys of the home. */
 function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;

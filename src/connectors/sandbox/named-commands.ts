@@ -44,7 +44,10 @@ export class NamedCommands {
     return Math.max(0, ...this.entries().map(([, { timeoutSeconds }]) => timeoutSeconds * 1_000));
   }
 
-  /** Returns the command that matches a line. Throws VALIDATION_ERROR if the owner allows none of this form; RULE_BLOCKED. */
+  /**
+   * Returns the command that matches a line. Throws VALIDATION_ERROR if the owner allows no such command, and RULE_BLOCKED if a safety rule
+   * forbids it.
+   */
   fromLine(line: string, cwd?: string): FilledCommand {
     const argv = parseCommandLine(line);
     for (const [name, config] of this.entries()) {
@@ -55,7 +58,10 @@ export class NamedCommands {
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
   }
 
-  /** Returns a command by name with validated parameters. VALIDATION_ERROR, RULE_BLOCKED. */
+  /**
+   * Returns a command by name with validated parameters. Throws VALIDATION_ERROR if they are invalid, and RULE_BLOCKED if a safety rule
+   * forbids the command.
+   */
   fill(name: string, params: JsonObject, cwd?: string): FilledCommand {
     const config = this.#config.commands[name];
     if (!config) throw new AtmoError('NOT_FOUND', `There is no command ${name}; the owner can add connectors.sandbox.commands.${name}`);
@@ -94,7 +100,7 @@ export class NamedCommands {
   }
 }
 
-/** JSON Schema of the parameters of a command. */
+/** Returns the JSON Schema of a command's parameters. */
 export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'parameters' | 'optional'>): JsonSchema {
   const required = Object.keys(parameters).filter((name) => !optional.includes(name));
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
@@ -120,7 +126,10 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** An argument without its parameter is absent. `failed` has the failed attempts, by the remaining lengths of both lists. */
+/**
+ * Matches arguments with templates; an argument is absent if its parameter is. `failed` has the failed attempts, by the remaining lengths
+ * of both lists.
+ */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
@@ -154,7 +163,7 @@ function matchArgument(template: string, given: string): Texts | undefined {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** A command line has only texts; a number or boolean of the schema is parsed where the text is one. */
+/** Returns a value of a command line, which has only texts: the text is parsed if the schema requires a number or boolean. */
 function plainValue(text: string, schema: JsonSchema | undefined): Json {
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   const isNumber = schema?.type === 'integer' || schema?.type === 'number';
@@ -166,7 +175,7 @@ const SHELL_CHARACTERS = /[|&;<>()$`\\*?[\]#~!{}\n\r]/;
 const TOKEN = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
- * Returns the arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs it: Throws
+ * Returns the arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs: throws
  * VALIDATION_ERROR for everything that needs a shell, such as pipes, variables and wildcards.
  */
 export function parseCommandLine(line: string): readonly string[] {

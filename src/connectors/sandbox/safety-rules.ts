@@ -8,7 +8,7 @@ import type { ShellCommand, ShellWord } from './shell-words.ts';
 /** A rule for the commands of all callers. */
 type SafetyRule = SandboxConfig['safetyRules'][number];
 
-/** The rules of a hub whose owner has not removed them. */
+/** The default safety rules, which the owner may remove. */
 export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   {
     name: 'nothing destructive',
@@ -64,7 +64,10 @@ export class SafetyRules {
     this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
-  /** RULE_BLOCKED with the name of the rule; `argv` begins with the program, relative paths are below `cwd`, `stdin` is what it reads. */
+  /**
+   * Throws RULE_BLOCKED with the name of a violated rule. `argv` begins with the program, relative paths are below `cwd`, and `stdin` is
+   * the standard input.
+   */
   requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
     const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
@@ -103,8 +106,8 @@ const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursi
 const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
- * Parses a pattern: `/etc/shadow` is that path and all below it, `.ssh/` a folder of this name anywhere, any other text a program with
- * required options and arguments: `rm -r`, `git push`. `*` stands for any end of a name.
+ * Parses a pattern: `/etc/shadow` is the path and all paths below it, `.ssh/` a folder with this name anywhere, any other text a program
+ * with required options and arguments: `rm -r`, `git push`. `*` matches any end of a name.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
@@ -122,7 +125,7 @@ function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolea
   return pattern.words.every((word) => hasArgument(args, word));
 }
 
-/** Returns true for a program of the pattern with words that the shell computes: they could be those of the pattern. */
+/** Returns whether a command may match the pattern after the shell has expanded its variables and substitutions. */
 function mayMatchCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
@@ -136,7 +139,7 @@ function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program
   return word !== undefined && program.test(basename(word.text));
 }
 
-/** The characters of a name with wildcards; brackets, and a backslash with its character, are one token. */
+/** The tokens of a name with wildcards; brackets are one token, and so is a backslash with its character. */
 type GlobTokens = readonly string[];
 
 /** The paths that a word may name. */
@@ -169,8 +172,8 @@ function matchesPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' 
 }
 
 /**
- * Returns the same for a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: only paths of rules count for
- * it.
+ * Returns whether a path with wildcards may match the pattern. A name with too few letters (`*`, `.*`, `[a-z]*`) could be any name: it
+ * matches only patterns with whole paths.
  */
 function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly GlobTokens[]): boolean {
   if (pattern.kind === 'segment') return segments.some((segment) => isSpecific(segment) && globMatches(segment, pattern.text));
@@ -178,15 +181,15 @@ function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program'
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** Returns true for a name with two or more fixed characters; brackets around one or two characters count as one. */
+/** Returns true for wildcards with two or more fixed characters; brackets around one or two characters count as one. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
 
-/** Returns true for a name that matches wildcards of the shell (POSIX, 2.13); those at the beginning match no leading dot. */
+/** Returns whether a name matches shell wildcards (POSIX, 2.13); wildcards at the beginning match no leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
-  // The reached places of the name, token by token: both lengths bound the time, unlike that of a regular expression.
+  // The reached indexes of the name, token by token: the time is bounded by both lengths, unlike with a regular expression.
   let reached = new Set([0]);
   for (const sign of wildcard) {
     const next = new Set<number>();
@@ -212,12 +215,18 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/** Brackets may contain classes and ranges of a locale: they match any character, which is the safe side. */
+/**
+ * Returns whether a token matches a character. Brackets may contain classes and ranges of a locale: they match any character, which is the
+ * safe side.
+ */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }
 
-/** `-r` is in `-fr`, `-r -f` and `--recursive`, also in the abbreviation `--rec`; after `--` there are no options. */
+/**
+ * Returns whether the arguments contain an option: `-r` is in `-fr`, `-r -f` and `--recursive`, also in the abbreviation `--rec`; after
+ * `--` there are no options.
+ */
 function hasArgument(args: readonly ShellWord[], word: string): boolean {
   if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
   const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
@@ -239,7 +248,7 @@ function hasLetter(option: string, letter: string): boolean {
   return (LONG_OPTIONS[letter] ?? []).some((name) => isLongOption(option, name));
 }
 
-/** Programs of GNU accept unambiguous abbreviations: `rm --r` is `rm --recursive`. */
+/** Returns whether an option is a GNU long option or its abbreviation: `rm --r` is `rm --recursive`. */
 function isLongOption(option: string, name: string): boolean {
   if (!option.startsWith('--')) return false;
   const given = option.slice(2).split('=', 1)[0] ?? '';

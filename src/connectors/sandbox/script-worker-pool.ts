@@ -11,16 +11,16 @@ import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 /** Lifetime of an idle thread: the start of a thread takes most of the time of a call. */
 const IDLE_MS = 30_000;
-/** Each has memory of its own. */
+/** Largest number of threads; each has separate memory. */
 const MAX_CONCURRENT = 4;
-/** Bound on a result as JSON: as values, nested lists take twenty times the memory of their text, in the hub itself. */
+/** Longest result as JSON: in the hub's memory, nested lists take twenty times the length of their text. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
 /** `threadId` of an ended thread. */
 const ENDED = -1;
 
 /**
- * Runs each call of a script alone in a thread with memory of its own. A thread whose script was stopped ends; a thread with a result may
- * run the next call. Four run at a time, others wait.
+ * Runs each call of a script in a thread with separate memory. A thread whose script was stopped ends; a thread with a result may run the
+ * next call. Four calls run at a time, others wait.
  */
 export class ScriptWorkerPool implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;
@@ -56,7 +56,7 @@ export class ScriptWorkerPool implements ScriptEngine {
     return idle && idle.worker.threadId !== ENDED ? idle.worker : undefined;
   }
 
-  /** Keeps one thread at most, since it holds memory. */
+  /** Keeps at most one idle thread, since it holds memory. */
   #keep(worker: Worker): void {
     if (this.#idle) {
       void worker.terminate();

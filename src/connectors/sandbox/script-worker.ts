@@ -41,7 +41,7 @@ const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyApi;
 
 if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
-/** Each script has memory of its own; only the code of the interpreter stays. */
+/** Serves calls; each script has separate memory, and only the interpreter's code is kept. */
 function serve(port: MessagePort): void {
   port.on('message', (order: ScriptJob) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
@@ -57,7 +57,7 @@ async function outcomeOf(given: ScriptJob): Promise<ScriptOutcome> {
   }
 }
 
-/** Memory has two bounds: QuickJS enforces and reports the first; the second holds independently of QuickJS. */
+/** Runs JavaScript in QuickJS with two memory limits: QuickJS enforces and reports the first; the second holds independently of QuickJS. */
 async function runQuickJs({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptJob): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');
@@ -102,7 +102,8 @@ function messageOf(dumped: unknown): string {
 }
 
 /**
- * `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of the result in one number.
+ * Runs a WebAssembly module. `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of
+ * the result in one number.
  */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);

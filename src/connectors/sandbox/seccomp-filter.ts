@@ -1,6 +1,6 @@
 /** A filter in classic BPF (seccomp(2), linux/filter.h) against system calls that no tool needs and that had holes in the kernel. */
 
-/** AUDIT_ARCH of a machine, and its numbers in the order of `DENIED`. */
+/** AUDIT_ARCH of a machine, and its system call numbers in the order of `DENIED`. */
 interface Machine {
   readonly audit: number;
   readonly socket: number;
@@ -22,7 +22,10 @@ const ARM64 = [
   279, 447, 194, 186, 190, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142,
   116, 89, 264, 265, 92,
 ];
-/** io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: the same everywhere. */
+/**
+ * io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: equal numbers on all
+ * machines.
+ */
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 const MACHINES: Readonly<Record<string, Machine>> = {
@@ -33,7 +36,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 const NETWORK_FAMILIES = [2, 10, 16];
 /** AF_UNIX: its abstract addresses belong to a network namespace, and services of the machine listen at some. */
 const UNIX_FAMILY = 1;
-/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the maker of a user namespace has all rights in it. */
+/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
 const NEW_NAMESPACES = 0x7e020000;
 /** Its flags are in memory, where no filter sees them; without it libraries use `clone`. */
 const CLONE3 = 435;
@@ -54,7 +57,7 @@ const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
 
 type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
 
-/** Returns the filter in the format of bubblewrap; undefined for a machine whose numbers are unknown. */
+/** Returns the filter in bubblewrap's format; undefined for a machine whose system call numbers are unknown. */
 export function seccompFilter(hasNetwork: boolean): Buffer | undefined {
   const machine = MACHINES[process.arch];
   return machine && encode(programOf(machine, hasNetwork ? NETWORK_FAMILIES : [...NETWORK_FAMILIES, UNIX_FAMILY]));
@@ -89,7 +92,7 @@ function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly
   ];
 }
 
-/** `struct sock_filter`: 16, 8, 8 and 32 bits, in the order of the machine; both are little-endian. */
+/** Encodes `struct sock_filter`: 16, 8, 8 and 32 bits in the machine's byte order; both supported machines are little-endian. */
 function encode(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, [code, jumpTrue, jumpFalse, k]] of program.entries()) {

@@ -24,7 +24,7 @@ interface ParseShellOptions {
   readonly place: string | undefined;
 }
 
-/** Reserved words that begin a group of commands, and those that end it: all of the group has the same input. */
+/** Reserved words that begin a group of commands, with the words that end it; all commands of a group share their input. */
 const GROUPS: ReadonlyMap<string, string> = new Map([
   ['while', 'done'],
   ['until', 'done'],
@@ -35,7 +35,7 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
 const GROUP_ENDS = /^(?:done|fi|\}|esac)$/;
 /** A command begins after them. */
 const PREFIXES = /^(?:if|then|else|elif|do|while|until|!|\{)$/;
-/** Words of bash with a grammar of their own. */
+/** Bash keywords with a special grammar. */
 const OWN_GRAMMAR = /^(?:function|select|coproc)$/;
 const FUNCTION_NAME = /^[\w.:@+-]+$/;
 const MAX_DEPTH = 16;
@@ -50,10 +50,10 @@ const DELIMITER = /(?:'(\w+)'|"(\w+)"|\\(\w+)|(\w+))(?=[ \t\n;&|<>()]|$)/y;
 const EMPTY_PARENTHESES = /\([ \t]*\)/y;
 
 /**
- * Returns the commands of a text, also those inside of substitutions, as far as they are known before it runs. The common grammar of `sh`
- * and bash is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case`
- * and functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is left out: comments and the
- * lines of here-documents are among the commands, as text.
+ * Returns the commands of a text, also inside of substitutions, as far as they are known before the run. The common grammar of `sh` and
+ * bash is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
+ * functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is skipped: comments and the lines
+ * of here-documents are among the commands, as text.
  */
 export function parseShell(text: string, options: ParseShellOptions): ParsedShell {
   const commands: ShellCommand[] = [];
@@ -89,7 +89,7 @@ interface ParserOptions {
   /** The parenthesis that ends the parsed part; empty for the whole text. */
   readonly end: '' | ')';
   readonly isFed: boolean;
-  /** Number of texts around this one. */
+  /** Number of texts that enclose this text. */
   readonly depth: number;
 }
 
@@ -156,7 +156,7 @@ class ShellParser extends ShellWordParser {
     this.pushText(this.text.slice(from + 1, this.source.at));
   }
 
-  /** Parses a substitution, whose content is a text of its own. */
+  /** Parses a substitution, whose content is a separate text. */
   protected nested(head: number, isFed: boolean): void {
     this.source.at += head;
     const { depth } = this.#options;
@@ -172,7 +172,7 @@ class ShellParser extends ShellWordParser {
     return new ShellParser({ ...this.source, text, at: 0 }, { end: '', isFed: this.#isFed, depth: this.#options.depth + 1 });
   }
 
-  /** The file or text after the operator is no word of the command. */
+  /** Parses a redirection; the file or text after the operator is no word of the command. */
   #redirection(): void {
     const isNumber = this.word?.isBare === true && /^\d+$/.test(this.word.pattern);
     if (this.word?.isBare && /^(?:\d\d+|\{\w+\})$/.test(this.word.pattern)) refuse('a redirection of a file above 9');
@@ -218,7 +218,7 @@ class ShellParser extends ShellWordParser {
     for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** The bodies of here-documents are text, but their substitutions run. The position is after the end of the line. */
+  /** Reads the bodies of here-documents: they are text, but their substitutions run. Afterwards the position is behind the line's end. */
   #readDocuments(): void {
     const first = this.#documents[0];
     if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
@@ -261,7 +261,7 @@ class ShellParser extends ShellWordParser {
     if (sign === '\n') this.#readDocuments();
   }
 
-  /** A group of its own, or the parentheses of a function. */
+  /** Parses a group, or the parentheses of a function. */
   #parenthesis(): void {
     if (this.text[this.source.at + 1] === '(') refuse('`((…))`');
     const isFirst = this.#words.length === 0 && !this.#isRedirected;
@@ -287,7 +287,7 @@ class ShellParser extends ShellWordParser {
     return this.#group.stage !== undefined && this.#group.stage !== 'commands';
   }
 
-  /** Patterns of `case` are no commands. */
+  /** Parses a separator in `case`, whose patterns are no commands. */
   #separatorInCase(sign: string): void {
     const { stage } = this.#group;
     if (stage === 'pattern end' && sign === ')') {
@@ -328,7 +328,7 @@ class ShellParser extends ShellWordParser {
     else this.#end(')');
   }
 
-  /** A reserved word counts only unquoted and at the beginning of a command. */
+  /** Reads a reserved word, which counts only unquoted and at the beginning of a command. */
   #readReserved(text: string): boolean {
     const end = GROUPS.get(text);
     if (end === undefined && text !== 'case' && ![GROUP_ENDS, PREFIXES, OWN_GRAMMAR].some((words) => words.test(text))) return false;
@@ -344,7 +344,7 @@ class ShellParser extends ShellWordParser {
     return true;
   }
 
-  /** Bash evaluates a quoted substitution where it expects a number: `$((x))` with `x='a[$(…)]'`. */
+  /** Returns the words; bash evaluates a quoted substitution in a numeric context: `$((x))` with `x='a[$(…)]'`. */
   #wordsOf(word: PartialWord): readonly ShellWord[] {
     const words = expandWord(word);
     if (!words) refuse('a long word with wildcards or braces');

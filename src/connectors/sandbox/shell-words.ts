@@ -33,10 +33,10 @@ export abstract class ShellWordParser {
     this.text = source.text;
   }
 
-  /** Parses the substitution that begins at this position with a head of so many characters; its content is a text of its own. */
+  /** Parses the substitution at this position after `head` characters; its content is a separate text. */
   protected abstract nested(head: number, isFed: boolean): void;
 
-  /** Parses a text within this one. */
+  /** Parses a text inside this text. */
   protected abstract inner(text: string): void;
 
   protected get sign(): string {
@@ -95,7 +95,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Blanks other than the space and the tab depend on the shell and its locale. */
+  /** Returns a character; white space other than space and tab depends on the shell and its locale. */
   #oneSign(sign: string): string {
     if (INVISIBLE.test(sign)) refuse('a blank or control character that is none of a blank, a tab and a new line');
     this.source.at++;
@@ -139,7 +139,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** A backslash before a line end joins the lines, and within a word its parts. */
+  /** Parses a backslash; before a line end it joins the lines, and within a word the parts of the word. */
   #escaped(): void {
     const { at } = this.source;
     const sign = this.text[at + 1];
@@ -164,7 +164,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Bash has escapes in it, `sh` has none. */
+  /** Parses `$'…'`: in bash it has escapes, in `sh` it has none. */
   #ansiQuoted(): void {
     this.source.at += 2;
     const text = this.#upTo("'");
@@ -194,7 +194,7 @@ export abstract class ShellWordParser {
     this.add('', { isQuoted: true, isComputed: true });
   }
 
-  /** `name[` begins a subscript of bash, in which characters have other meanings. */
+  /** Parses `name[`, which begins a subscript of bash with a different grammar. */
   #bracket(): void {
     const isSubscript = this.word?.isName === true;
     const text = this.found(isSubscript ? SUBSCRIPT : BRACKETS)?.[0];
@@ -213,11 +213,11 @@ export interface ShellWord {
   readonly text: string;
   /** True if the shell computes a part of it at run time. */
   readonly isComputed: boolean;
-  /** The word with its wildcards, where it has some; escaped characters are none. */
+  /** The word with its wildcards, if it has any; escaped characters are no wildcards. */
   readonly wildcard?: string;
 }
 
-/** One command of a text of a shell. */
+/** A command in a shell text. */
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
   /** The files of its input and output. */
@@ -260,7 +260,10 @@ function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** Returns the words that the shell makes of the braces of one; each may have wildcards. Undefined for a word that is too long. */
+/**
+ * Returns the words that the shell expands from the braces of a word; each may have wildcards. Returns undefined for a word that is too
+ * long.
+ */
 export function expandWord({ pattern, isComputed }: PartialWord): readonly ShellWord[] | undefined {
   if (!SPECIAL.test(pattern)) return [{ text: pattern, isComputed }];
   const bare = pattern.replaceAll(/\\./gs, '');
@@ -269,7 +272,7 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
   const isDeep = bare.split('{').length > MAX_BRACED;
   const patterns = isDeep ? [pattern] : expandBraces(pattern);
   const isTooMany = isDeep || patterns.length > MAX_BRACED;
-  // A shell drops an empty word, so that the next one takes its place.
+  // A shell drops an empty word, so that the next word moves up.
   const isUnsure = isComputed || isTooMany || hasAmbiguousBraces(bare) || (patterns.length > 1 && patterns.includes(''));
   return (isTooMany ? [pattern] : patterns).map((one) => {
     const word = { text: unescapePattern(one), isComputed: isUnsure };
@@ -278,8 +281,8 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
 }
 
 /**
- * Returns the commands of a text if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this can
- * only add commands to those of the exact parser.
+ * Returns the commands of a text as if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this
+ * can only add commands to those of the exact parser.
  */
 export function approximateCommands(text: string): readonly ShellCommand[] {
   return text.split(/[;&|\n()`{}]+/).flatMap((part) => {
@@ -292,7 +295,7 @@ export function approximateCommands(text: string): readonly ShellCommand[] {
   });
 }
 
-/** `a{b,c}d` is `abd` and `acd`. */
+/** Expands braces: `a{b,c}d` becomes `abd` and `acd`. */
 function expandBraces(pattern: string): readonly string[] {
   for (let open = nextCharacter(pattern, '{', 0); open !== -1; open = nextCharacter(pattern, '{', open + 1)) {
     const parts = braceAlternatives(pattern, open);

@@ -1,6 +1,6 @@
 import { type Settings, section } from '../../core/config/config-section.ts';
 
-/** JSON Schema of `connectors.storage`: bounds on the values that agents store on the hub. */
+/** JSON Schema of `connectors.storage`: limits on the values that agents store on the hub. */
 export const STORAGE_SECTION = section({
   max_keys: {
     type: 'integer',
@@ -12,5 +12,5 @@ export const STORAGE_SECTION = section({
   max_bytes: { type: 'integer', minimum: 1_024, maximum: 4_194_304, default: 262_144, description: 'Their keys and values, as JSON' },
 });
 
-/** Bounds for one agent. */
+/** Limits for one agent. */
 export type StorageConfig = Settings<typeof STORAGE_SECTION>;

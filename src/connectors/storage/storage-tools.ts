@@ -9,7 +9,7 @@ import { type Connector, type ConnectorContext, hasPermission, resultSchema } fr
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { StorageConfig } from './storage-config.ts';
 
-/** Tools over values that agents store on the hub itself; they need no configuration. */
+/** Returns the tools over values that agents store on the hub; they need no configuration. */
 export function openStorage(
   { store, clock }: Pick<ConnectorContext, 'store' | 'clock'>,
   { storage }: Pick<ConnectorsConfig, 'storage'>,
@@ -132,7 +132,7 @@ function listDataTool(data: AgentData): RegisteredTool {
       examples: [{ description: 'All notes', params: { prefix: 'notes/' } }],
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {
-      // The list has only keys that the caller could read one by one.
+      // The list has only keys whose values the caller may read.
       const found = data.list(principal, prefix).filter(({ key }) => hasPermission(permissions, `storage:read:${key}`));
       const keys = found.slice(offset, offset + limit).map(({ key, expiresAtMs }) => ({ key, ...expiresAt(expiresAtMs) }));
       return { keys, total: found.length };
@@ -170,8 +170,8 @@ interface PutResult {
 const SHARED = 'shared/';
 
 /**
- * Values that agents store by key. Each principal has its own keys; those below `shared/` are common to all with the permission. An agent
- * and its descendants share one bound. A value is on the disk when the call returns.
+ * Values that agents store by key. Each principal has separate keys; keys below `shared/` are common to all agents with the permission. An
+ * agent and its descendants share one limit. A value is on the disk when the call returns.
  */
 export class AgentData {
   readonly #parts: Pick<ConnectorContext, 'store' | 'clock'>;
@@ -186,7 +186,7 @@ export class AgentData {
     return entryOf(this.#parts.store.get(...storeKeyOf(principal, key)));
   }
 
-  /** Errors: RESOURCE_EXCEEDED above the bound of the agent; those of the store. */
+  /** Stores a value. Throws RESOURCE_EXCEEDED above the agent's limit, or an error of the store. */
   put(principal: Principal, key: string, { value, ttlMs, isOnlyNew }: PutRequest): PutResult {
     const { store, clock } = this.#parts;
     const before = this.get(principal, key);
@@ -203,7 +203,7 @@ export class AgentData {
     return this.#parts.store.delete(...storeKeyOf(principal, key));
   }
 
-  /** Returns the principal's own and shared entries whose keys have the prefix, by key. */
+  /** Returns the principal's own and shared entries whose keys have the prefix, sorted by key. */
   list(principal: Principal, prefix: string): readonly StoredValue[] {
     const spaces = [spaceOf(principal, ''), spaceOf(principal, SHARED)];
     return spaces
@@ -224,7 +224,7 @@ export class AgentData {
   }
 }
 
-/** Space and key in the store. Keys of the store are short: a key with the id of an agent is hashed. */
+/** Returns space and key in the store. The store's keys are short: a key with the id of an agent is hashed. */
 function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
   const id = createHash('sha256')
     .update(`${ownerOf(principal, key)}\n${key}`)

@@ -4,17 +4,17 @@ import { networkInterfaces } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { addressBytes } from '../../core/ip-address.ts';
 
-/** True if the owner allows a request for this URL to this IP address, public or not. */
+/** Returns whether the owner allows a request for this URL to this IP address, public or not. */
 type HostRule = (url: URL, address: string) => boolean;
 
-/** JSON Schema pattern of an entry: a name, an address or a network, with a port for that port alone. */
+/** JSON Schema pattern of an entry: a name, an address or a network, optionally with a port. */
 export const ALLOWED_HOST = '^(\\[[0-9a-fA-F:.]+\\]|[0-9a-fA-F:.]+/[0-9]{1,3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]+|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$';
 
 const WITH_PORT = /^(\[.+\]|[^:[\]]+):(\d+)$/;
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
 /**
- * Returns whether an entry of the owner matches: `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`, `[fd00::7]:80`.
+ * Returns a rule for the owner's entries, such as `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24` and `[fd00::7]:80`. Throws
  * CONFIG_INVALID for a malformed network.
  */
 export function hostRule(entries: readonly string[]): HostRule {
@@ -71,19 +71,19 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 /**
- * The IPv6 addresses of public machines (RFC 4291 §2.4), without loopback, local, multicast, mapped IPv4 and NAT64 for local use
- * (RFC 8215). An address of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
+ * The public IPv6 addresses (RFC 4291 §2.4), without loopback, local, multicast, mapped IPv4 and NAT64 for local use (RFC 8215). An address
+ * of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
-/** Within them: protocol assignments with Teredo, documentation, 6to4 (contains an IPv4 address), documentation. */
+/** Exceptions among them: protocol assignments with Teredo, documentation, 6to4 (contains an IPv4 address), documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * Returns true for an address of the public internet: not of the machine, of its present networks (a home may have public IPv6 addresses),
- * or of a special range. An address that NAT64 translates is public only if its IPv4 address is. False for a text that is no address.
+ * Returns whether an address is on the public internet: not on the machine, in its present networks (a home may have public IPv6
+ * addresses), or in a special range. A NAT64 address is public only if its IPv4 address is. Returns false for a text that is no address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
@@ -94,7 +94,8 @@ export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embedd
 }
 
 /**
- * Returns true for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4 address.
+ * Returns a rule for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4
+ * address.
  */
 export function addressSet(networks: readonly string[]): AddressRule {
   const set = new BlockList();
@@ -114,7 +115,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** A network whose addresses stand for IPv4 addresses: an address in it, and the length of its prefix. */
+/** A NAT64 network: one of its addresses, and the length of its prefix. */
 interface Nat64Prefix {
   readonly network: string;
   readonly prefix: number;
@@ -135,10 +136,10 @@ const WELL_KNOWN: Nat64Prefix = { network: '64:ff9b::', prefix: 96 };
 const IPV4_ONLY = 'ipv4only.arpa';
 const IPV4_ONLY_ADDRESSES: ReadonlySet<string> = new Set(['192.0.0.170', '192.0.0.171']);
 
-/** Returns the IPv4 address that NAT64 makes of an address; undefined for an address that it does not translate. */
+/** Returns the IPv4 address to which NAT64 translates an address; undefined for an address that it does not translate. */
 export type EmbeddedIpv4 = (address: string) => string | undefined;
 
-/** Returns the translation of addresses within these networks and the well-known one. */
+/** Returns the translation of addresses in these networks and in the well-known network. */
 export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: addressBytes(network).subarray(0, prefix / 8), prefix }));
   return (address) => {
@@ -149,7 +150,7 @@ export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   };
 }
 
-/** The NAT64 networks in a resolver's answers for `ipv4only.arpa` (RFC 7050 §3). */
+/** Returns the NAT64 networks in a resolver's answers for `ipv4only.arpa` (RFC 7050 §3). */
 export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[] {
   return answers.filter(isTranslatable).flatMap((network) => {
     const bytes = addressBytes(network);
@@ -160,13 +161,15 @@ export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[
   });
 }
 
-/** Returns the translation in the network of this machine, by its resolver. Without an answer it is the well-known one. */
+/**
+ * Returns the NAT64 translation of this machine's network, from its resolver; if the resolver does not answer, the well-known translation.
+ */
 export async function discoverNat64(): Promise<EmbeddedIpv4> {
   const answers = await lookup(IPV4_ONLY, { all: true, family: 6 }).catch(() => []);
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));
 }
 
-/** An address with a zone belongs to a link and is never translated. */
+/** Returns whether an address may be translated; an address with a zone belongs to a link and never is. */
 function isTranslatable(address: string): boolean {
   return isIPv6(address) && !address.includes('%');
 }

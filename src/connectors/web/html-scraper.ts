@@ -24,7 +24,7 @@ const RETURNS = resultSchema(['items'], {
   },
 });
 
-/** `html_scraper`: finds elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
+/** Returns `html_scraper`, which finds elements of a page by CSS selectors. A page's tree may take 90 MB: one page is read at a time. */
 export function htmlScraperTool(fetchPublic: FetchPublic, reading = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
     {
@@ -80,9 +80,9 @@ const MAX_ATTRIBUTE = 1_000;
 const HIDDEN_TAGS = new Set(['script', 'style', 'noscript', 'template']);
 
 /**
- * Returns the elements of a page that match the selectors, in their order, each with tag, text (white space folded, 2,000 characters) and
- * attributes. Errors: VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (more than half a second of work), SERVICE_REFUSED (a page that is
- * nested too deep).
+ * Returns the elements of a page that match the selectors, in document order, each with tag, text (white space folded, 2,000 characters)
+ * and attributes. Rejects with VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (over half a second of work) or SERVICE_REFUSED (the page
+ * is nested too deep).
  */
 export async function pageElements(html: string, { selectors, maxItems, signal }: ElementQuery): Promise<readonly JsonObject[]> {
   const [{ DomHandler }, { selectAll }] = await Promise.all([import('htmlparser2'), import('css-select')]);
@@ -102,7 +102,7 @@ function selectNodes(selector: string, nodes: PageNode[], select: Select) {
   }
 }
 
-/** Only `vm` can end synchronous work. */
+/** Runs work with a time limit; only `vm` can end synchronous work. */
 function withTimeLimit<T>(work: () => T): T {
   try {
     return runInNewContext('work()', { work }, { timeout: SELECT_MS }) as T;

@@ -38,7 +38,7 @@ export async function pageText(
   return writer.text;
 }
 
-/** Parses HTML for a handler, piece by piece, so that other work runs in between. Errors as those of `pageText`. */
+/** Parses HTML for a handler in pieces, so that other work runs in between. Rejects like `pageText`. */
 export async function parsePage(html: string, handler: PageHandler, { signal, isEnough }: ReadingBounds): Promise<void> {
   const { Parser } = await import('htmlparser2');
   const parser = new Parser(boundedDepth(handler));
@@ -66,7 +66,7 @@ function boundedDepth(handler: PageHandler): PageHandler {
   };
 }
 
-/** Form of the result: Markdown with links and marks, or words alone. */
+/** Form of the result: Markdown with links and emphasis, or only words. */
 export type PageFormat = 'markdown' | 'text';
 
 /** Elements without text for readers. */
@@ -104,7 +104,7 @@ class PageWriter {
   /** Targets of the open links. */
   readonly #links: string[] = [];
   readonly #indents: string[] = [];
-  /** The next number of each open list; undefined for one without numbers. */
+  /** The next number of each open list; undefined for an unnumbered list. */
   readonly #lists: (number | undefined)[] = [];
   #hidden = 0;
   #preformatted = 0;
@@ -202,7 +202,7 @@ class PageWriter {
     return Object.hasOwn(MARKS, name) ? MARKS[name] : undefined;
   }
 
-  /** Empty for other schemes than those of links, such as `javascript:`. */
+  /** Returns an absolute URL; an empty text for other schemes than those of links, such as `javascript:`. */
   #absolute(reference: string | undefined): string {
     const url = reference === undefined ? null : URL.parse(reference, this.#baseUrl);
     if (!url || !SAFE_LINK.test(url.href)) return '';
@@ -226,14 +226,14 @@ class PageWriter {
 
 /** Builds lines of text: it folds white space as browsers do, and begins a new line for each block. */
 class TextBuilder {
-  /** Non-empty parts. Each change of one long text would copy it, and pages have thousands of changes. */
+  /** Non-empty parts of the text: each change of one long text would copy it, and pages have thousands of changes. */
   readonly #parts: string[] = [];
   /** The indexes of the parts that are open marks. */
   readonly #marks: number[] = [];
   #length = 0;
-  /** Beginning of every new line, such as `> `. */
+  /** Prefix of every new line, such as `> `. */
   prefix = '';
-  /** Replaces the end of the prefix in the next line, such as `- `. */
+  /** Replaces the end of the prefix in the next line with a list mark, such as `- `. */
   item = '';
   #lead = '';
   #breaks = 0;
@@ -249,12 +249,12 @@ class TextBuilder {
     return this.#parts.join('').trim();
   }
 
-  /** Text before the content of the next line, such as `## `; there are no lines within marks. */
+  /** Sets the text before the content of the next line, such as `## `; emphasis contains no line breaks. */
   set lead(lead: string) {
     if (this.#marks.length === 0) this.#lead = lead;
   }
 
-  /** Adds text with any white space as one space, and none at the beginning of a line. */
+  /** Adds text with white space folded to one space, and without white space at the beginning of a line. */
   appendFolded(text: string): void {
     const words = text.replaceAll(/[\s\u00a0]+/g, ' ');
     if (words.startsWith(' ')) this.#space();
@@ -280,7 +280,7 @@ class TextBuilder {
     else this.#breaks = Math.max(this.#breaks, lines);
   }
 
-  /** Adds a mark without space before the next text, such as `**`. */
+  /** Adds an opening mark, such as `**`, without a space before the next text. */
   openMark(mark: string): void {
     this.#begin();
     this.#marks.push(this.#parts.length);
@@ -288,7 +288,7 @@ class TextBuilder {
     this.#isTight = true;
   }
 
-  /** Adds the closing mark, or removes the opening one where no text is in between. */
+  /** Adds the closing mark, or removes the opening mark if there is no text in between. */
   closeMark(mark: string): void {
     const at = this.#marks.pop() ?? 0;
     this.#isTight = false;
@@ -301,7 +301,7 @@ class TextBuilder {
     this.#isSpaceDue = true;
   }
 
-  /** A space at the beginning of marked text belongs before the mark. */
+  /** Adds a space; at the beginning of marked text it belongs before the mark. */
   #space(): void {
     const at = this.#marks.at(-1) ?? 0;
     if (!this.#isTight) this.#isSpaceDue = true;

@@ -7,13 +7,13 @@ import { AtmoError } from '../../core/errors.ts';
 import { certificateFailure, connectionCode, headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
 import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
 
-/** A request to an address that an agent chose. */
+/** A request to a URL that an agent chose. */
 interface PublicRequest {
   readonly url: string;
   /** GET when absent. */
   readonly method?: 'GET' | 'HEAD';
   readonly signal: AbortSignal;
-  /** Bound on the decompressed body. */
+  /** Longest decompressed body, in bytes. */
   readonly maxBytes: number;
   /** Value of the header `accept`. */
   readonly accept?: string;
@@ -28,7 +28,7 @@ export interface PublicResponse {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Port: fetches any address of the public internet. */
+/** Port: fetches any URL of the public internet. */
 export type FetchPublic = (request: PublicRequest) => Promise<PublicResponse>;
 
 /** Port: resolves the addresses of a name. */
@@ -54,10 +54,10 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * Makes a fetch for addresses of agents: HTTP and HTTPS only, no private hosts. Every answer of the DNS is checked, and the connection uses
- * the checked addresses, so that a name cannot change in between; each redirect is checked again. Errors of the fetch: VALIDATION_ERROR
- * (no address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless redirects, a
- * malformed response), PAYLOAD_TOO_LARGE, TIMEOUT, or the reason of the signal.
+ * Returns a fetch for URLs of agents: HTTP and HTTPS only, no private hosts. Every DNS answer is checked, and the connection uses the
+ * checked addresses, so that a name cannot change in between; each redirect is checked again. The fetch rejects with VALIDATION_ERROR (no
+ * web URL), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless redirects, a malformed
+ * response), PAYLOAD_TOO_LARGE, TIMEOUT, or the signal's reason.
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
@@ -100,7 +100,7 @@ async function followRedirects(
   throw new AtmoError('SERVICE_REFUSED', `${quotedUrl(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
 }
 
-/** Returns the URL of an address, without a fragment. Throws VALIDATION_ERROR for one that cannot be fetched. */
+/** Parses a URL, without its fragment. Throws VALIDATION_ERROR for a URL that cannot be fetched. */
 function parseWebUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);
@@ -136,7 +136,7 @@ function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses
   );
 }
 
-/** Returns the checked addresses: another query of the DNS could have another answer. */
+/** Returns a lookup with the checked addresses: another DNS query could have another answer. */
 function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   const [first = { address: '', family: 4 }] = addresses;
   return (_, { all }, done) => {

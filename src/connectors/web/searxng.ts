@@ -28,8 +28,8 @@ const SERVICE = 'The SearXNG server';
 const MAX_PAGES = 10;
 
 /**
- * Searches with SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new ones. Errors as those of
- * `callEndpoint`; throws SERVICE_REFUSED if the settings of the server do not allow JSON.
+ * Searches with SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new results. Rejects like
+ * `callEndpoint`, and with SERVICE_REFUSED if the server's settings do not allow JSON.
  */
 async function searchWeb(server: SearxngServer, search: WebSearch): Promise<WebSearchResults> {
   const found = new Map<string, WebSearchResults['results'][number]>();
@@ -60,7 +60,7 @@ async function requestPage(server: SearxngServer, search: WebSearch, page: numbe
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered without results; is its address right?`);
 }
 
-/** SearXNG returns 403 for every format that its settings do not list. */
+/** Rethrows an error; a 403 gets an explanation, since SearXNG returns it for formats that its settings do not list. */
 function explainForbidden(error: unknown): never {
   if (!(error instanceof AtmoError) || error.details.status !== 403) throw error;
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} gives no JSON: add json to search.formats in its settings.yml`, { status: 403 });
@@ -83,7 +83,7 @@ function resultsOf({ results }: JsonObject): WebSearchResults['results'] {
   });
 }
 
-/** `search_web` over a SearXNG server. */
+/** Returns `search_web` over a SearXNG server. */
 export function searchWebTool(server: SearxngServer): RegisteredTool {
   const text = { type: 'string' };
   return defineTool(

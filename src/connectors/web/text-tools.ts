@@ -27,7 +27,7 @@ interface GivenText {
   readonly file?: string | undefined;
 }
 
-/** `json_parse` and `text_search`, which work on a parameter, or on a file that the caller may read. */
+/** Returns `json_parse` and `text_search`, which work on a parameter, or on a file that the caller may read. */
 export function textTools(
   source: TextFiles,
   searching = new ConcurrencyLimiter({ maxRunning: MAX_CONCURRENT_SEARCHES }),
@@ -43,14 +43,14 @@ function textParameters(what: string) {
   };
 }
 
-/** Returns the single text of a caller, with the path of a file in its canonical form. Throws VALIDATION_ERROR for none or several. */
+/** Returns the caller's text or the canonical path of the caller's file. Throws VALIDATION_ERROR unless exactly one is given. */
 function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: TextFiles['roots']): JsonObject {
   const given = [text, stdin, file].filter((value) => value !== undefined);
   if (given.length !== 1) throw new AtmoError('VALIDATION_ERROR', 'Give one of text, stdin and file');
   return { ...rest, ...(file === undefined ? { text: text ?? stdin ?? '' } : { file: canonicalPath(file, roots) }) };
 }
 
-/** Returns the effect of reading the file of a call, where it names one. */
+/** Returns the effect of reading the file of a call, if it names a file. */
 function readEffects({ file }: GivenText): readonly Effect[] {
   return file === undefined ? [] : [{ permission: `fs:read:${file}`, risk: 'low', target: `file/${file}` }];
 }
@@ -132,7 +132,7 @@ interface TextSearch {
 const TIME_LIMIT_MS = 1_500;
 const MAX_MEMORY_MB = 64;
 
-// A text, because the hub ships as one bundle.
+// The program is a text because the hub ships as one bundle.
 const SEARCH_PROGRAM = `
 const { parentPort, workerData: { pattern, flags, text, maxMatches } } = require('node:worker_threads');
 const matches = [];
@@ -142,8 +142,8 @@ for (const match of text.matchAll(new RegExp(pattern, flags))) {
 parentPort.postMessage(matches);`;
 
 /**
- * The matches of a regular expression, at most one above `maxMatches`. It runs in a thread, which is ended when a pattern does not come to
- * an end. Errors: VALIDATION_ERROR (no regular expression), RESOURCE_EXCEEDED (more than 1.5 s or 64 MB).
+ * Returns the matches of a regular expression, at most one more than `maxMatches`. The search runs in a thread, which is ended if the
+ * pattern takes too long. Rejects with VALIDATION_ERROR (no regular expression) or RESOURCE_EXCEEDED (over 1.5 s or 64 MB).
  */
 async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<readonly string[]> {
   const flags = isCaseIgnored ? 'gimu' : 'gmu';

@@ -1,7 +1,7 @@
 import { optionalSection, SECRET_SOURCE, type Settings, section } from '../../core/config/config-section.ts';
 import { ALLOWED_HOST } from './address-policy.ts';
 
-/** JSON Schema of `connectors.web`: what agents with `net:read` may fetch. */
+/** JSON Schema of `connectors.web`: the hosts that agents with `net:read` may fetch. */
 export const WEB_SECTION = section({
   enabled: { type: 'boolean', default: true, description: 'Whether agents may fetch pages of the public internet' },
   allowed_hosts: {

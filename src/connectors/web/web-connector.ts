@@ -21,7 +21,10 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/** Tools that fetch and search the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or missing secret. */
+/**
+ * Returns the tools that fetch and search the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or a missing
+ * secret.
+ */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
@@ -47,8 +50,8 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 }
 
 /**
- * Returns the fetch of `publicFetch`, which the first request loads: a hub whose agents never fetch pages saves the megabytes of HTTP, TLS
- * and decompression. CONFIG_INVALID at once for a malformed network.
+ * Returns the fetch of `publicFetch`, loaded at the first request: a hub without web requests saves the memory of HTTP, TLS and
+ * decompression. Throws CONFIG_INVALID at once for a malformed network.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
   hostRule(allowedHosts);
