@@ -40,7 +40,7 @@ export interface ApprovalPorts {
   readonly authorizer: Authorizer;
 }
 
-/** Tools for requests for approval and for approvers. Callers see their own requests, administrators of approvals see all. */
+/** Returns the tools for approval requests and approvers. Callers see their own requests, administrators of approvals see all. */
 export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
   return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
 }
@@ -115,7 +115,10 @@ function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
 }
 
-/** Tools for the persons whose signatures approve dangerous calls. A change of them is dangerous itself: one of them has to approve it. */
+/**
+ * Returns the tools for the persons whose signatures approve dangerous calls. A change of these persons is dangerous itself and needs the
+ * approval of one of them.
+ */
 function approverTools(approvers: ApproverDirectory): readonly RegisteredTool[] {
   return [listApproversTool(approvers), enrollApproverTool(approvers), removeApproverTool(approvers)];
 }

@@ -8,13 +8,13 @@ import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { HUB_READS } from './hub-tool.ts';
 
 const MAX_ROWS = 1_000;
-/** Below the limit of an answer, with a margin. */
+/** Largest page, with a margin below the longest result. */
 const MAX_PAGE_LENGTH = 900_000;
 const FOR_AUDIT = { ...HUB_READS, permissions: ['admin:audit'] } as const;
 const HASH = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
 const headSchema = resultSchema({ hub: TEXT, seq: INTEGER, hash: HASH, at: INSTANT });
 
-/** Tools that read and check the audit log: `hub:read_audit`, `hub:audit_head`, `hub:verify_audit`. */
+/** Returns the tools that read and check the audit log: `hub:read_audit`, `hub:audit_head`, `hub:verify_audit`. */
 export function auditTools(log: AuditLog): readonly RegisteredTool[] {
   return [readTool(log), headTool(log), verifyTool(log)];
 }
@@ -110,7 +110,7 @@ function expectedHead(seq: number | undefined, hash: string | undefined): Pick<A
   throw new AtmoError('VALIDATION_ERROR', 'A head is a number and a hash; give both seq and hash, or none of them');
 }
 
-/** Rows hold the parameters of callers, of any length: a page ends before it is longer than an answer may be. */
+/** Returns a page of rows. Rows contain the parameters of callers, of any length: a page ends before it exceeds the longest result. */
 function pageOf(found: readonly AuditRow[], limit: number): JsonObject {
   const rows: JsonObject[] = [];
   let length = 0;

@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
-/** Answers its input. */
+/** Returns its input. */
 export const echoTool = defineTool(
   {
     name: 'echo',
@@ -80,7 +80,7 @@ export const calculatorTool = defineTool(
   },
 );
 
-/** The tools that every hub has, whatever else it has. */
+/** Tools that every hub has. */
 export const basicTools: readonly RegisteredTool[] = [echoTool, hashTool, currentTimeTool, calculatorTool];
 
 function calculate(operation: (typeof OPERATIONS)[number], a: number, b: number): number {

@@ -25,7 +25,7 @@ const bindingParameters = {
   cluster: p.string({ description: 'Only this cluster, such as OnOff', maxLength: 64 }).optional(),
 };
 
-/** Tools for bindings: a switch that controls a light directly. */
+/** Returns the tools for bindings, by which a switch controls a light directly. */
 export function bindingTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [getBindingsTool(ports), bindTool(ports), unbindTool(ports)];
 }
@@ -73,7 +73,10 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Common members of the tools that change a binding, which changes both devices: the source's list and the target's access control. */
+/**
+ * Returns the common members of tools that change a binding. A binding changes both devices: the source's list and the target's access
+ * control.
+ */
 function forBoth(ports: AdminPorts) {
   return {
     ...HUB_ACTS,
@@ -91,7 +94,7 @@ function forBoth(ports: AdminPorts) {
   };
 }
 
-/** From then on the source can send the target's endpoint any command, without a call of the hub. */
+/** Returns the effects of a binding: from then on the source can send any command to the target's endpoint without the hub. */
 function bindEffects({ bounds }: AdminPorts, params: ValuesOf<typeof bindingParameters>): readonly Effect[] {
   const source = sourceOf(params);
   const target = targetOf(params);

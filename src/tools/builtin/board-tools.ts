@@ -41,7 +41,7 @@ const KNOWN_PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string
   },
 ];
 
-/** Returns the parts of the board, configured or not; none of a folder that cannot be read. */
+/** Returns the parts of the board, whether configured or not; skips a folder that cannot be read. */
 export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   const found = await Promise.all(
     KNOWN_PARTS.map(async ({ folder, name, ...part }) => {
@@ -55,7 +55,7 @@ export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   return found.flat();
 }
 
-/** Returns the tools that this board makes possible: one for each thermal zone of the kernel that can be read. */
+/** Returns the tools that this board makes possible: one for each readable thermal zone of the kernel. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {
   const folder = join(root, 'class/thermal');
   const zones = (await readdir(folder).catch(() => [])).filter((name) => /^thermal_zone\d+$/.test(name)).sort();
@@ -72,13 +72,13 @@ async function thermalZoneTool(zone: string, fallback: string, root: string): Pr
 }
 
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
-/** Manifests name the first zone `/dev/thermal0`; the kernel has no such file. */
+/** Manifests call the first zone `/dev/thermal0`; the kernel has no such file. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**
- * Maker of `builtin:thermal` for the manifest: a tool that reads one temperature file of the kernel, `config.device`,
- * such as `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal), or
- * `/dev/thermal0` for the same. Throws CONFIG_INVALID for a path outside of `root`.
+ * Returns the tool of `builtin:thermal` in the manifest, which reads a temperature file of the kernel: `config.device` is a path such as
+ * `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal), or `/dev/thermal0`. Throws
+ * CONFIG_INVALID for a path outside of `root`.
  */
 export function thermalTool(name: string, config: JsonObject, root = '/sys'): RegisteredTool {
   const device = typeof config.device === 'string' ? config.device.replace(ZONE, `${root}/class/thermal/thermal_zone$1/temp`) : '';
@@ -109,7 +109,7 @@ async function readCelsius(device: string, root: string): Promise<number> {
   throw new AtmoError('RESULT_INVALID', `${device} holds ${JSON.stringify(text.slice(0, 32))}, not millidegrees`);
 }
 
-// Class folders are links to where the device really is, which has to be below the same root.
+// Folders of a device class are links to the device's folder, which must be below the same root.
 async function readInside(device: string, root: string): Promise<string> {
   try {
     const path = await realpath(device);

@@ -30,7 +30,7 @@ const commissionParameters = {
   accept_attestation: p.boolean({ description: 'A person has seen the findings and accepts them' }).optional(),
 };
 
-/** Tools that commission devices. */
+/** Returns the tools that commission devices. */
 export function commissionTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [commissionDeviceTool(ports), recognisedTool(ports), restoreTool(ports), halfCommissionedTool(ports), forgetTool(ports)];
 }
@@ -61,7 +61,7 @@ function commissionDeviceTool({ administration, naming }: AdminPorts): Registere
       ),
     },
     async (params, { signal, progress, principal }) => {
-      // The progress never falls back: a second device that fits the code is connected to after the first one.
+      // The progress never decreases: a second device that matches the code is connected after the first.
       let reached = 0;
       const result = await administration.commission(commissionRequest(params, naming), {
         signal,

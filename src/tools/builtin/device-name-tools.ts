@@ -17,7 +17,7 @@ export const REFERENCES = {
   description: 'What uses these names; only who administers the hub is told',
 } as const;
 
-/** Returns the names of a device after it was named, for whoever named it. */
+/** Returns the names of a device after a rename, for the caller of the rename. */
 export function namingAnswer(ports: NamingPorts, device: Device, by: Principal): JsonObject {
   const claimed = ports.register.namesOf(device.id);
   if (!claimed) return {};
@@ -41,7 +41,7 @@ export function namingWarnings(ports: NamingPorts, device: Device, by: Principal
   return [...prefixWarnings(ports, device, shown), ...sameNameWarnings(ports, device, shown)];
 }
 
-/** Tools that list the names of devices and free former ones. */
+/** Returns the tools that list the names of devices and free former names. */
 export function deviceNameTools(ports: NamingPorts): readonly RegisteredTool[] {
   return [listNamesTool(ports), freeNameTool(ports)];
 }
@@ -123,7 +123,7 @@ function prefixWarnings({ register }: NamingPorts, device: Device, shown: NameFo
   return [`That name belongs to the tools of ${shown(holder)}: the tools of ${device.id} begin with ${prefix}_`];
 }
 
-/** The name alone is ambiguous then. */
+/** Returns a warning if other devices have the same name: the name is ambiguous then. */
 function sameNameWarnings({ register, directory }: NamingPorts, device: Device, shown: NameForCaller): readonly string[] {
   const namesakes = directory
     .list()

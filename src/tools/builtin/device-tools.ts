@@ -40,7 +40,7 @@ export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
 const INTERVIEW_TIMEOUT_MS = 120_000;
 const device = { device_id: deviceParameter };
 
-/** Tools for one device as a whole. */
+/** Returns the tools for a whole device. */
 function deviceTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     removeDeviceTool(ports),
@@ -76,7 +76,10 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Throws CONFLICT for a call that names one device and would remove others with it; it says how many, and which device to name instead. */
+/**
+ * Throws CONFLICT for a call that names one device and would also remove other devices; the error has their number, and the device to name
+ * instead.
+ */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -201,7 +204,7 @@ const offer = resultSchema({ device: TEXT, name: TEXT, from: version, to: versio
   'notes_url',
 ]);
 
-/** Tools for the software of devices, from image files of the owner. */
+/** Returns the tools for software updates of devices, from the owner's image files. */
 function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [listTool(ports), updateTool(ports)];
 }

@@ -6,7 +6,7 @@ import { type AdminPorts, actsOnNode, DONE, deviceOf, deviceParameter, done, rea
 
 const device = { device_id: deviceParameter };
 
-/** Tools for the other controllers of a device: sharing, fabrics, access control. */
+/** Returns the tools for the other controllers of a device: sharing, fabrics, access control. */
 export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     shareTool(ports),

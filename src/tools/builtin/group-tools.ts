@@ -25,7 +25,7 @@ const onMember = { group: groupParameter, ...member };
 
 type MemberParameters = { readonly device_id: string; readonly endpoint: number };
 
-/** Tools for groups of devices, which one multicast frame commands together. */
+/** Returns the tools for groups of devices, which receive a command in one multicast message. */
 export function groupTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     listGroupsTool(ports),
@@ -180,7 +180,7 @@ function memberEffect({ device_id: id }: { readonly device_id: string }): Effect
   return { permission: `admin:device:${device}`, risk: 'low', target: `${device}/groups`, device };
 }
 
-/** Members hold the group's key, so that a new member can be operated by all the others. */
+/** Returns the effect of joining a group. All members have the group's key, so that each of them can control a new member. */
 function joinEffect({ bounds }: AdminPorts, { device_id: id, endpoint }: MemberParameters): Effect {
   const device = parseDeviceId(id);
   const unforeseen = bounds.valuesOn(device, endpoint);

@@ -21,24 +21,24 @@ export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
   formerAreaNames(area: string): readonly string[];
-  /** `isJoined` where a room of the new name is there already. STORAGE_FAILED. */
+  /** Renames an area; `isJoined` is true if an area with the new name already exists. Throws STORAGE_FAILED if the write fails. */
   renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
-  /** STORAGE_FAILED. */
+  /** Frees a former name of an area. Throws STORAGE_FAILED if the write fails. */
   freeArea(name: string): void;
 }
 
 interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
-  /** All devices, those of the board included. */
+  /** All devices, including the board. */
   readonly directory: Pick<DeviceDirectory, 'list'>;
-  /** Lines of the board are sensors of one device, each with a room of its own. */
+  /** The readings; each line of the board is a sensor of one device, with its own area. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly administration: Pick<DeviceAdministration, 'setArea'>;
   readonly uses: Pick<NameReferences, 'of'>;
 }
 
-/** Tools that give devices and areas the names that people use for them. */
+/** Returns the tools that set the names of devices and areas. */
 export function homeNameTools(parts: HomeNameServices): readonly RegisteredTool[] {
   return [deviceAliasesTool(parts), describeAreaTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
 }
@@ -120,7 +120,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // Devices of the board follow the names of areas by themselves: their room is in the configuration.
+      // The configuration sets the areas of the board, whose devices follow a rename without a write.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -166,8 +166,8 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
 }
 
 /**
- * Throws CONFLICT unless the rename is safe. Two rooms become one only with `isMerge`, and while nothing names the one that goes: a grant
- * or a rule on it would hold for the other room too, or no longer hold. Things that are only placed in it move along.
+ * Throws CONFLICT unless the rename is safe. Two areas are merged only with `isMerge`, and only while no grant or rule uses the removed
+ * name: it would hold for the other area too, or no longer hold. Devices placed in the removed area move.
  */
 function requireRenamable(
   parts: HomeNameServices,
@@ -194,7 +194,7 @@ function requireRenamable(
   );
 }
 
-/** Returns what uses an area by any of these names. */
+/** Returns the uses of an area under any of these names. */
 function areaReferences({ uses }: HomeNameServices, names: readonly string[]): readonly NameReference[] {
   return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
 }

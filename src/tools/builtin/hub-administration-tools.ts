@@ -18,7 +18,7 @@ const CLOCK_STATUS = resultSchema(
   ['advice'],
 );
 
-/** `hub:clock_status` and `hub:set_clock`: the time on boards that may not know it. */
+/** Returns `hub:clock_status` and `hub:set_clock`, for boards that may not know the time. */
 export function clockTools(time: SettableTime): readonly RegisteredTool[] {
   return [clockStatusTool(time), setClockTool(time)];
 }
@@ -81,7 +81,7 @@ const CLOCK_ADVICE = {
   behind: 'The clock lies before a time that has passed. Put it right; if it is right, confirm it with `atmo clock set TIME`',
 } as const;
 
-/** Reads the configuration again, as SIGHUP does. CONFIG_INVALID leaves everything as it was. */
+/** Returns the tool that reloads the configuration, like SIGHUP. CONFIG_INVALID leaves the configuration unchanged. */
 export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
   return defineTool(
     {
@@ -103,7 +103,7 @@ export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
 
 /** Port: copies of the hub's databases, which it locks while it runs. */
 export interface SnapshotTaker {
-  /** Paths below the state directory. STORAGE_FAILED. */
+  /** Copies the databases and returns paths below the state directory. Rejects with STORAGE_FAILED if a copy fails. */
   take(): Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
@@ -126,8 +126,8 @@ export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
 }
 
 /**
- * `hub:rotate_owner`: replaces the owner's token; the new one is only in its file, in no answer and no audit log. STORAGE_FAILED keeps the
- * old one.
+ * Returns `hub:rotate_owner`, which replaces the owner's token. Only the token's file has the new token, no result and no audit row. If it
+ * fails with STORAGE_FAILED, the old token stays valid.
  */
 export function rotateOwnerTool(credential: { rotate(): void }): RegisteredTool {
   return defineTool(

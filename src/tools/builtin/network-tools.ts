@@ -8,7 +8,7 @@ import { ACTS_ON_HUB, type AdminPorts, DONE, READS_WHOLE_HUB, SUCCESS } from './
 const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64, isGivenName: true });
 const setBase = { ...ACTS_ON_HUB, isIdempotent: true, returns: DONE };
 
-/** Tools for the network credentials that new devices get; secrets go in and never come out. */
+/** Returns the tools for the network credentials of new devices; they store secrets and never return them. */
 export function credentialTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [listCredentialsTool(ports), setWifiTool(ports), setThreadTool(ports), importThreadTool(ports), removeCredentialTool(ports)];
 }
@@ -121,7 +121,7 @@ const NODE = resultSchema(
 );
 const LINK = resultSchema({ from: TEXT, to: TEXT, rssi: decibels, lqi: INTEGER, is_child: { type: 'boolean' } }, ['rssi', 'lqi']);
 
-/** `network_topology`: how devices reach the hub, and which Thread devices are neighbours. */
+/** Returns `network_topology`, which shows how devices reach the hub, and which Thread devices are neighbours. */
 export function topologyTool(administration: Pick<DeviceAdministration, 'topology'>): RegisteredTool {
   return defineTool(
     {

@@ -30,7 +30,7 @@ interface SensorSources {
   readonly homeNames: HomeNames;
 }
 
-/** `query_sensor`, `read_temperature` and `list_sensors` over everything that has readings. */
+/** Returns `query_sensor`, `read_temperature` and `list_sensors` over all readings. */
 export function sensorTools(parts: SensorSources): readonly RegisteredTool[] {
   return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
 }
@@ -176,7 +176,7 @@ interface SensorQuery {
   readonly kind?: string | undefined;
 }
 
-/** `core:list_sensors`: every sensor that the caller may read, here or, with routing, on another hub. */
+/** Returns `core:list_sensors`, which lists every sensor that the caller may read, on this hub or, with routing, on another hub. */
 function listSensorsTool(parts: SensorSources): RegisteredTool {
   return defineTool(
     {
@@ -226,7 +226,7 @@ const LIST_RESULT = resultSchema({
   total: { ...INTEGER, description: 'How many there are without limit and offset' },
 });
 
-/** A device or area without a readable sensor is an error: an empty list would hide a typing error. */
+/** Returns the matching readings. A device or area without a readable sensor is an error: an empty list would hide a typing error. */
 function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
   const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);

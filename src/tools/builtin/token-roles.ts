@@ -53,7 +53,7 @@ export function mintParameters(roles: readonly string[]) {
   };
 }
 
-/** CONFIG_INVALID names the first role that holds what cannot be granted. */
+/** Throws CONFIG_INVALID with the first role that has a permission which cannot be granted. */
 export function checkRoles(roles: TokenRoles): void {
   for (const [name, { permissions }] of Object.entries(roles)) {
     const malformed = permissions.find((permission) => parseGrant(permission) === undefined);
@@ -63,7 +63,10 @@ export function checkRoles(roles: TokenRoles): void {
   }
 }
 
-/** Returns the requested token; parameters beside a role can only narrow the role. VALIDATION_ERROR, PERMISSION_DENIED. */
+/**
+ * Returns the requested token; parameters can only narrow its role. Throws VALIDATION_ERROR for invalid parameters, and PERMISSION_DENIED
+ * for more than the role allows.
+ */
 export function tokenRequest(params: MintParams, roles: TokenRoles): TokenRequest {
   const role = params.role === undefined ? undefined : roleNamed(params.role, roles);
   const maxHops = minimumOf(params.max_hops, role?.maxHops);

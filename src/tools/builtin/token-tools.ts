@@ -16,7 +16,7 @@ import { checkRoles, mintParameters, type TokenRoles, tokenRequest } from './tok
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
-  /** Named profiles of the configuration. Throws CONFIG_INVALID if one holds what cannot be granted. */
+  /** Named roles of the configuration. A role with a permission that cannot be granted is CONFIG_INVALID. */
   readonly roles: TokenRoles;
 }
 
@@ -24,7 +24,7 @@ const FOR_TOKENS = { permissions: ['admin:token'] } as const;
 const ADMIN_TOKEN = { namespace: 'admin', action: 'token' } as const;
 const tokenIdParameter = p.string({ description: 'Id of the token, as list_tokens tells it', pattern: '^[0-9a-f]{32}$' });
 
-/** Tools for the tokens that agents call with. */
+/** Returns the tools for the tokens of agents. */
 export function tokenTools(ports: TokenPorts): readonly RegisteredTool[] {
   checkRoles(ports.roles);
   return [mintTool(ports), showTool(ports), listTool(ports), revokeTool(ports)];
@@ -145,7 +145,7 @@ function givesAdminToken(permission: string): boolean {
   return grant !== undefined && covers(grant, ADMIN_TOKEN, NO_GROUPS);
 }
 
-/** Returns the result of show_token for a token whose signatures hold. */
+/** Returns the result of show_token for a token with valid signatures. */
 function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
   const { token } = principal;
   return {

@@ -30,7 +30,10 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
-  /** It replaces or ends something for good, or has other tools do so, and neither its name nor `isDangerous` shows that. */
+  /**
+   * True for a tool that permanently replaces or ends something, or lets other tools do so, if neither its name nor `isDangerous` shows
+   * that.
+   */
   readonly isDestructive?: true;
   /** Distinct persons who have to approve a dangerous call; default 1. */
   readonly approvalsNeeded?: number;
@@ -39,20 +42,20 @@ export interface ToolDeclaration<S extends Shape> {
   readonly needsNetwork?: boolean;
   /** It sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
-  /** Is routed to a hub with a GPU where such a hub has the tool as well. */
+  /** Prefers a hub with a GPU that has the tool too. */
   readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
   /** The hub's default when absent. */
   readonly timeoutMs?: number;
   readonly retries?: number;
-  /** Longest JSON text of its parameters, at most 16 MiB; the hub's bound when absent. For tools that take files. */
+  /** Longest JSON text of the parameters, at most 16 MiB; default: the hub's limit. For tools that take files. */
   readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
   /** Names or roles of the hubs that may run it; any when absent. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
-  /** Room of the device that it acts on. */
+  /** Area of the device on which the tool acts. */
   readonly area?: string;
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
@@ -67,7 +70,7 @@ export function defineTool<const S extends Shape>(
   const definition = definitionOf(declaration);
   const { effects } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
-  // The validator stands between: what reaches a handler fits the schema that its parameter types were inferred from.
+  // The validator runs first: the parameters match the schema from which their types are inferred.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
   return {
     id: toolId(definition),
@@ -144,7 +147,7 @@ export interface Parameter<T, Presence extends 'required' | 'optional' = 'requir
   readonly schema: JsonSchema;
   readonly presence: Presence;
   readonly [valueType]?: T;
-  /** May be left out; the handler then gets `undefined`. */
+  /** Makes the parameter optional; an absent parameter is `undefined` in the handler. */
   optional(): Parameter<T | undefined, 'optional'>;
 }
 
@@ -170,27 +173,27 @@ interface Wording<T> {
   readonly examples?: readonly T[];
   /** Never shown in audit, events and approvals. */
   readonly secret?: boolean;
-  /** Holds calls of other tools: members whose names say that they are secret are never shown either. */
+  /** True for calls of other tools: members whose names indicate a secret are masked. */
   readonly secretMembers?: boolean;
 }
 
 interface TextRules extends Wording<string> {
-  /** It is a new name for something: stored as one line without hidden characters. */
+  /** True for a new name of something: it is stored as one line without hidden characters. */
   readonly isGivenName?: boolean;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
-  /** The text stands for bytes: they travel as such where messages can hold them. */
+  /** The text is base64; it is sent as bytes in messages that can contain bytes. */
   readonly contentEncoding?: 'base64';
-  /** Several kinds of text, each told apart by what it is. */
+  /** Several forms of text, distinguished by their format. */
   readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];
 }
 
 interface NumberRules extends Wording<number> {
   readonly minimum?: number;
   readonly maximum?: number;
-  /** For people and messages, such as `%` or `°C`. */
+  /** Unit for people and messages, such as `%` or `°C`. */
   readonly unit?: string;
 }
 
@@ -199,7 +202,7 @@ interface ListRules<T> extends Wording<readonly T[]> {
   readonly maxItems?: number;
 }
 
-/** Builds parameters whose types the handler of `defineTool` knows. */
+/** Builds parameters; the handler of `defineTool` infers their types. */
 export const p = {
   string: (rules: TextRules) => parameter<string>({ type: 'string', ...keywords(rules) }),
   integer: (rules: NumberRules) => parameter<number>({ type: 'integer', ...keywords(rules) }),
@@ -211,7 +214,7 @@ export const p = {
     parameter<readonly T[]>({ type: 'array', items: items.schema, ...keywords(rules) }),
   object: <S extends Shape>(shape: S, rules: Wording<ValuesOf<S>>) =>
     parameter<ValuesOf<S>>({ ...objectSchema(shape), ...keywords(rules) }),
-  /** An object whose members are not known beforehand. */
+  /** An object with unknown members. */
   record: (rules: Wording<JsonObject>) => parameter<JsonObject>({ type: 'object', ...keywords(rules) }),
   /** Any JSON value. */
   json: (rules: Wording<Json>) => parameter<Json>({ type: ANY_TYPE, ...keywords(rules) }),
@@ -245,7 +248,7 @@ export const INTEGER = { type: 'integer' } as const;
 /** Schema of a time in a result, ISO 8601. */
 export const INSTANT = { type: 'string', format: 'date-time' } as const;
 
-/** The schema of a result object; its members are required, but for those of `optional`. */
+/** Returns the schema of a result object; its members are required, except those in `optional`. */
 export function resultSchema<const Properties extends Readonly<Record<string, JsonSchema>>>(
   properties: Properties,
   optional: readonly (keyof Properties)[] = [],
@@ -271,7 +274,7 @@ function keywords(rules: Pick<TextRules, 'isGivenName'> & Pick<Wording<unknown>,
 /** Keyword of a text that is a new name for something. */
 export const GIVEN_NAME = 'x-given-name';
 
-/** Returns whether a schema has such a text, however deep. */
+/** Returns whether a schema contains a text with `isGivenName` at any depth. */
 function hasGivenNames(schema: JsonSchema): boolean {
   let found = false;
   visitSchema(schema, (child) => {

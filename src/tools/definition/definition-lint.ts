@@ -7,7 +7,7 @@ import { hasUnmaskableSecrets } from '../schema/secrets.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 import { isTemplate, placeholdersOf } from './tool-permissions.ts';
 
-/** One finding about a definition; errors stop its registration. */
+/** One finding about a definition; an error prevents its registration. */
 export interface LintFinding {
   readonly severity: 'error' | 'warning';
   readonly pointer: string;
@@ -19,8 +19,8 @@ const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
 /**
- * Returns the mistakes of a definition: missing texts that a model needs, examples that its own schema rejects, permissions that would
- * let anybody act, properties that are not declared, bounds that could not be kept.
+ * Returns the mistakes of a definition: missing texts that a model needs, invalid examples, permissions that would let every caller act,
+ * undeclared properties, and limits that cannot be kept.
  */
 export function lintDefinition(
   definition: ToolDefinition,
@@ -70,7 +70,7 @@ function lintProperty(property: unknown, pointer: string): readonly LintFinding[
   return findings;
 }
 
-/** Schemas are never fetched: only references into the same schema can work. */
+/** Returns findings about references; only references into the same schema work, since schemas are never fetched. */
 function lintReferences(schema: JsonSchema, pointer: string): readonly LintFinding[] {
   const findings: LintFinding[] = [];
   visitSchema(schema, (child, path) => {
@@ -105,7 +105,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Replay and the bounds of a call rely on these declarations, which have to be possible. */
+/** Returns findings about declarations on which replay and the limits of a call rely. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -146,16 +146,16 @@ function warning(pointer: string, message: string): LintFinding {
   return { severity: 'warning', pointer, message };
 }
 
-/** Parameters that name the device or sensor which a call is about: the permission has to be for that one. */
+/** Parameters with the id of a device or sensor: the permission must be for that device or sensor. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/** Parameters that name another resource, unless the permission is for one thing already or for the hub as a whole. */
+/** Parameters with the id of another resource. Their permission must name it, unless it is for a fixed resource or the whole hub. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
-/** Only the owner has such permissions: there is nothing to narrow. */
+/** Permissions that only the owner has: they cannot be narrowed. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
 
 /**
- * Returns the mistakes in the permissions that a tool requires: malformed ones, templates that cannot be filled, a tool that acts and
- * requires nothing, a tool on one thing that requires no permission for it.
+ * Returns the mistakes in the required permissions: malformed permissions, templates that cannot be filled, a changing tool without a
+ * permission, a tool on one resource without a permission for it.
  */
 export function permissionProblems(definition: ToolDefinition): readonly string[] {
   const { permissions } = definition.requires;
@@ -191,7 +191,7 @@ function requirementProblem(permission: string, names: readonly string[]): strin
   return parsePermission(permission.replaceAll(/\{\w+\}/g, 'x')) ? undefined : `${shown} can never be a valid permission`;
 }
 
-/** With `{a}{b}` or `x-{a}` one value could extend into the next. */
+/** Returns whether each placeholder is a whole segment: with `{a}{b}` or `x-{a}` one value could extend into the next. */
 function hasWholeSegments(template: string): boolean {
   const [namespace = '', action = '', ...resource] = template.split(':');
   if (isTemplate(namespace) || isTemplate(action)) return false;

@@ -40,7 +40,8 @@ const FIELD: JsonSchema = {
 const validator = new SchemaValidator({ maxCompiled: 50 });
 
 /**
- * Returns the question within its bounds. Throws VALIDATION_ERROR for a form that clients cannot show, and for one that asks for a secret.
+ * Returns the question if it is within the limits. Throws VALIDATION_ERROR for a form that clients cannot show, and for a question about a
+ * secret.
  */
 export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion): Required<ToolQuestion> {
   if (!KEY.test(key)) throw refusal('key has to be 1 to 64 letters, digits, _ or -');
@@ -54,7 +55,7 @@ export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion)
   return { key, message: message.slice(0, MAX_MESSAGE_LENGTH), schema: { type: 'object', properties: fields, required } };
 }
 
-/** Parses the answer of a client; undefined if it does not fit the question. Other members are left out. */
+/** Parses a client's answer; returns undefined if it does not match the question. Further members are dropped. */
 export function parseAnswer({ schema }: Pick<ToolQuestion, 'schema'>, given: Json | undefined): ToolAnswer | undefined {
   if (!isJsonObject(given)) return undefined;
   const { action, content = {} } = given;
@@ -78,7 +79,7 @@ function checkField(name: string, kind: Json | undefined): void {
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
-/** Returns a field that was left empty has no value, whatever its default. */
+/** Returns the fields without their defaults: a field that was left empty has no value. */
 function withoutDefaults(fields: JsonObject): JsonObject {
   const bare = (kind: Json): Json =>
     isJsonObject(kind) ? Object.fromEntries(Object.entries(kind).filter(([key]) => key !== 'default')) : kind;

@@ -1,9 +1,9 @@
-/** Defaults of one call. */
+/** Defaults of a call. */
 export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
   /** How long a connection to a service or to another hub may take. */
   connectTimeoutMs: 5_000,
-  /** For tools that need the network; others answer for their own retransmission. */
+  /** For tools that use the network; other tools repeat their own messages. */
   retries: 2,
   retryDelayMs: 1_000,
   retryBackoff: 2,

@@ -10,12 +10,12 @@ export interface ToolMessage {
   readonly data: Json;
 }
 
-/** Bounds of the JSON of a message and of a partial result. */
+/** Limits of the JSON of a message and of a partial result. */
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
 /**
- * Returns a message within its bounds. Throws VALIDATION_ERROR for an unknown level and for a value that is not JSON, PAYLOAD_TOO_LARGE
- * beyond 16 KB.
+ * Returns a message within the limits. Throws VALIDATION_ERROR for an unknown level and for a value that is not JSON, and PAYLOAD_TOO_LARGE
+ * above 16 KB.
  */
 export function boundedMessage(level: Severity, data: Json): ToolMessage {
   if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
@@ -27,14 +27,14 @@ export interface CallChunk {
   /** The finished part, 0 to 1. */
   readonly fraction: number;
   readonly note?: string;
-  /** A part of its result; the answer repeats all of it. */
+  /** A part of the tool's result; the final result repeats it. */
   readonly partial?: Json;
 }
 
 /** Longest note, in characters. */
 const MAX_NOTE_LENGTH = 512;
 
-/** Returns a chunk within its bounds. Throws VALIDATION_ERROR for a partial result that is too long or not JSON. */
+/** Returns a chunk within the limits. Throws VALIDATION_ERROR for a partial result that is too long or not JSON. */
 export function boundedChunk(fraction: number, note: string | undefined, partial: Json | undefined): CallChunk {
   return {
     fraction: Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0)),

@@ -9,14 +9,14 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { type Category, DETERMINISMS, TOOL_CATEGORIES, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** Types of a member that a name can call secret; one without a type may hold a text. */
+/** Types of a member whose name may mark it as secret; a member without a type may be a text. */
 const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * Returns the internal form, with every member present, of a definition in the public form (snake_case, bare or in a `tool` wrapper,
- * `requires` as object or bare list). Absent members get the careful value: side effects yes, idempotent no, async no. VALIDATION_ERROR
- * with a JSON pointer for unknown keys, wrong types and a missing description.
+ * Converts a definition from the public form (snake_case, bare or in a `tool` wrapper, `requires` as object or list) to the internal form
+ * with every member. Absent members get the safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON
+ * pointer for unknown keys, wrong types and a missing description.
  */
 export function normalizeDefinition(input: unknown): ToolDefinition {
   const outer = new RecordReader(copyJson(input, DEFINITION_LIMITS));
@@ -32,7 +32,7 @@ export function normalizeDefinition(input: unknown): ToolDefinition {
   return definition;
 }
 
-/** As `normalizeDefinition`, from JSON or YAML text; a key written twice is refused with its line. */
+/** Parses a definition in JSON or YAML and normalises it like `normalizeDefinition`; the error for a repeated key has its line. */
 export function parseDefinition(text: string): ToolDefinition {
   const document = parseDocument(text, { uniqueKeys: true });
   const [problem] = document.errors;
@@ -112,8 +112,8 @@ function readParameters(tool: RecordReader): JsonSchema {
 }
 
 /**
- * Returns the audit log stores parameters. A schema marks a secret one by `x-secret` or else `writeOnly`; without either its name decides,
- * such as `pin`, unless the parameter is a number of a GPIO line.
+ * Returns whether a secret is not marked. The audit log stores parameters: a schema marks a secret by `x-secret` or `writeOnly`; without
+ * either, a name such as `pin` marks it, unless the parameter is a number of a GPIO line.
  */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
@@ -200,7 +200,7 @@ export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'
   return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }
 
-/** Returns a definition in the public form; `normalizeDefinition` turns it back into an equal one. */
+/** Returns a definition in the public form; `normalizeDefinition` converts it back to an equal definition. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {
   const { name, namespace, version, description, parameters, returns, requires, routing, metadata } = definition;
   const { title, category, tags, author, examples, device, area, createdBy } = metadata;

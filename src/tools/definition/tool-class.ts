@@ -14,12 +14,15 @@ const sharedValidator = new SchemaValidator();
 
 /** A tool as a class, beside the shorter `defineTool`. */
 export abstract class ToolClass {
-  /** In the public form, or the internal one after `normalizeDefinition`. */
+  /** The definition in the public form, or the internal form from `normalizeDefinition`. */
   abstract readonly definition: unknown;
 
   abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
 
-  /** Checks parameters against the schema; throws VALIDATION_ERROR. Override to check more, and call this one first. */
+  /**
+   * Checks parameters against the schema. Throws VALIDATION_ERROR if they do not match. An override with further checks calls this method
+   * first.
+   */
   async validate(params: JsonObject): Promise<JsonObject> {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }
@@ -53,7 +56,7 @@ export function unwrapResult(result: ToolResult): Json {
 
 /** A capability of the hub with its tools. */
 export interface CapabilityHandler {
-  /** The capability itself, such as `vision`. */
+  /** The capability that the tool adds, such as `vision`. */
   readonly capability: { readonly type: string; readonly description: string };
   readonly tools: readonly ToolDefinition[];
   getToolHandler(name: string): ToolClass | undefined;

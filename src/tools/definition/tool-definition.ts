@@ -8,15 +8,15 @@ import type { RunContext } from '../../core/storage/audit-log.ts';
 
 /** `$schema` of a public definition. */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
-/** What a tool is for: `metadata.category`. */
+/** Purposes of a tool: `metadata.category`. */
 export const TOOL_CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 export type Category = (typeof TOOL_CATEGORIES)[number];
 
-/** Source 001: what replay may count on. */
+/** Degrees of determinism: what a replay may rely on. */
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
 export type Determinism = (typeof DETERMINISMS)[number];
 
-/** A tool in the one internal form. Every member is present after `normalizeDefinition`. */
+/** A tool in the internal form. `normalizeDefinition` sets every member. */
 export interface ToolDefinition {
   readonly name: string;
   readonly namespace: string;
@@ -26,9 +26,9 @@ export interface ToolDefinition {
   readonly parameters: JsonSchema;
   readonly returns: JsonSchema;
   readonly requires: {
-    /** What the executing hub must have. */
+    /** Capabilities that the executing hub needs. */
     readonly capabilities: readonly string[];
-    /** What the caller's token must cover; `{param}` is filled from validated parameters. */
+    /** Permissions that the caller's token must cover; `{param}` is filled from validated parameters. */
     readonly permissions: readonly string[];
     readonly network: boolean;
     readonly gpu: boolean;
@@ -36,7 +36,7 @@ export interface ToolDefinition {
   };
   readonly execution: {
     readonly timeoutMs: number;
-    /** The tool states no limit of its own: the hub's default counts instead of `timeoutMs`. */
+    /** True if the tool declares no time limit: the hub's default replaces `timeoutMs`. */
     readonly isTimeoutDefault?: true;
     /** Extra tries after a failure that delivered nothing. */
     readonly retries: number;
@@ -48,8 +48,8 @@ export interface ToolDefinition {
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
     /**
-     * Longest JSON text of a call's parameters, in UTF-8 bytes, where the hub's own bound does not fit. Calls that leave the hub keep that
-     * one.
+     * Longest JSON text of a call's parameters in UTF-8 bytes, if it differs from the hub's limit. Calls to other hubs have the hub's
+     * limit.
      */
     readonly maxParamsBytes?: number;
   };
@@ -72,7 +72,7 @@ export interface ToolDefinition {
     readonly isDangerous: boolean;
     /** Distinct persons who have to approve a dangerous call; 1 when absent. */
     readonly approvalsNeeded?: number;
-    /** What the journal keeps of its calls beside hashes. Secrets are masked in any case. */
+    /** The content that audit rows of its calls have besides hashes. Secrets are always masked. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
@@ -82,7 +82,7 @@ export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): bool
   return execution.hasSideEffects && !execution.isIdempotent;
 }
 
-/** What a handler gets to know and use. */
+/** The information and functions that a handler receives. */
 export interface ToolContext {
   readonly principal: Principal;
   /** The principal's id. */
@@ -98,45 +98,48 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Milliseconds since 1970 on `clock`. */
   readonly deadlineMs: number;
-  /** A bounded tool sees the time at which its call was written to the journal, and it stands still. */
+  /** The clock. For a bounded tool it stands still at the time at which its call was recorded. */
   readonly clock: Clock;
   readonly run: RunContext;
-  /** From the program around the hub alone; no door to the outside sets it. */
+  /** Set only by the program that contains the hub; HTTP, MCP and the mesh never set it. */
   readonly callerData?: CallerData | undefined;
-  /** Numbers from 0 to below 1; a bounded tool gets them from the seed of its run, so that replay gets the same. */
+  /** Returns a number from 0 to below 1. A bounded tool gets numbers from the seed of its run, so that a replay gets the same numbers. */
   random(): number;
   readonly logger: Logger;
   /**
-   * Tells how far a long call is, `fraction` 0 to 1, and a part of what it has found where the tool is `stream_supported`; the
-   * result repeats all of it. VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
+   * Reports the progress of a long call: `fraction` from 0 to 1, and for a `stream_supported` tool a part of its result; the final result
+   * repeats all parts. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
    */
   progress(fraction: number, note?: string, partial?: Json): void;
   /**
-   * Judges the call once more: token, permission, rules, and whether it would run what people approved. A handler that waits for its
-   * turn asks right before it acts. Throws what refuses the call, CONFLICT where that has become another one.
+   * Checks the call again: token, permission, rules, and whether it still runs what people approved. A handler that waits for its turn
+   * calls this directly before it acts. Throws the refusal, or CONFLICT if the call has changed.
    */
   confirm(): void;
   /**
-   * Asks the person behind the caller and waits for the answer, at most until the deadline: a tool that asks needs a long
-   * timeout and no `async_allowed`. The answer passes the caller and its model, so nothing secret may be asked; it is no approval.
-   * Throws NOT_SUPPORTED if the caller cannot be asked, and for tools that say they are deterministic or bounded; throws CANCELLED if the
-   * caller gives up; throws RESOURCE_EXCEEDED if too much waits for answers; throws VALIDATION_ERROR for a question that no form can show.
+   * Asks the person behind the caller and waits for the answer, at most until the deadline: such a tool needs a long timeout and no
+   * `async_allowed`. The caller and its model see the answer, so the question must not be about a secret; the answer is no approval.
+   * Rejects with NOT_SUPPORTED if the caller cannot be asked, and for tools that are deterministic or bounded; with CANCELLED if the caller
+   * gives up; with RESOURCE_EXCEEDED if too many questions wait; with VALIDATION_ERROR for a question that no form can show.
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
-  /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
+  /** Sends a message with a severity of RFC 5424 to listeners of the call. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE like `progress`. */
   tell(level: Severity, data: Json): void;
-  /** Says what a text in the result holds, such as `text/markdown`. Throws VALIDATION_ERROR for what is no media type (RFC 6838 §4.2). */
+  /**
+   * Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR for a malformed media type (RFC 6838
+   * §4.2).
+   */
   contentType(type: string): void;
   /**
-   * Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for
-   * parts.
+   * Adds details next to the result; no schema applies to them, and the audit log does not store them. Throws VALIDATION_ERROR or
+   * PAYLOAD_TOO_LARGE like `progress`.
    */
   details(details: JsonObject): void;
 }
 
-/** A question to the person behind the caller of a tool (elicitation of the Model Context Protocol, 2025-11-25). */
+/** A question to the person behind a tool's caller (elicitation of the Model Context Protocol, 2025-11-25). */
 export interface ToolQuestion {
-  /** Distinguishes several questions of one call: letters, digits, `_`, `-`, at most 64; `answer` when absent. */
+  /** Distinguishes several questions of one call: at most 64 letters, digits, `_` and `-`; default `answer`. */
   readonly key?: string;
   /** For people, at most 2,000 characters. */
   readonly message: string;
@@ -159,9 +162,12 @@ export interface CallerData {
 /** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
 export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolContext) => Promise<Json>;
 
-/** What the caller of a tool may know of. */
+/** The tools and resources that a caller may see. */
 export interface CallerView {
-  /** Returns whether the caller holds any grant on the resource of this permission; what it may not see does not exist for it. */
+  /**
+   * Returns whether the caller has any grant on the permission's resource; without a grant the caller must not learn that the resource
+   * exists.
+   */
   canSee(permission: string): boolean;
 }
 
@@ -169,54 +175,51 @@ export interface CallerView {
 export interface InnerCall {
   readonly tool: string;
   readonly params?: JsonObject;
-  /** With references to those results, for people. */
+  /** The parameters with references to results, for people. */
   readonly written?: JsonObject;
 }
 
-/** A definition with what runs it. */
+/** A definition with its handler. */
 export interface RegisteredTool {
   readonly id: ToolId;
   readonly definition: ToolDefinition;
-  /** Bare names that mean it too: short forms, and what it was called before. What is said of one of them holds for the tool. */
+  /** Further short names of the tool: short forms and former names. A setting for one of them applies to the tool. */
   readonly aliases?: readonly string[];
   readonly handler: ToolHandler;
   /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
-  /** The calls that a call with these parameters is going to make, as far as they are known; none when absent. */
+  /** Returns the known inner calls of a call with these parameters; default: none. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
-  /** The program that a call with these parameters starts, for the people who approve it; absent if it starts none. */
+  /** Returns the program that a call with these parameters starts, for the people who approve the call; absent if it starts none. */
   readonly program?: (params: JsonObject | undefined) => PlannedProgram;
   /**
-   * What decides what a call does and stands neither in the definition nor in the program, such as steps, settings and the versions of
-   * files. Another one is another tool for the people who approve it; the hub only hashes it.
+   * Returns the parts of the implementation outside of definition and program, such as steps, settings and versions of files. A change
+   * makes a new tool for the people who approve it; the hub only stores the hash.
    */
   readonly implementation?: () => Json;
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /**
-   * `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its
-   * steps.
-   */
+  /** `process`: the code runs in a separate process with a memory limit. `script`: the code is interpreted, which also limits its steps. */
   readonly isolation?: 'process' | 'script';
-  /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
+  /** Returns false for an unreachable device: the tool is listed, and its calls fail with DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /**
-   * What the owner has not configured, as a sentence that says what to set; undefined while nothing is known to be missing. A tool
-   * that lacks something is listed as unavailable and not announced; another hub may run it, else it answers NOT_CONFIGURED.
+   * Returns a sentence with the setting that the owner must make; undefined while none is missing. A tool with a missing setting is listed
+   * as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
    */
   readonly missingSetting?: () => string | undefined;
   /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
   readonly hubs?: () => readonly HubId[];
   /** Resources and prompts for agents that come with it. */
   readonly companions?: ToolCompanions;
-  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  /** Releases the tool's resources; called when the tool is removed and when the hub stops. */
   readonly shutdown?: () => Promise<void>;
 }
 
 /** Content of a resource: text, or octets in base64. */
 export type CompanionContent = { readonly text: string } | { readonly blob: string };
 
-/** Something to read that comes with a tool. */
+/** An MCP resource of a tool. */
 export interface CompanionResource {
   /** A URI, or with `{name}` parts (RFC 6570) the template of many. */
   readonly uri: string;
@@ -224,14 +227,14 @@ export interface CompanionResource {
   readonly title: string;
   readonly description: string;
   readonly mimeType: string;
-  /** `parts` are the values of the template's names, decoded. */
+  /** Reads the resource; `parts` are the decoded values of the names in its URI template. */
   read(parts: Readonly<Record<string, string>>): Promise<CompanionContent>;
 }
 
-/** What a prompt may use while it is made. */
+/** The functions that a prompt may use. */
 type PromptContext = Pick<ToolContext, 'ask'>;
 
-/** A prompt that comes with a tool. */
+/** An MCP prompt of a tool. */
 export interface CompanionPrompt {
   readonly name: string;
   readonly title: string;
@@ -240,17 +243,17 @@ export interface CompanionPrompt {
     readonly name: string;
     readonly description: string;
     readonly required: boolean;
-    /** What it may be, for completion. */
+    /** Possible values, for completion. */
     readonly values?: readonly string[];
   }[];
-  /** Messages of MCP: a role, and a content block. */
+  /** Returns MCP messages: a role and a content block. */
   messages(
     given: Readonly<Record<string, string>>,
     context: PromptContext,
   ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
 }
 
-/** What a tool brings along for agents. Who may call the tool may see it, to others it does not exist. */
+/** MCP resources and prompts of a tool. Only callers of the tool can see them. */
 export interface ToolCompanions {
   readonly resources?: readonly CompanionResource[];
   readonly prompts?: readonly CompanionPrompt[];
@@ -260,24 +263,24 @@ export interface ToolCompanions {
 export const CONTENT_BLOCKS = 'x-content-blocks';
 
 /**
- * Keyword of a result schema: the name of a member that holds a picture in base64, which agents are shown as a picture instead of
- * as text where its form is one that they can look at (JPEG, PNG, GIF, WebP).
+ * Keyword of a result schema: the name of a member with a picture in base64. Agents receive it as an image instead of text if its format is
+ * JPEG, PNG, GIF or WebP.
  */
 export const IMAGE_MEMBER = 'x-image-member';
 
 /** Tag of a tool that is composed of others. */
 export const COMPOSED = 'composed';
-/** Tag of one of which a step has to be approved by a person. */
+/** Tag of a tool with a step that a person must approve. */
 export const NEEDS_APPROVAL = 'needs_approval';
 /**
- * Tag of a tool that replaces or ends something for good, or that can have other tools do so. Tags travel between hubs of every
- * version, where a new member of a definition would be refused.
+ * Tag of a tool that permanently replaces or ends something, or lets other tools do so. A tag works with hubs of every version, which would
+ * refuse a new member of a definition.
  */
 export const DESTRUCTIVE = 'destructive';
 
-/** Namespaces of what the hub and its device profiles bring: such tools say what they do by their names and tags. */
+/** Namespaces of the hub's tools and device profiles, whose names and tags declare destructive effects. */
 const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio']);
-/** Words of names of tools that take something away, which none of them gives back. */
+/** Words in names of tools that remove something permanently. */
 const DESTRUCTIVE_WORDS = new Set([
   ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],
   ...['restore', 'revoke', 'rotate', 'unbind', 'unregister', 'wipe'],
@@ -286,8 +289,8 @@ const DESTRUCTIVE_WORDS = new Set([
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
 /**
- * Returns true for a tool that may do more than add something or set a state that another call sets back: what is dangerous, what ends
- * something, what has other tools do so, and whatever acts and comes from elsewhere, of which nothing is known.
+ * Returns whether a tool may do more than add something or set a state that another call can reset: tools that are dangerous, end
+ * something, or let other tools do so, and changing tools from elsewhere, about which nothing is known.
  */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
@@ -306,8 +309,8 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /**
- * Returns the tool for a hub whose owner has not configured it; `missingSetting` names the setting. The effects of a call are checked on
- * a hub that can run it: they are not known here.
+ * Returns the tool for a hub whose owner has not configured it; `missingSetting` names the setting. The effects of a call are unknown here:
+ * the hub that runs it checks them.
  */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
@@ -320,12 +323,12 @@ export function unconfigured({ canonicalize: _, effects: __, ...tool }: Register
   };
 }
 
-/** Returns the tool as one whose setting may appear or go while the hub runs; `missing` names the setting. */
+/** Returns a tool whose setting may appear or disappear while the hub runs; `missing` returns the name of the missing setting. */
 export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
   return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
 }
 
-/** Returns NOT_CONFIGURED for a tool, with the missing setting. */
+/** Returns the error NOT_CONFIGURED for a tool, with the missing setting. */
 export function notConfigured(tool: string, missingSetting: string): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `The tool ${tool} is not configured: ${missingSetting}`, { tool });
 }

@@ -28,14 +28,14 @@ export function parseToolName(text: string): ToolReference | undefined {
   return { ...(after !== undefined && { namespace: before }), name, ...(version !== undefined && { version }) };
 }
 
-/** Returns the text that `parseToolName` parses into the same reference. */
+/** Returns the text of a reference; `parseToolName` parses it back to an equal reference. */
 export function formatToolName(reference: ToolReference): string {
   const namespace = reference.namespace === undefined ? '' : `${reference.namespace}:`;
   const version = reference.version === undefined ? '' : `@${reference.version}`;
   return `${namespace}${reference.name}${version}`;
 }
 
-/** Canonical id `namespace:name@version`; VALIDATION_ERROR names the part that is not of the allowed form. */
+/** Returns the canonical id `namespace:name@version`. Throws VALIDATION_ERROR with the malformed part. */
 export function toolId(parts: { readonly namespace: string; readonly name: string; readonly version: string }): ToolId {
   requireForm(NAMESPACE.test(parts.namespace), `Namespace ${JSON.stringify(parts.namespace)} is not of the form ${NAMESPACE.source}`);
   requireForm(NAME.test(parts.name), `Tool name ${JSON.stringify(parts.name)} is not of the form ${NAME.source}`);
@@ -46,27 +46,27 @@ export function toolId(parts: { readonly namespace: string; readonly name: strin
   return formatToolName(parts) as ToolId;
 }
 
-/** `namespace:name` of a tool, which all its versions have. */
+/** Returns `namespace:name` of a tool, which all of its versions share. */
 export function toolKey({ definition: { namespace, name } }: { readonly definition: Pick<ToolDefinition, 'namespace' | 'name'> }): string {
   return `${namespace}:${name}`;
 }
 
 /**
- * Returns every form of the names of a tool: canonical id, `namespace:name` and bare name, of its own name and of its aliases. Settings
- * that name a tool by a former name still apply to it.
+ * Returns all forms of a tool's name and aliases: canonical id, `namespace:name` and short name. Settings with a former name of the tool
+ * still apply to it.
  */
 export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version, name: own } = definition;
   return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
 }
 
-/** Canonical ids that a tool with aliases had, or would have by them. */
+/** Returns the canonical ids that a tool would have with its aliases as names. */
 export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version } = definition;
   return aliases.map((name) => formatToolName({ namespace, name, version }));
 }
 
-/** Returns true for a semantic version or a range of them, such as `>=1.0.0 <2`. */
+/** Returns true for a semantic version or a range of versions, such as `>=1.0.0 <2`. */
 export function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }
@@ -79,14 +79,14 @@ function requireForm(isValid: boolean, message: string): void {
   if (!isValid) throw new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Longest name that the common model clients leave whole after their own prefixes. */
+/** Longest tool name that the common model clients do not cut after adding their prefixes. */
 export const MODEL_NAME_LIMIT = 40;
 const HASH_LENGTH = 6;
 
 /**
- * Returns names for models, `[a-z0-9_]` and at most 40 characters, for unversioned tools `namespace:name`. The answer depends
- * on the set of tools only, never on their order; a hash suffix appears where a name was cut or would be taken twice
- * (the core tool keeps the plain one, and one of the hub or a device keeps it before those that agents made).
+ * Returns names for models (`[a-z0-9_]`, at most 40 characters) for tools `namespace:name`. The result depends only on the set of tools,
+ * not on their order. A hash suffix is added if a name was cut or would be ambiguous; core tools keep the plain name, and names of hub and
+ * device tools precede names of agents' tools.
  */
 export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
   const claims = new Map<string, string[]>();

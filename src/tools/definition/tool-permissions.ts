@@ -22,8 +22,8 @@ export function replacePlaceholders(template: string, textOf: (name: string) => 
 }
 
 /**
- * Returns a permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
- * when a value is missing or could mean anything but one resource.
+ * Fills a permission such as `device:control:{device_id}` with values of validated, canonical parameters. Throws PERMISSION_DENIED if a
+ * value is missing or could match more than one resource.
  */
 export function fillPermission(template: string, params: JsonObject): string {
   const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
@@ -32,12 +32,12 @@ export function fillPermission(template: string, params: JsonObject): string {
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
 }
 
-/** Returns the permissions that a call with these parameters requires; errors as those of `fillPermission`. */
+/** Returns the permissions that a call with these parameters requires. Throws like `fillPermission`. */
 export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
 }
 
-/** Returns the effects of a call on canonical parameters, whoever makes it. */
+/** Returns the effects of a call with canonical parameters, for any caller. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
   const { requires, metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
@@ -46,7 +46,7 @@ export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Ef
   );
   const effects = tool.effects?.(params) ?? own;
   if (!metadata.isDangerous) return effects;
-  // A dangerous tool that names no effect is dangerous all the same.
+  // A dangerous tool without declared effects is still dangerous.
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
 }
 
@@ -62,9 +62,8 @@ function denied(template: string, problem: string): AtmoError {
 }
 
 /**
- * Returns whether this caller may learn that the tool exists. It may when the tool requires nothing, or when the caller holds a grant on
- * the tool's resource, even for another action (a reader of notifications learns that it may not send). For all others the tool does
- * not exist.
+ * Returns whether a caller may learn that the tool exists: if the tool requires nothing, or if the caller has a grant on the tool's
+ * resource, even for another action (a reader of notifications learns that it may not send).
  */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
@@ -72,13 +71,13 @@ export function canSeeTool(tool: RegisteredTool, principal: Principal, authorize
   return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
 }
 
-/** Returns whether this caller may do anything with the tool. Lists and searches show only such tools. */
+/** Returns whether a caller may make any call of the tool. Lists and searches show only such tools. */
 export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const judge = judgeOf(tool, authorizer);
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Returns the authorizer for a tool: for one that only other hubs have, the one that knows their devices. */
+/** Returns the authorizer for a tool; for a tool of other hubs, the authorizer with their devices. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }

@@ -45,8 +45,8 @@ export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'creat
 };
 
 /**
- * Returns the definition of a record. Only the safety level `low` means no side effects. A power in one word, such as `docker`, becomes
- * `docker:use`.
+ * Returns the definition of a record. Only the safety level `low` means no side effects. A capability in one word, such as `docker`,
+ * becomes `docker:use`.
  */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);

@@ -32,28 +32,30 @@ export interface McpTool {
   };
 }
 
-/** OpenAI refuses a whole request when one description is longer. */
+/** Longest description: OpenAI refuses a whole request with a longer one. */
 const OPENAI_DESCRIPTION_CHARS = 1_024;
 
-/** `name` is the model-facing one, from the registry. */
+/** Returns the tool in OpenAI's form; `name` is its name for models, from the registry. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
   return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
 }
 
-/** Returns the same for OpenAI's strict mode; `strict` is false for a tool whose parameters the mode cannot express. */
+/** Returns the tool in the form of OpenAI's strict mode; `strict` is false if the mode cannot express the parameters. */
 export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const tool = toOpenAi(definition, name);
   const parameters = toStrictSchema(tool.function.parameters);
   return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
 }
 
-/** `name` is the model-facing one, from the registry. */
+/** Returns the tool in Anthropic's form; `name` is its name for models, from the registry. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
 }
 
-/** The output schema of MCP is an object; tools with another result have none, and return text. */
+/**
+ * Returns the tool in MCP's form. An output schema of MCP is an object: tools with another result have no output schema and return text.
+ */
 export function toMcp(definition: ToolDefinition, name: string): McpTool {
   const { metadata, execution, requires, returns } = definition;
   return {

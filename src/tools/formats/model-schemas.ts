@@ -8,7 +8,7 @@ const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'nul
 type TypeName = (typeof TYPES)[number];
 
 const NUMBER_KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-/** Keywords for values of one type. */
+/** Keywords that apply to values of one type. */
 const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   string: ['pattern', 'minLength', 'maxLength', 'format', 'contentEncoding', 'contentMediaType'],
   number: NUMBER_KEYWORDS,
@@ -32,17 +32,20 @@ const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * Returns a schema that every model server accepts, without our own `x-` keywords: one type at each place, branches as `anyOf`, every
- * list with `items` and every object with `properties`. Several servers refuse a whole request for one schema with a list of types, or
- * with a list without items. A part that this form cannot express becomes wider, never narrower; only values of any type lose lists
- * that are nested three deep.
+ * Returns a schema that every model server accepts, without our own `x-` keywords: each place has one type, branches are in `anyOf`, every
+ * list has `items` and every object `properties`. Several servers refuse a whole request because of one schema with a list of types, or a
+ * list without items. A part that this form cannot express becomes wider, never narrower; only values of any type lose lists that are
+ * nested three deep.
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** Returns the schema with its subschemas in portable form. Conditions and exclusions stay: a wider one would narrow the whole. */
+/**
+ * Returns the schema with its subschemas in portable form. Conditions and exclusions are unchanged: a wider condition would narrow the
+ * whole.
+ */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -72,7 +75,7 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const types = typesOf(schema);
   const [only] = types;
   if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
-  // A list of all types means the same as no list.
+  // A list of all types is equal to no list.
   if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
     const { type: _, ...untyped } = schema;
     const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
@@ -91,8 +94,8 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
 }
 
 /**
- * Adapters without support for branches merge the members of their objects, and refuse all other values then. An object that contains
- * the branches instead of being one is safe for them, and means the same to all others.
+ * Returns the branches. Clients without support for branches merge the members of the branches' objects, and then refuse all other values.
+ * An object that contains the branches is safe for these clients, and equal for all others.
  */
 function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
   if (use === 'output' || branches.every(isObjectSchema)) return branches;
@@ -103,7 +106,7 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return type === 'object' || isSchemaObject(properties);
 }
 
-/** Returns the part of a schema for values of one type; empty if it has no such values. */
+/** Returns the part of a schema for values of one type; empty if the schema allows no such values. */
 function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
   if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
@@ -131,7 +134,7 @@ function anyValue(lists: number): readonly JsonSchema[] {
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types of a schema, from `type`, its values or its members; empty if it has none. */
+/** Returns the types of a schema, from `type`, its values or its members; empty if the schema has none of these. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -201,17 +204,15 @@ const UNSUPPORTED_KEYWORDS = [
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**
- * Returns parameters in the form of OpenAI's strict mode: every object closed, every member required, optional ones also null. Undefined
- * where that is not possible, such as for objects with free members.
+ * Returns parameters in the form of OpenAI's strict mode: every object is closed, every member is required, and optional members may also
+ * be null. Returns undefined if that is impossible, for example for objects with free members.
  */
 export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   const strict = strictOf(schema);
   return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
 }
 
-/**
- * Removes the nulls by which a model in strict mode omits members: those of members that are optional and whose schema does not allow null.
- */
+/** Removes the nulls by which a model in strict mode omits members: nulls of optional members whose schema does not allow null. */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);
   const required = requiredOf(schema);
@@ -301,7 +302,7 @@ function depthOf(schema: JsonSchema): number {
   return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
 }
 
-/** Strict mode requires a type beside enum values. */
+/** Returns the type of a schema, which strict mode requires in addition to enum values. */
 function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject {
   if (type !== undefined) return { type: type as Json };
   const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];

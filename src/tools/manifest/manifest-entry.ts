@@ -21,19 +21,19 @@ import { engineHeapProblem, meteredModule, moduleMemoryLimit } from '../programs
 import type { RecordReader } from '../schema/record-reader.ts';
 
 const KINDS = ['builtin', 'plugin', 'file', 'cmd', 'image', 'js', 'wasm'] as const;
-/** Kinds of sources that have no definition of their own. */
+/** Kinds of sources that need a definition in the manifest. */
 const KINDS_WITH_DEFINITION: readonly string[] = ['cmd', 'image', 'js', 'wasm'];
 const SOURCE_FORMS = 'builtin:<module>, plugin:<package>, file:<path>, cmd:<program>, image:<image>, js:<path> or wasm:<path>';
 const DEFAULT_ENTRY = 'createTool';
 
-/** One entry of `tools.yaml`. */
+/** An entry of `tools.yaml`. */
 export interface ManifestEntry {
   readonly name: string;
   readonly source: { readonly kind: (typeof KINDS)[number]; readonly target: string };
   readonly config: JsonObject;
   /** Exported function of a plugin or file; `createTool` when absent. */
   readonly entry: string;
-  /** The definition in the public form, for code that brings none. */
+  /** The definition in the public form, for code without a definition. */
   readonly definition?: JsonObject;
   /** Arguments of a program, as in `exec` of a record. */
   readonly args?: readonly string[];
@@ -46,7 +46,7 @@ export interface ManifestEntry {
   readonly isSandboxed: boolean;
 }
 
-/** Reads one entry. Throws VALIDATION_ERROR with a JSON pointer. */
+/** Reads an entry. Throws VALIDATION_ERROR with a JSON pointer for a mistake. */
 export function readManifestEntry(reader: RecordReader): ManifestEntry {
   const source = readSource(reader);
   const definition = reader.object('definition');
@@ -94,7 +94,10 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/** Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR, RULE_BLOCKED, and the errors of a definition. */
+/**
+ * Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR for a mistake in the definition, and RULE_BLOCKED for a forbidden
+ * program.
+ */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -111,7 +114,10 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** Returns the tool of a file with `sandbox: true`, whose code is never loaded into the hub. Its powers count as those of a program. */
+/**
+ * Returns the tool of a file with `sandbox: true`, whose code is never loaded into the hub. Its capabilities are checked like those of a
+ * program.
+ */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },

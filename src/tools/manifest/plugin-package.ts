@@ -44,7 +44,7 @@ export class PluginPackage {
     this.integrity = integrityOf(paths, realpathSync(modules));
   }
 
-  /** Throws CONFLICT if a file has changed since: the hub has not checked the present one. */
+  /** Throws CONFLICT if a file has changed since the hub checked it. */
   requireUnchanged(): void {
     if (fileMarks(this.#paths()) === this.#marks) return;
     throw new AtmoError(
@@ -64,7 +64,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** Refuses a link out of the package, whose target is not checked. */
+  /** Throws for a link out of the package, whose target is not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });

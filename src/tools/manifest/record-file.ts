@@ -10,10 +10,10 @@ import { copyJson } from '../schema/plain-json.ts';
 const MAX_BYTES = 1_048_576;
 const LIST_KEY = 'tools';
 
-/** One tool in a file of the owner. */
+/** A tool in a file of the owner. */
 export interface FileRecord {
   readonly body: JsonObject;
-  /** Returns file and line of a member of the record, by its JSON pointer; of the record itself without one. */
+  /** Returns file and line of a member of the record, by its JSON pointer; without a pointer, of the record. */
   place(pointer?: string): string;
 }
 
@@ -29,11 +29,11 @@ export interface SkippedRecord {
 export interface RecordFile {
   readonly records: readonly FileRecord[];
   readonly leftOut: readonly SkippedRecord[];
-  /** The reason why the records are those of the last valid file; absent when they are those of the present one. */
+  /** The reason why the records are those of the last valid file; absent if they are those of the present file. */
   readonly stale?: SkippedRecord;
 }
 
-/** Returns the name of the tool in a record: `id`, `name`, or that of `tool`; undefined without one. */
+/** Returns the tool name in a record: `id`, `name`, or the name in `tool`; undefined without one of these. */
 export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'>): string | undefined {
   const inner = isJsonObject(tool) ? tool.name : undefined;
   return [id, name, inner].find((one) => typeof one === 'string');
@@ -43,7 +43,7 @@ export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'
 export class ReservedNames {
   readonly #names = new Map<string, ReadonlySet<string>>();
 
-  /** Replaces the reserved names of one file. */
+  /** Replaces the reserved names of a file. */
   reserve(file: string, records: readonly FileRecord[]): void {
     this.#names.set(file, new Set(records.flatMap((record) => normalizedName(recordName(record)) ?? [])));
   }
@@ -67,15 +67,15 @@ interface RecordFileOptions {
   readonly uid?: number;
 }
 
-/** As `readFirstRecordFile`, for one path. */
+/** Reads the records of one path, like `readFirstRecordFile`. */
 export function readRecordFile(path: string, parts: RecordFileOptions): RecordFile {
   return readFirstRecordFile([path], parts);
 }
 
 /**
- * Returns the records of the first existing file: `tools:` with a list in YAML or JSON, or a bare list. Never throws, so that the hub still
- * controls lamps: a mistake costs its record. When the file has vanished, is empty or unreadable, or can be written by others than `uid`
- * and root, the records of the last valid text stay in force, or none without such a text.
+ * Returns the records of the first existing file: `tools:` with a list in YAML or JSON, or only a list. Never throws, so that the hub still
+ * controls devices: a mistake affects only its record. If the file has vanished, is empty or unreadable, or other users than `uid` and root
+ * can write it, the records of the last valid text stay in force.
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],
@@ -106,7 +106,7 @@ function textOf(path: string, uid: number): string {
   return bytes.toString('utf8');
 }
 
-/** Returns the records in the text of such a file. Throws CONFIG_INVALID, with file and line, for a text without a list of tools. */
+/** Returns the records in the text of such a file. Throws CONFIG_INVALID, with file and line, if the text has no list of tools. */
 export function parseRecordFile(text: string, path: string): RecordFile {
   return parseRecords(locatedYaml(text, path), path);
 }
@@ -147,7 +147,7 @@ function mistake(file: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', problem, { file });
 }
 
-/** Returns the text of an error; one of the file system names the path. */
+/** Returns the text of an error; a file system error contains the path. */
 function reasonOf(thrown: unknown, path: string): string {
   if (thrown instanceof AtmoError) return thrown.message;
   return `${path} cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`;
@@ -157,20 +157,22 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Returns the real path of a file that decides which code is loaded. Throws CONFIG_INVALID, with the remedy, unless it and all folders
- * above it belong to `uid` (the user of the service) or root, and nobody else can write them.
+ * Returns the real path of a file with or about code. Throws CONFIG_INVALID with the remedy unless the file and all folders above it belong
+ * to `uid` (the user of the service) or root, and nobody else can write them.
  */
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    // In a sticky folder such as /tmp others can add files, but not replace ours.
+    // In a sticky folder such as /tmp others can add files, but not replace the owner's files.
     const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
     requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }
   return real;
 }
 
-/** Throws CONFIG_INVALID for a file of another user than `uid` and root, or one that others can write; a link counts as its target. */
+/**
+ * Throws CONFIG_INVALID for a file that belongs to another user than `uid` and root, or that others can write; a link counts as its target.
+ */
 export function requireOwn(
   place: string,
   stat: Pick<Stats, 'uid' | 'mode' | 'isSymbolicLink'>,
@@ -184,7 +186,7 @@ export function requireOwn(
   }
 }
 
-/** Returns the folders above a path: a user who can write one of them can replace the next. */
+/** Returns the folders above a path: a user who can write one of them can replace the next folder. */
 function foldersAbove(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...foldersAbove(parent)];

@@ -13,8 +13,8 @@ import { PluginPackage } from './plugin-package.ts';
 import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
- * The result of the entry function of a plugin or file for its `config`. With `max_memory_bytes` in its definition each call runs in a
- * process of its own, where `execute` gets no context.
+ * The value that the entry function of a plugin or file returns for its `config`. With `max_memory_bytes` in its definition each call runs
+ * in a separate process, where `execute` gets no context.
  */
 export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
@@ -36,7 +36,7 @@ export interface ManifestSources {
   readonly uid?: number;
   /** Runs programs and sandboxed files; without it their tools are listed as unavailable. */
   readonly programs?: ProgramSandbox;
-  /** Interprets `js:` and `wasm:`; such an entry is CONFIG_INVALID without it. */
+  /** Interprets `js:` and `wasm:`; without it such an entry is CONFIG_INVALID. */
   readonly scripts?: ScriptEngine;
 }
 
@@ -49,11 +49,11 @@ interface ChangedPlugin {
 export interface Manifest {
   readonly tools: readonly RegisteredTool[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Plugins whose files have changed since they were loaded last, with their present `integrity`. */
+  /** Plugins whose files have changed since they were loaded, with their present `integrity`. */
   readonly changedPlugins: readonly ChangedPlugin[];
-  /** All its records, also those that are left out. */
+  /** All records of the manifest, also skipped ones. */
   readonly records: readonly FileRecord[];
-  /** The reason why the tools are those of the last valid manifest; absent when they are those of the present one. */
+  /** The reason why the tools are those of the last valid manifest; absent if they are those of the present manifest. */
   readonly stale?: SkippedRecord;
 }
 
@@ -134,7 +134,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
   return moduleTool(entry, { specifier, integrity: plugin.integrity, requireUnchanged: () => plugin.requireUnchanged() });
 }
 
-/** Throws CONFIG_INVALID for a package that the owner has not allowed, or whose files differ from those that the owner has checked. */
+/** Throws CONFIG_INVALID for a package that the owner has not allowed, or whose files differ from the files that the owner has checked. */
 function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
   if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });

@@ -21,7 +21,7 @@ const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: 
 interface FormerArea {
   /** Name of the area today. */
   readonly today: string;
-  /** It was joined to another room: grants and rules that name it are not for that whole room. */
+  /** True if the area was merged with another: grants and rules with the former name do not cover the whole merged area. */
   readonly isJoined: boolean;
 }
 
@@ -31,7 +31,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** By the key of the former name; none of these names is that of a former area itself. */
+  /** Former areas by the key of the former name; no target is itself a former area. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
@@ -89,8 +89,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   }
 
   /**
-   * Lets the name of an area mean another name from now on, with its floor and other names. With `isJoined` there is such a room
-   * already: what grants and rules gave to the one stays with the name, since they never spoke of the other. STORAGE_FAILED.
+   * Replaces the name of an area, with its floor and aliases. With `isJoined` an area with the new name exists: grants and rules for the
+   * former name then keep their meaning and do not cover the other area. Throws STORAGE_FAILED if the write fails.
    */
   renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
     const [gone, kept] = [areaKey(from), areaKey(to)];
@@ -107,7 +107,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Lets a former name of an area mean nothing any more, so that another room can have it. STORAGE_FAILED. */
+  /** Frees a former name of an area, so that another area can have it. Throws STORAGE_FAILED if the write fails. */
   freeArea(name: string): void {
     const today = this.areaToday(name);
     this.#setFormer(areaKey(name), null);
@@ -116,7 +116,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Replaces what a device is called beside its name; an empty list takes all away. STORAGE_FAILED. */
+  /** Replaces the aliases of a device; an empty list removes all. Throws STORAGE_FAILED if the write fails. */
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[] {
     const kept = distinct(aliases);
     this.#write(DEVICES, device, kept.length === 0 ? null : [...kept]);
@@ -125,7 +125,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return kept;
   }
 
-  /** Replaces the floor and the other names of an area. STORAGE_FAILED. */
+  /** Replaces the floor and the aliases of an area. Throws STORAGE_FAILED if the write fails. */
   describeArea(area: string, { floor, aliases }: AreaNames): AreaNames {
     const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: givenName(floor) }) };
     const isEmpty = names.aliases.length === 0 && names.floor === undefined;
@@ -154,7 +154,7 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Map(trimmed.map((text) => [text.toLowerCase(), text])).values()];
 }
 
-/** What another version wrote is taken as far as it is understood. */
+/** Parses names that another version may have written; unknown parts are ignored. */
 function parseAreaNames(value: Json): AreaNames {
   if (!isJsonObject(value)) return NO_NAMES;
   return { aliases: parseTexts(value.aliases ?? []), ...(typeof value.floor === 'string' && { floor: value.floor }) };

@@ -12,7 +12,7 @@ export interface ReferringText {
   /** Its id for people. */
   readonly id: string;
   readonly content: Json;
-  /** It only places something in a room: it names areas and nothing else, and its subject moves with them. */
+  /** True for a use that only places something in an area: its subject moves with a renamed area. */
   readonly isPlace?: boolean;
 }
 
@@ -33,7 +33,8 @@ export interface NamesToFind {
 }
 
 /**
- * Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody changes or frees one blindly.
+ * Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody unknowingly changes or frees a
+ * used name.
  */
 export class NameReferences {
   readonly #sources: (() => readonly ReferringText[])[] = [];
@@ -65,7 +66,7 @@ function matcherOf({ device, texts, tools }: NamesToFind): (text: string) => boo
   };
 }
 
-/** By the text itself, or by a part of a permission or path such as `device:control:@area/bath`. */
+/** Returns a matcher for a name that is the whole text, or a part of a permission or path such as `device:control:@area/bath`. */
 function areaMatcherOf({ areas = [] }: NamesToFind): (text: string) => boolean {
   const keys = new Set(areas);
   return (text) => keys.size > 0 && (keys.has(areaKey(text)) || text.split(/[:/]/).some((part) => keys.has(part)));
@@ -79,7 +80,7 @@ function stringsIn(value: Json): readonly string[] {
   return Object.entries(value).flatMap(([name, member]) => [name, ...stringsIn(member)]);
 }
 
-/** The present and former names of a device, each list beginning with the present ones. */
+/** The present and former names of a device; in each list the present names come first. */
 export interface ClaimedDeviceNames {
   readonly device: DeviceId;
   /** Names for people. */
@@ -94,13 +95,13 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** Returns the device whose tools begin with the prefix that this one's name would give; undefined if they are its own. */
+  /** Returns the device whose tools begin with the prefix that a device's name would give; undefined if the prefix is the device's own. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Frees a name and returns the texts that the device no longer has. STORAGE_FAILED. */
+  /** Frees a name and returns the texts that no longer belong to the device. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Returns the texts that `free` would take away. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Gives the names of a device to the former one that it was recognised as. STORAGE_FAILED. */
+  /** Gives the names of a device to the former device that it was recognised as. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;
 }
 
@@ -110,6 +111,6 @@ export interface NamingPorts {
   readonly directory: Pick<DeviceDirectory, 'get' | 'list'>;
   readonly uses: Pick<NameReferences, 'of'>;
   readonly authorizer: Authorizer;
-  /** Returns the room that a name means today. */
+  /** Returns the present name of an area. */
   areaToday(area: string): string;
 }

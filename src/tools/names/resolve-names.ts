@@ -15,7 +15,7 @@ export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Resolves over a list that may change, such as `() => directory.list()`, with the aliases that people gave. */
+/** Returns a resolver over a list that may change, such as `() => directory.list()`, with people's aliases. */
 export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
@@ -28,9 +28,9 @@ export function withAliases(devices: readonly DeviceName[], names: AliasSource):
 type AliasSource = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
 
 /**
- * Returns the device that `text` means: its id, or a name or alias, present or former, that only one of the devices visible to the
- * caller has, letter case aside. A name counts no more than an alias: a new name may not take over the alias of another device.
- * DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
+ * Returns the device with the id `text`, or the only visible device with that present or former name or alias; letter case is ignored. A
+ * name has no precedence over an alias: a new name must not take over the alias of another device. Throws DEVICE_NOT_FOUND with
+ * suggestions, or AMBIGUOUS_DEVICE with the ids; devices that the caller may not see are never included.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
   const byId = devices.find((device) => device.id === text);
@@ -48,7 +48,7 @@ export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
-/** A thing with names. */
+/** A named object. */
 interface NamedThing {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -89,10 +89,7 @@ const MAX_AREA_CANDIDATES = 20;
 /** The names of areas. */
 export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
-/**
- * Returns the area that `text` means, as it is written in `areas`: one of that name or with that alias. NOT_FOUND and
- * AMBIGUOUS_DEVICE with candidates.
- */
+/** Returns the area with the name or alias `text`, in the spelling of `areas`. Throws NOT_FOUND or AMBIGUOUS_DEVICE with candidates. */
 export function resolveArea(text: string, areas: Iterable<string | undefined>, names: AreaAliases): string {
   const known = distinctAreas(areas);
   const matches = known.filter((area) => isAreaNamed(text, area, names));
@@ -107,13 +104,13 @@ export function resolveArea(text: string, areas: Iterable<string | undefined>, n
   throw new AtmoError('NOT_FOUND', `There is no area ${shortQuote(text)}; ${hint}`, { candidates });
 }
 
-/** Returns whether `text` is the area's name, was its name, or is one of its aliases. */
+/** Returns whether `text` is the area's name, a former name, or an alias. */
 export function isAreaNamed(text: string, area: string, names: AreaAliases): boolean {
   const key = areaKey(text);
   return areaKey(area) === areaKey(names.areaToday(text)) || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
 }
 
-/** Returns each area once, as it is written first. */
+/** Returns each area once, in its first spelling. */
 export function distinctAreas(areas: Iterable<string | undefined>): string[] {
   const byKey = new Map<string, string>();
   for (const area of areas) if (area !== undefined && !byKey.has(areaKey(area))) byKey.set(areaKey(area), area);
@@ -126,20 +123,20 @@ function nearAreas(text: string, areas: readonly string[], names: AreaAliases): 
   return near.size > 0 ? [...near] : areas.slice(0, MAX_AREA_CANDIDATES);
 }
 
-/** Kinds of readings that people ask for by the room. */
+/** Kinds of readings that describe the air of a room. */
 const AMBIENT_KINDS: ReadonlySet<string> = new Set(['temperature', 'humidity', 'co2']);
-/** Types of devices that measure what is in them: food, water, a drum, not the air of the room. */
+/** Types of devices that measure their content (food, water, a drum) instead of the air of the room. */
 const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?washer|laundry|(?<!heat_?)pump|boiler|battery/i;
 
 const MAX_SUGGESTED_SENSORS = 3;
 const MAX_LISTED_SENSORS = 5;
 
-/** Returns true for temperature, humidity and CO2 of the air of a room, by the types of the device that measures it. */
+/** Returns whether a reading is temperature, humidity or CO2 of a room's air, by the types of its device. */
 export function isRoomAir({ kind }: Pick<Reading['sensor'], 'kind'>, deviceTypes: readonly string[]): boolean {
   return AMBIENT_KINDS.has(kind) && isInRoom(deviceTypes);
 }
 
-/** Returns false for a device that measures what is in itself. */
+/** Returns false for a device that measures its own content. */
 export function isInRoom(deviceTypes: readonly string[]): boolean {
   return !APPLIANCE_TYPES.test(deviceTypes.join(' '));
 }
@@ -149,7 +146,7 @@ export function visibleReadings(readings: readonly Reading[], caller: CallerView
   return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
 }
 
-/** Returns the sensor of an id or title; SENSOR_NOT_FOUND names the nearest. */
+/** Returns the sensor with an id or title. Throws SENSOR_NOT_FOUND with the most similar names. */
 export function resolveSensor(text: string, readings: readonly Reading[], caller: CallerView): SensorId {
   const visible = visibleReadings(readings, caller);
   const exact = visible.find(({ sensor }) => sensor.id === text);
@@ -161,15 +158,15 @@ export function resolveSensor(text: string, readings: readonly Reading[], caller
 interface SensorContext {
   readonly caller: CallerView;
   readonly names?: HomeNames;
-  /** What all of the given readings measure, where they are of one kind. */
+  /** The kind of all given readings, if it is one kind. */
   readonly kind?: string;
-  /** Types of a device; none if they are not known. */
+  /** Returns the types of a device; an empty list if they are unknown. */
   typesOf(device: string): readonly string[];
 }
 
 /**
- * Returns the one sensor of a kind at a place: its own id, its device, its title, or an area that has only one; aliases count. An area
- * means the air of the room, never what an appliance in it measures in itself.
+ * Returns the only sensor of a kind for a text: a sensor's id, a device, a title, or an area with only one such sensor; aliases count. An
+ * area means the air of the room, never the content of an appliance.
  */
 export function resolveSensorAt(
   place: string,
@@ -230,7 +227,7 @@ function nearestSensors(text: string, readings: readonly Reading[]): readonly st
   return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
 }
 
-/** `kitchen temperature` names an area and a kind: returns the sensors of that kind in that area. */
+/** Returns the sensors for a text with an area and a kind, such as `kitchen temperature`. */
 function ofAreaAndKind(
   text: string,
   readings: readonly Reading[],
@@ -244,14 +241,14 @@ function ofAreaAndKind(
   return { area, kind, candidates: alike.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id) };
 }
 
-/** Its words with a blank before and after each, so that a word is found whole. */
+/** Returns a text with a blank before and after each word, so that whole words are found. */
 function asWords(text: string): string {
   return ` ${foldedName(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 }
 
-/** Titles quote the name of a device; who writes one need not. */
+/** Returns a title without the quotes around the device's name, which people need not type. */
 function titleKey(title: string): string {
   return foldedName(title.replaceAll('"', ''));
 }

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
 import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 
-/** Code that runs in a process of its own, with its memory limit. */
+/** Code that runs in a separate process, with its memory limit. */
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
@@ -32,9 +32,9 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * Returns a handler that runs each call in a process of its own with a memory limit. At the deadline the process is killed with all its
- * children. It has no environment variables; it is no sandbox against hostile code. Errors: Throws RESOURCE_EXCEEDED beyond the limit,
- * Throws INTERNAL_ERROR for errors of the code.
+ * Returns a handler that runs each call in a separate process with a memory limit. At the deadline the process is killed with all its
+ * children. It has no environment variables; it is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the limit, and
+ * with INTERNAL_ERROR for errors of the code.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {
@@ -63,7 +63,7 @@ function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
     cwd: '/',
-    // A process group of its own, so that its children end with it.
+    // A separate process group, so that its children end with it.
     detached: true,
   });
 }
@@ -124,8 +124,7 @@ const MIN_HEAP_MB = 8;
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
 /**
- * Returns arguments for Node to run the text of an ES module, which is on the command line since the program ships as one bundle without
- * further files.
+ * Returns the arguments with which Node runs the text of an ES module: the text is on the command line because the hub ships as one bundle.
  */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));

@@ -2,7 +2,7 @@ import type { PlannedProgram, Principal } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 
-/** The way to start a program: directly, or in a container of the configured engine. */
+/** How a program starts: directly, or in a container of the configured engine. */
 export type ProgramKind = 'cmd' | 'image';
 
 /** A program to run in isolation. */
@@ -17,11 +17,11 @@ export interface ProgramRequest {
   readonly powers: readonly string[];
   /** Absolute paths of files and folders that it can read, beside the system's programs. */
   readonly visible?: readonly string[];
-  /** Working folder in the sandbox; an empty one when absent. */
+  /** Working folder in the sandbox; default: an empty folder. */
   readonly cwd?: string;
   /** Limit for all its processes together; the owner's default when absent. */
   readonly maxMemoryBytes?: number;
-  /** A runtime such as Node, which reserves far more memory than it uses: only used memory counts. */
+  /** True for a runtime such as Node, which reserves far more memory than it uses: only used memory counts. */
   readonly isRuntime?: boolean;
   /** Is called right before the program starts; an error that it throws prevents the start. */
   readonly confirm: () => void;
@@ -45,9 +45,9 @@ export interface ProgramPower {
   readonly isActing: boolean;
 }
 
-/** Port: runs programs that reach only their own files and powers, within enforced limits. */
+/** Port: runs programs that reach only their own files and capabilities, within enforced limits. */
 export interface ProgramSandbox {
-  /** Returns a sentence with the setting that programs of the kind need; undefined when none is missing. */
+  /** Returns a sentence with the missing setting for programs of the kind; undefined if none is missing. */
   missingSetting(kind: ProgramKind): string | undefined;
   /** Returns undefined for an unknown power. */
   power(name: string): ProgramPower | undefined;
@@ -59,13 +59,13 @@ export interface ProgramSandbox {
    */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
-   * Runs a program to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
-   * or output beyond the bounds), else what the signal aborts with.
+   * Runs a program to its end. Rejects with RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory,
+   * processes or output above the limits), or the signal's reason.
    */
   run(order: ProgramRequest): Promise<ProgramResult>;
 }
 
-/** Returns the permissions that a caller of such a program needs. */
+/** Returns the permissions that a caller of the program needs. */
 export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind' | 'powers'>): readonly string[] {
   return [kind === 'cmd' ? 'proc:exec' : 'docker:use', ...powers.map((power) => `proc:power:${power}`)];
 }
@@ -87,11 +87,11 @@ export interface ScriptRun {
   readonly signal: AbortSignal;
 }
 
-/** Port: interprets scripts within bounds on memory and steps. */
+/** Port: interprets scripts with limits on memory and steps. */
 export interface ScriptEngine {
   /**
-   * What `execute` answers. Errors: RESOURCE_EXCEEDED (memory, fuel), INTERNAL_ERROR (what the script throws, as its cause), else
-   * what the signal aborts with.
+   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (memory, fuel), INTERNAL_ERROR (an error of the script, as its
+   * cause), or the signal's reason.
    */
   run(run: ScriptRun): Promise<Json>;
 }
@@ -107,8 +107,8 @@ export interface BoundedEnvironment {
 }
 
 /**
- * What a call of a tool that is declared bounded may depend on beside its parameters (BoundedNonDeterminism): the same for the same
- * run, so that replay gives the same answer. Undefined for tools that are declared otherwise, which see real time and chance.
+ * Returns the time and the random seed of a bounded tool's call (BoundedNonDeterminism), so that a replay gives the same result. Returns
+ * undefined for other tools, which use real time and random numbers.
  */
 export function boundedEnvironment(
   { execution }: Pick<ToolDefinition, 'execution'>,
@@ -119,8 +119,8 @@ export function boundedEnvironment(
 }
 
 /**
- * JavaScript text that defines `enterWorld(world)`: it makes `Date` and `Math.random` those of a bounded world, if there is one, and
- * returns the context `{ clock: { now() }, random() }` of the tool. The numbers are those of sfc32 (PractRand, Doty-Humphrey).
+ * JavaScript text that defines `enterWorld(world)`: in a bounded world it replaces `Date` and `Math.random`; it returns the tool's context
+ * `{ clock: { now() }, random() }`. The random numbers are those of sfc32 (PractRand, Doty-Humphrey).
  */
 export const ENTER_ENVIRONMENT = `
 function enterWorld(world) {

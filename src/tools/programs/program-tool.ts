@@ -14,18 +14,18 @@ import { copyJson } from '../schema/plain-json.ts';
 import type { RecordReader } from '../schema/record-reader.ts';
 import { type ProgramKind, type ProgramRequest, type ProgramResult, type ProgramSandbox, programPermissions } from './program-sandbox.ts';
 
-/** What is missing where no programs can run at all. */
+/** Explains why no program can run. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
-/** What a tool says of a program; whose it is, when it ends and whether it may still start is said by the call. */
+/** The part of a program request that the tool decides; the call adds caller, signal and confirmation. */
 type ProgramInvocation = Omit<ProgramRequest, 'caller' | 'signal' | 'confirm'>;
 
 const MAX_SHOWN_LENGTH = 300;
 const STDIN = 'stdin';
 
 /**
- * Returns the definition of a tool that runs a program: whoever calls it needs what the program needs. One that can change something
- * outside of the sandbox has side effects, whatever its maker says, and a person approves what an agent made of that kind.
+ * Returns the definition of a tool that runs a program: its callers need the program's permissions. A program that can change something
+ * outside of the sandbox has side effects, whatever its maker declares; if an agent made it, a person must approve its calls.
  */
 export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
   const powers = exec.powers ?? [];
@@ -85,7 +85,7 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
   return whileConfigured(tool, () => programs.missingSetting(exec.type));
 }
 
-/** With the places of its arguments where the parameters are not known. */
+/** Returns the program for people; it shows placeholders if the parameters are unknown. */
 function plannedProgram(exec: ExecRecord, params: JsonObject | undefined, programs: ProgramSandbox): PlannedProgram {
   const order = params ? invocationOf(exec, params) : { ...invocationOf({ ...exec, args: [] }, {}), args: exec.args ?? [] };
   const { kind, program, args } = order;
@@ -105,9 +105,7 @@ function invocationOf(exec: ExecRecord, params: JsonObject): ProgramInvocation {
   };
 }
 
-/**
- * Runs a program of a tool. Errors as those of the sandbox; throws OUTCOME_UNKNOWN for one that could do something and was ended half way.
- */
+/** Runs a tool's program. Rejects like the sandbox, and with OUTCOME_UNKNOWN if a program with side effects was interrupted. */
 export async function runProgram(
   programs: ProgramSandbox,
   order: ProgramInvocation,
@@ -139,7 +137,7 @@ export interface ExecRecord {
   readonly cmd?: string;
   readonly args?: readonly string[];
   readonly image?: string;
-  /** Parameter that the program reads from its standard input; one called `stdin` when absent. */
+  /** Parameter that the program reads from its standard input; default: a parameter called `stdin`. */
   readonly stdin?: string;
   /** Names of powers of the owner's configuration. */
   readonly powers?: readonly string[];
@@ -151,7 +149,7 @@ const POWER_PATTERN = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ARGS = 64;
 const MAX_POWERS = 16;
 
-/** Reads `exec`; undefined if there is none. Placeholders `{param}` in its arguments have to be among `parameters`. */
+/** Reads `exec`; returns undefined if it is absent. Placeholders `{param}` in its arguments must be among `parameters`. */
 export function readExec(reader: RecordReader, parameters: readonly string[]): ExecRecord | undefined {
   if (!reader.has('exec')) return undefined;
   const exec = reader.child('exec');
@@ -167,7 +165,7 @@ export function readExec(reader: RecordReader, parameters: readonly string[]): E
   return { type, ...(cmd !== undefined && { cmd }), ...(image !== undefined && { image }), ...rest };
 }
 
-/** `args`, `stdin` and `powers` of a program, as a record or an entry of a manifest has them. */
+/** Reads `args`, `stdin` and `powers` of a program in a record or a manifest entry. */
 export function readArguments(
   reader: RecordReader,
   parameters: readonly string[] | undefined,
@@ -196,15 +194,15 @@ export function argumentParameters(args: readonly string[]): readonly string[] {
   return args.flatMap((arg) => [...arg.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
 
-/** What stands before, between and behind the parameters of an argument. */
+/** Returns the texts before, between and after the placeholders of an argument. */
 export function fixedTexts(arg: string): readonly string[] {
   return arg.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
 }
 
 /**
- * Arguments with the call's parameters in the place of `{param}`. An argument stays one argument and is filled in one
- * pass; values that are no text become JSON. It is left out when a parameter of it was left out. Throws VALIDATION_ERROR for a value that
- * the program would take for an option, and for one that no argument can hold.
+ * Returns the arguments with the call's parameters in place of `{param}`. An argument stays one argument; values that are no text become
+ * JSON. An argument with an absent parameter is left out. Throws VALIDATION_ERROR for a value that the program would take for an option,
+ * and for a value that no argument can contain.
  */
 export function fillArguments(args: readonly string[], params: JsonObject): readonly string[] {
   const end = args.indexOf('--');
@@ -218,14 +216,14 @@ export function fillArguments(args: readonly string[], params: JsonObject): read
   });
 }
 
-/** A text is itself, everything else its JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 function argumentText(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (!text.includes('\0')) return text;
   throw invalidArgument(name, 'holds a NUL character, which no program can be given');
 }
 
-/** `-5` is a number to every program; `-rf` is an option to most. */
+/** Throws unless the text is a number: `-5` is a number to every program, `-rf` an option to most. */
 function requireNumber(text: string, [name = '']: readonly string[]): void {
   if (/^-\d+(\.\d+)?$/.test(text)) return;
   throw invalidArgument(name, 'begins with "-", which the program would take for an option; whoever made the tool can put "--" before it');
@@ -241,9 +239,9 @@ const MAX_LINES = 100;
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];
 
 /**
- * What a program printed, as the answer of its tool: its JSON object or list, else the last line that is one (of the last hundred
- * lines that begin like one), else `{output: text}`. A bare number or word is text, since what a program prints today says nothing of
- * tomorrow; where `schema` names a text or a scalar, the answer is that.
+ * Parses the output of a program as the tool's result: a JSON object or list, else the last line that is one (of the last hundred
+ * candidates), else `{output: text}`. A single number or word stays text, since the next output may differ; if `schema` requires a text or
+ * a scalar, the result is that value.
  */
 export function parseProgramOutput(stdout: string, { type }: JsonSchema = {}): Json {
   const text = stdout.trimEnd();

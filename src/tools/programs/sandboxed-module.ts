@@ -15,7 +15,7 @@ export interface SandboxedModule {
   readonly entry: string;
   readonly config: JsonObject;
   readonly powers: readonly string[];
-  /** What it can read beside the system's programs: its own folder, or its file alone. */
+  /** Paths that the module can read besides the system's programs: its folder, or only its file. */
   readonly visible: readonly string[];
 }
 
@@ -40,8 +40,8 @@ const line = mark + JSON.stringify(await answer());
 print('\\n' + line + '\\n', () => process.exit(0));`;
 
 /**
- * Returns a handler that runs each call of a module in the sandbox, in a Node of its own: no files but its own, no network, no variables
- * beside what its powers give. Errors as those of the sandbox; throws INTERNAL_ERROR for what the module throws.
+ * Returns a handler that runs each call of a module in the sandbox, in a separate Node: without network and variables, and with no files
+ * except its own and those of its capabilities. Rejects like the sandbox, and with INTERNAL_ERROR for errors of the module.
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;
@@ -64,7 +64,7 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
   };
 }
 
-/** Returns the module's own folder, unless that holds the manifest and what else the owner keeps beside it. */
+/** Returns the module's folder, unless the folder also contains the manifest and other files of the owner. */
 export function visiblePaths(specifier: string, manifestFile: string): readonly string[] {
   const file = fileURLToPath(specifier);
   const folder = dirname(file);
@@ -72,7 +72,7 @@ export function visiblePaths(specifier: string, manifestFile: string): readonly 
   return [isBeside ? file : folder];
 }
 
-/** Whatever else the module prints, the line with the mark is its answer. */
+/** Parses the output of a module: the line with the mark is its result, whatever else it prints. */
 function parseOutput(stdout: string, mark: string, exitCode: number): Json {
   const line = stdout.split('\n').findLast((text) => text.startsWith(mark));
   if (line === undefined) throw failed(`it ended with ${exitCode} and without an answer`);

@@ -1,4 +1,4 @@
-/** Reads the binary format of WebAssembly (core specification, 5) from one place to another. */
+/** Reads the binary format of WebAssembly (core specification, 5) from a start to an end. */
 export class WasmReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -18,7 +18,7 @@ export class WasmReader {
     return this.bytes[this.at++] ?? 0;
   }
 
-  /** LEB128 without a sign. */
+  /** Reads an unsigned LEB128 number. */
   number(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -40,10 +40,10 @@ export class WasmReader {
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
-/** What a module begins with. */
+/** The first bytes of a module. */
 export const WASM_MAGIC: Uint8Array = Uint8Array.from(MAGIC);
 
-/** Returns the contents of a module's sections by their id (5.5.2); undefined for what is no module. */
+/** Returns the contents of a module's sections by their id (5.5.2); undefined if the bytes are no module. */
 export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> | undefined {
   if (MAGIC.some((byte, index) => code[index] !== byte)) return undefined;
   const reader = new WasmReader(code, MAGIC.length);
@@ -93,11 +93,14 @@ const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const EXTENDED_OPCODE = 0xfc;
-/** Behind 0xfc: saturating conversions, memory.init, data.drop, memory.copy, memory.fill, table.init … table.fill. */
+/**
+ * Counts for the instructions after 0xfc: saturating conversions, memory.init, data.drop, memory.copy, memory.fill, table.init …
+ * table.fill.
+ */
 const EXTENDED_IMMEDIATE_COUNTS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
-/** i32, i64, f32, f64, funcref, externref: one byte each, where other references take more than one number. */
+/** i32, i64, f32, f64, funcref, externref: one byte each; other reference types take more than one number. */
 export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
-/** A block whose type is a reference takes more than one number. */
+/** Block types that are references and take more than one number. */
 const REFERENCE_TYPES = [0x63, 0x64];
 /** The alignment of a load or store has this bit where another memory than the first follows. */
 const OTHER_MEMORY = 0x40;
@@ -111,7 +114,7 @@ export function skipLocals(bytes: WasmReader): boolean {
   return true;
 }
 
-/** Passes over what follows the code of an instruction; false for instructions that are not known here. */
+/** Skips the immediates of an instruction; returns false for an unknown instruction. */
 export function skipImmediates(instruction: number, bytes: WasmReader): boolean {
   if (instruction === F32_CONST) bytes.skip(4);
   else if (instruction === F64_CONST) bytes.skip(8);

@@ -1,14 +1,14 @@
 import { AtmoError } from '../../core/errors.ts';
 import { ONE_BYTE_TYPES, signed, skipImmediates, skipLocals, unsigned, WASM_MAGIC, WasmReader, wasmSections } from './wasm-format.ts';
 
-/** The exported global (i64) that holds what is left; below 0 the module was ended. */
+/** The exported global (i64) with the remaining fuel; below 0 the module was stopped. */
 export const FUEL_GLOBAL = 'atmo:fuel';
 
 const IMPORT_SECTION = 2;
 const GLOBAL_SECTION = 6;
 const EXPORT_SECTION = 7;
 const CODE_SECTION = 10;
-/** Sections in the order that the specification wants (5.5.2); custom ones, which hold names, are left out. */
+/** Sections in the order of the specification (5.5.2), without custom sections, which have names. */
 const SECTION_ORDER = [1, IMPORT_SECTION, 3, 4, 5, 13, GLOBAL_SECTION, EXPORT_SECTION, 8, 9, 12, CODE_SECTION, 11];
 const BLOCK = 0x02;
 const LOOP = 0x03;
@@ -16,12 +16,12 @@ const IF = 0x04;
 const END = 0x0b;
 
 /**
- * Returns the same module, which traps after `maxFuel` instructions. What a function has outside of loops is paid as it begins, what a loop
- * has as each round begins, taken or not: the same call costs the same each time, and never less than it runs. Throws CONFIG_INVALID for
- * modules that are not valid, import something, or use SIMD, threads, exceptions or managed memory.
+ * Returns the module changed so that it traps after `maxFuel` instructions. A function pays for its instructions outside of loops when it
+ * begins, and a loop for each round when the round begins: a call always costs the same, and never less than it runs. Throws CONFIG_INVALID
+ * for modules that are invalid, import something, or use SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
-  // What names a global that only the metered module has must not become valid by it.
+  // A module that uses a global which only the metered module has must not become valid.
   if (!isValid(code)) throw invalid('the module is not valid');
   const contents = wasmSections(code) ?? new Map<number, WasmReader>();
   if ((contents.get(IMPORT_SECTION)?.number() ?? 0) > 0) throw invalid('a module with max_fuel imports nothing');
@@ -58,7 +58,7 @@ function meteredCode(code: WasmReader, global: number): Uint8Array {
 }
 
 interface Charge {
-  /** Before what it is for. */
+  /** Offset before the instruction that the fuel is for. */
   readonly at: number;
   instructions: number;
 }
@@ -94,7 +94,7 @@ function chargesOf(body: WasmReader): readonly Charge[] {
   return charges;
 }
 
-/** fuel = fuel - instructions; if (fuel < 0) unreachable. */
+/** Encodes: fuel = fuel - instructions; if (fuel < 0) unreachable. */
 function fuelCheck(global: number, instructions: number): readonly number[] {
   const fuel = unsigned(global);
   const [get, set] = [
@@ -137,8 +137,8 @@ const TABLE_HAS_MAXIMUM = 1;
 const MAX_TABLE_ENTRIES = 100_000;
 
 /**
- * What of a module would lie in the memory of the engine itself (core specification, 5.3 and 5.5), in words for its author; undefined
- * where that is bounded. An engine that gets no memory for a table or an object of a module ends the whole process, not the thread.
+ * Returns which part of a module would use unlimited memory of the engine itself (core specification, 5.3 and 5.5), in words for its
+ * author; undefined if there is none. An engine that gets no memory for a module's table or object ends the whole process, not the thread.
  */
 export function engineHeapProblem(code: Uint8Array): string | undefined {
   const sections = wasmSections(code);
@@ -162,7 +162,7 @@ function areValueTypes(types: WasmReader): boolean {
   return true;
 }
 
-/** Of all tables at their largest; infinite for those without a maximum, and for tables of a form that is not known here. */
+/** Returns the entries of all tables at their largest; infinite for tables without a maximum or of an unknown form. */
 function tableEntries(tables: WasmReader): number {
   let most = 0;
   for (let left = tables.number(); left > 0; left--) {
@@ -175,14 +175,15 @@ function tableEntries(tables: WasmReader): number {
   return most;
 }
 
-/** The binary format of WebAssembly (core specification, 5.5), as far as the bounds of memories need it. */
+/** Parts of WebAssembly's binary format (core specification, 5.5) that concern the limits of memories. */
 
 const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
 /**
- * Returns the most bytes that the memories of a module can grow to; infinite where one names no maximum, undefined for what is no module.
+ * Returns the largest size in bytes to which a module's memories can grow; infinite if a memory has no maximum, undefined if the bytes are
+ * no module.
  */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);

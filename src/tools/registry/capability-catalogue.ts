@@ -14,7 +14,7 @@ export interface Capability {
   readonly description: (deviceCount: number) => string;
   /** True if the devices of the directory come with it. */
   readonly hasDevices?: boolean;
-  /** Bounds of every call that needs it. */
+  /** Limits of every call that requires the capability. */
   readonly constraints?: CapabilityConstraints;
 }
 
@@ -45,7 +45,7 @@ export class CapabilityCatalogue {
     return [...this.#capabilities.keys()];
   }
 
-  /** Returns the bounds of calls that need a capability, by its type. */
+  /** Returns the limits of calls that require a capability, by the capability's type. */
   constraints(): ReadonlyMap<string, CapabilityConstraints> {
     const all = [...this.#capabilities.values()];
     return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));

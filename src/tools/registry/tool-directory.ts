@@ -21,8 +21,8 @@ interface ToolDirectoryParts extends HubNamesParts {
 const HASH_LENGTH = 6;
 
 /**
- * The tools of this hub and of all others. A name means the hub's own tool wherever there is one: the announcements of other hubs can
- * neither make it ambiguous nor hide it, whatever version they have.
+ * The tools of this hub and of all others. A name always means this hub's own tool if there is one: announcements of other hubs can neither
+ * make it ambiguous nor hide it, whatever their version.
  */
 export class ToolDirectory {
   readonly #parts: ToolDirectoryParts;
@@ -35,10 +35,10 @@ export class ToolDirectory {
   }
 
   /**
-   * Returns the tool that a name means, as `ToolRegistry.resolve`; one of another hub only where this one has none of the name, or where
-   * `onlyNodes` does not contain this hub. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR for an ambiguous
-   * name, NOT_FOUND and NODE_UNAVAILABLE; the last one also for a tool of a hub that stopped lately, and while the tools of a hub are
-   * not completely known: wait for `awaitComplete` first.
+   * Returns the tool with a name, like `ToolRegistry.resolve`; a tool of another hub only if this hub has none with the name, or if
+   * `onlyNodes` does not contain this hub. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL; VALIDATION_ERROR for an ambiguous hub name, NOT_FOUND
+   * for an unknown hub; NODE_UNAVAILABLE for a hub that has stopped recently or whose tools are not completely loaded (wait for
+   * `awaitComplete` first).
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -53,7 +53,7 @@ export class ToolDirectory {
     throw toolNotFound(name, listed, onlyNodes);
   }
 
-  /** As `resolve`; undefined if there is no such tool, without the cost of suggestions. */
+  /** Returns the tool like `resolve`, or undefined, without computing suggestions. */
   find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
     const own = this.#mayRunHere(options.onlyNodes) ? this.#parts.registry.find(name, options) : undefined;
     return own ?? this.#findRemote(name, options);
@@ -75,7 +75,7 @@ export class ToolDirectory {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
 
-  /** This hub's tools, and those of others that have no namesake here, in the order of their ids. */
+  /** Returns this hub's tools, and tools of other hubs with other names, sorted by id. */
   all(): readonly RegisteredTool[] {
     const own = this.#parts.registry.all();
     const remote = this.#parts.remote.all();
@@ -89,26 +89,26 @@ export class ToolDirectory {
   }
 
   /**
-   * One page of tools in the order of their ids. Throws VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for
-   * a hub that is not known.
+   * Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for a limit out of range or an ambiguous hub name, and NOT_FOUND for
+   * an unknown hub.
    */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }
 
-  /** Returns every tool that a hub can run itself, all there are where none is named. Errors as `list`. */
+  /** Returns every tool that a hub can run itself; without `node`, all tools. Throws like `list`. */
   toolsOf(node: string | undefined): readonly RegisteredTool[] {
     return node === undefined ? this.all() : this.#allOf(node);
   }
 
-  /** Returns the name that models use for a tool; no tool of another hub gets one that a tool here has. */
+  /** Returns a tool's name for models; a tool of another hub never gets the name of a tool of this hub. */
   modelName(tool: RegisteredTool): string {
     if (!tool.hubs) return this.#parts.registry.modelName(tool);
     const name = this.#parts.remote.modelName(tool);
     return this.#parts.registry.hasModelName(name) ? hashedName(name, tool) : name;
   }
 
-  /** Hubs that can run a tool: those that have a tool of another hub, or, for one of this hub's, all that have the same id. */
+  /** Returns the hubs that can run a tool; for a tool of this hub, all hubs that have the same id. */
   hubsOf(tool: RegisteredTool): readonly HubId[] {
     return tool.hubs?.() ?? this.#parts.remote.hubsWith(tool.id);
   }
@@ -153,7 +153,7 @@ export class ToolDirectory {
   }
 }
 
-/** Throws NODE_UNAVAILABLE if there are such hubs. */
+/** Throws NODE_UNAVAILABLE if the list is not empty. */
 function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
   if (hubs.length === 0) return;
   const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
@@ -175,25 +175,25 @@ export interface RemoteResolveOptions extends ResolveOptions {
 }
 
 /**
- * Port: the tools of other hubs. Each has `hubs`, the hubs that can run it. Two hubs' tools of one name are one tool only
- * where the definitions are equal and it belongs to no device.
+ * Port: the tools of other hubs. Each tool has `hubs`, the hubs that can run it. Tools of two hubs with one name are one tool only if their
+ * definitions are equal and they belong to no device.
  */
 export interface RemoteTools {
   /** Returns every tool of every hub that is not gone, in the order of their ids. */
   all(): readonly RegisteredTool[];
-  /** Undefined when no hub has it; AMBIGUOUS_TOOL lists id and hub of each when different tools have the name. */
+  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with id and hub of each if different tools have the name. */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
-  /** Hubs that were here lately and had the tool that a name means. */
+  /** Returns the recently departed hubs that had the named tool. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
-  /** Hubs of which not all tools are known yet: a missing tool may be theirs. */
+  /** Returns the hubs whose tools are not completely loaded: a missing tool may be on one of them. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
   /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined if it is empty now. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   /** Returns name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
-  /** Hubs that have a tool of this id, whatever its definition. */
+  /** Returns the hubs that have a tool with this id, whatever its definition. */
   hubsWith(toolId: string): readonly HubId[];
-  /** Hubs that announce a device of this id or name. */
+  /** Returns the hubs that announce a device with this id or name. */
   hubsWithDevice(idOrName: string): readonly HubId[];
   /** Calls the listener when tools come or go; the returned function stops it. */
   onChange(listener: () => void): () => void;
@@ -207,7 +207,7 @@ interface HubNamesParts {
   readonly mesh: { peers(): readonly NamedHub[] };
 }
 
-/** The hubs that people name, by id or by a name that only one of them has. */
+/** Finds hubs by their id or by a unique name. */
 class HubNames {
   readonly #parts: HubNamesParts;
 
@@ -219,17 +219,17 @@ class HubNames {
     return node === this.#parts.self.id || node === this.#parts.self.name;
   }
 
-  /** Another hub. Throws NOT_FOUND if there is none. */
+  /** Returns another hub. Throws NOT_FOUND if there is none. */
   peer(node: string): NamedHub {
     const peer = this.#parts.mesh.peers().find(({ id, name }) => id === node || name === node);
     if (!peer) throw unknownHub(node);
     return peer;
   }
 
-  /** Throws VALIDATION_ERROR if one of the names is that of several hubs: two boards are called alike until somebody names them. */
+  /** Throws VALIDATION_ERROR if several hubs have one of the names: two new boards have the same name until a person changes it. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // Most requests that name a hub come from another hub and name this one by its id.
+      // Most requests with a hub come from another hub and contain this hub's id.
       if (node === this.#parts.self.id) continue;
       const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
@@ -238,7 +238,7 @@ class HubNames {
     }
   }
 
-  /** Throws where it is the hubs themselves that are missing: NOT_FOUND, or NODE_UNAVAILABLE if none of them can be reached. */
+  /** Throws if none of the named hubs can run a tool: NOT_FOUND if they are unknown, NODE_UNAVAILABLE if they are unreachable. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

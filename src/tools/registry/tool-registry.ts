@@ -14,7 +14,7 @@ import { toolNotFound } from './tool-suggestion.ts';
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {
-  /** `error` also rejects tools whose parameters lack a type or a description. */
+  /** `error` refuses tools whose parameters lack a type or a description. */
   readonly onWarning?: 'error' | 'keep';
 }
 
@@ -23,7 +23,7 @@ export interface ResolveOptions {
   readonly versionRange?: string;
   /** Tools for which it returns false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Only tools for which it returns true are suggested; the visible ones when absent. */
+  /** Returns whether a tool may be suggested; default: all visible tools. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
@@ -54,7 +54,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Adds a tool and returns the lint's warnings. Throws CONFLICT if the id is taken, VALIDATION_ERROR when the definition is wrong. */
+  /** Adds a tool and returns the lint's warnings. Throws CONFLICT if the id is taken, and VALIDATION_ERROR if the definition is invalid. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -67,7 +67,7 @@ export class ToolRegistry implements AsyncDisposable {
     return findings;
   }
 
-  /** Removes a tool; false when there was none. */
+  /** Removes a tool; returns false if there was none. */
   unregister(id: ToolId): boolean {
     const tool = this.#tools.get(id);
     if (!tool) return false;
@@ -98,9 +98,9 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * Returns the tool that a name means: a bare name the core tool, else the only match that no agent made, else the only one; with a
-   * namespace the newest version; with `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests,
-   * AMBIGUOUS_TOOL lists.
+   * Returns the tool with a name. A short name means the core tool, else the only match that no agent made, else the only match; a name
+   * with namespace means the newest version; with `@` that version or range. Names for models and aliases work too. Throws TOOL_NOT_FOUND
+   * with suggestions or AMBIGUOUS_TOOL with the matches.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
     const found = this.find(name, options);
@@ -108,12 +108,12 @@ export class ToolRegistry implements AsyncDisposable {
     throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? allTools));
   }
 
-  /** As `resolve`; undefined when no tool has the name. */
+  /** Returns the tool like `resolve`, or undefined. */
   find(name: string, options: ResolveOptions = {}): RegisteredTool | undefined {
     return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
   }
 
-  /** One page of tools in the order of their ids. Throws VALIDATION_ERROR for a limit out of range. */
+  /** Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for a limit out of range. */
   list(filter: ToolFilter = {}): ToolPage {
     return filterTools(this.#sortedTools(), filter);
   }
@@ -131,7 +131,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
   }
 
-  /** Returns whether a tool of this `namespace:name` is here, in whatever version. */
+  /** Returns whether there is any version of a tool `namespace:name`. */
   has(key: string): boolean {
     return this.#versions.has(key);
   }
@@ -149,7 +149,7 @@ export class ToolRegistry implements AsyncDisposable {
     return name;
   }
 
-  /** Calls the listener with every tool that comes or goes from now on; the returned function stops it. */
+  /** Calls the listener with every later addition or removal of a tool; the returned function removes the listener. */
   onChange(listener: (change: ToolChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -181,7 +181,7 @@ export class ToolRegistry implements AsyncDisposable {
     this.#notify({ kind: 'added', tool });
   }
 
-  /** A shutdown that fails harms no other tool: this one is gone from the registry already. */
+  /** Calls a removed tool's `shutdown`; an error is logged and harms no other tool. */
   #shutDown(tool: RegisteredTool): void {
     if (!tool.shutdown) return;
     const ended: Promise<void> = tool
@@ -217,7 +217,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // A tool that an agent made first takes no name from a device that comes later.
+    // The older tool of an agent takes no name from a later device.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -264,7 +264,10 @@ export class ToolRegistry implements AsyncDisposable {
   }
 }
 
-/** Without the examples of the hub's own tools: checking one compiles a schema, which would slow the start, and tests have done it. */
+/**
+ * Returns the part of a definition that is checked. The examples of the hub's own tools are left out: their check compiles schemas, which
+ * slows the start, and tests have done it.
+ */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };
@@ -308,7 +311,7 @@ export interface ToolPage {
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
-/** One page of those tools that pass the filter, in the order given. */
+/** Returns one page of the tools that pass the filter, in the given order. */
 export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter): ToolPage {
   const offset = requireWithin('offset', filter.offset ?? 0, [0, Number.MAX_SAFE_INTEGER]);
   const limit = requireWithin('limit', filter.limit ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);

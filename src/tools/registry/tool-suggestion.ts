@@ -7,7 +7,7 @@ import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../
 import { meaningsIn } from '../search/lexicon.ts';
 import { type Word, wordsOf } from '../search/words.ts';
 
-/** Number of wrong letters: one of three, at most two. */
+/** Largest number of wrong letters: one in three, at most two. */
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
@@ -26,7 +26,7 @@ interface ParsedTool {
   readonly pieces: readonly string[];
   /** The actions in its title. */
   readonly actions: Actions;
-  /** The things in its tags. */
+  /** The kinds of things in the tool's tags. */
   readonly things: readonly string[];
 }
 
@@ -35,8 +35,8 @@ const parsedTool = oncePerObject(({ definition: { name, metadata } }: Registered
 });
 
 /**
- * Returns TOOL_NOT_FOUND with the nearest names among the tools that the caller may see; other tools have no influence. `hubs` are those
- * of the request. A suggestion is a bare name where it is unique in the list, else an id.
+ * Returns TOOL_NOT_FOUND with the most similar names among the tools that the caller may see; other tools have no influence. `hubs` are the
+ * hubs of the request. A suggestion is a short name if it is unique in the list, else an id.
  */
 export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const keys = new Set(listed.map(toolKey));
@@ -54,9 +54,9 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns unversioned names similar to the wanted one. A name usually consists of a device and an action: tools of the same device come
- * first, then those of the same kind with the same action. A name with similar letters may start another appliance, so letters decide
- * only among the rest.
+ * Returns unversioned names similar to the wanted name. A name usually has a device and an action: tools of the same device come first,
+ * then tools of the same kind with the same action. A name with similar letters may start another appliance, so that letters decide only
+ * among the rest.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -84,7 +84,7 @@ function isOpposite(wanted: string, name: string): boolean {
   return [...asked.difference(own)].some((piece) => OPPOSITES[actionOf(piece)]?.some((opposite) => others.has(opposite)));
 }
 
-/** Returns the action of a word with at most one wrong letter. */
+/** Returns the action of a word, with at most one wrong letter. */
 function actionOf(piece: string): string {
   if (piece in OPPOSITES || piece.length < 3) return piece;
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
@@ -130,7 +130,7 @@ function ofSameDevice(
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns true for a name that begins with the device, such as `living_room_lamp…`, with at most this number of wrong letters. */
+/** Returns whether a name begins with the device, such as `living_room_lamp…`, with at most `wrong` letters wrong. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
@@ -170,7 +170,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Returns tools of the same kind of thing with the same action. */
+/** Returns tools of the same kind of device with the same action. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -204,7 +204,7 @@ function conceptsOf(words: readonly Word[]): readonly string[] {
   return meaningsIn(words).flatMap(({ meanings }) => meanings.filter(({ strength }) => strength === 1).map(({ concept }) => concept));
 }
 
-/** Returns names with similar letters: of the whole name, else of the part after the namespace, else of one word. */
+/** Returns names with similar letters: in the whole name, else in the part after the namespace, else in one word. */
 function nearNames(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
@@ -213,7 +213,7 @@ function nearNames(wanted: string, known: readonly string[]): readonly string[] 
   return near.length > 0 ? near.map((name) => byBareName.get(name) ?? name) : withNearWord(bareName(wanted), known);
 }
 
-/** Returns names with a word similar to the wanted one: `unlok` means `front_door_unlock`. */
+/** Returns names with a word similar to the wanted word: `unlok` finds `front_door_unlock`. */
 function withNearWord(wanted: string, names: readonly string[]): readonly string[] {
   const isNear = (word: string) => word.length > NEAR_WORD_DISTANCE && isTypo(wanted.toLowerCase(), word);
   return names

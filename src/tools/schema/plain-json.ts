@@ -1,14 +1,14 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
-/** Bounds on one JSON value from outside. */
+/** Limits on a JSON value from outside. */
 export interface JsonLimits {
-  /** Upper bound of the value's JSON text in UTF-16 units, without escapes. */
+  /** Largest length of the value's JSON text in UTF-16 units, without escapes. */
   readonly maxSize: number;
   readonly maxDepth: number;
 }
 
-/** For values from outside, such as parameters. */
+/** Limits for values from outside, such as parameters. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
 /** For parameters that contain files, of tools that accept them; the HTTP server has bounded the body before. */
@@ -23,14 +23,14 @@ interface Walk {
 }
 
 /**
- * Returns a deep copy of a JSON value, without members that are `undefined`. Throws VALIDATION_ERROR for values that JSON does not have
- * (NaN, functions, class instances, cycles) and PAYLOAD_TOO_LARGE beyond the limits.
+ * Returns a deep copy of a JSON value, without members that are `undefined`. Throws VALIDATION_ERROR for values without a JSON form (NaN,
+ * functions, class instances, cycles), and PAYLOAD_TOO_LARGE above the limits.
  */
 export function copyJson(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): Json {
   return copyValue(value, { limits, size: 0 }, 0);
 }
 
-/** As `copyJson`; throws VALIDATION_ERROR also for a value that is no object. */
+/** Returns a deep copy like `copyJson`; also throws VALIDATION_ERROR for a value that is no object. */
 export function copyJsonObject(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): JsonObject {
   const copy = copyJson(value, limits);
   if (!isJsonObject(copy)) throw new AtmoError('VALIDATION_ERROR', `The parameters have to be a JSON object, not ${describeType(copy)}`);

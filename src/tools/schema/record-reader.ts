@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { describeType } from './plain-json.ts';
 import { pointerSegment } from './schema-walk.ts';
 
-/** Reads the members of an untrusted object one by one; `end()` refuses all others. Every error carries a JSON pointer. */
+/** Reads the members of an untrusted object one by one; `end()` throws for unread members. Every error has a JSON pointer. */
 export class RecordReader {
   readonly pointer: string;
   readonly #record: JsonObject;

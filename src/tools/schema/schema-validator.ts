@@ -17,15 +17,15 @@ export type CheckResult =
 
 interface ValidatorOptions {
   readonly limits?: JsonLimits;
-  /** Number of compiled schemas in the cache; the least recently used one leaves first. */
+  /** Size of the cache of compiled schemas; the least recently used schema is removed first. */
   readonly maxCompiled?: number;
   /** Number of compilations after which a new ajv instance takes over: ajv never frees compiled code. */
   readonly rotateAfter?: number;
 }
 
 /**
- * Length of a value times that of its schema, up to which all mistakes are reported. Beyond it only the first one is: each of thousands
- * of items could have hundreds.
+ * Length of a value times the length of its schema, up to which all mistakes are reported. Above it only the first mistake is reported,
+ * since each of thousands of items could have hundreds.
  */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
@@ -60,7 +60,7 @@ export class SchemaValidator {
   }
 
   /**
-   * Returns parameters with their defaults. Throws VALIDATION_ERROR with a summary in one sentence and a list of all mistakes in `details`.
+   * Returns parameters with their defaults. Throws VALIDATION_ERROR with a one-sentence summary, and a list of all mistakes in `details`.
    */
   parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
     const result = this.check(schema, value, limits);
@@ -145,7 +145,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
 /**
- * Returns a schema without its annotations: titles, descriptions, examples and `x-` keywords. It accepts the same values, with those of
+ * Returns a schema without annotations: titles, descriptions, examples and `x-` keywords. It accepts the same values, combined with
  * `x-also`.
  */
 function withoutAnnotations(schema: JsonSchema): JsonSchema {
@@ -179,7 +179,7 @@ export function trustedSchema(schema: JsonSchema): JsonSchema {
 /** False for schemas from outside, and for copies. */
 export const isTrustedSchema = (schema: JsonSchema): boolean => trusted.has(schema);
 
-/** One mistake of a value. Messages never repeat a value that may be a secret. */
+/** A mistake of a value. Messages never quote a value that may be secret. */
 interface SchemaProblem {
   /** JSON pointer (RFC 6901) of the member, empty for the whole. */
   readonly pointer: string;
@@ -189,9 +189,9 @@ interface SchemaProblem {
 }
 
 const MAX_PROBLEMS = 20;
-/** A hostile body makes tens of thousands of errors; people read only the first ones. */
+/** Largest number of mistakes that are considered: a hostile body causes tens of thousands, and people read only the first. */
 const MAX_CONSIDERED = 200;
-/** Keywords whose error only says that a branch failed; the errors of the branches follow beside it. */
+/** Keywords whose error only means that a branch failed; the branch's own errors follow. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
 /** Turns errors of ajv into problems that a person can solve. The schema has its annotations, for examples and titles. */
@@ -245,7 +245,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Describes a text that has neither a list of values nor a form, by its description instead of its length. */
+/** Describes a text that has neither a list of values nor a format, by its description instead of its length. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -270,7 +270,7 @@ function problem(part: JsonSchema, pointer: string, message: string): SchemaProb
   return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
 }
 
-/** Returns names the number that should be an integer; a secret one is not repeated. */
+/** Returns the fractional number for the message, unless it is secret. */
 function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
   if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
   const shown = part['x-secret'] === true ? 'what it is' : String(value);
@@ -337,7 +337,7 @@ function describeRange(schema: JsonSchema): string | undefined {
   return typeof schema.pattern === 'string' ? `text of the form ${schema.pattern}` : undefined;
 }
 
-/** Returns a value that the schema allows: its example or default, else one of its range. */
+/** Returns a value that the schema allows: its example or default, else a value in its range. */
 function describeExample(schema: JsonSchema): Json | undefined {
   const [given] = Array.isArray(schema.examples) ? schema.examples : [];
   const stated = [given, schema.default, Array.isArray(schema.enum) ? schema.enum[0] : undefined, schema.const].find(
@@ -354,7 +354,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
-/** Ranges beyond this have no example: nobody should copy the middle of one, such as 200 days for the life of a token. */
+/** Wider ranges have no example: nobody should copy their middle, such as 200 days for the lifetime of a token. */
 const WIDE = 1_000;
 
 function madeExample(schema: JsonSchema): Json | undefined {

@@ -18,7 +18,7 @@ const SINGLES = new Set([
   'propertyNames',
 ]);
 
-/** Maps one schema object; it also gets the JSON pointer within the root. */
+/** Maps one schema object; the second argument is its JSON pointer within the root. */
 export type SchemaStep = (schema: JsonSchema, pointer: string) => JsonSchema;
 
 /** Returns true for a schema in its object form (`true` and `false` are schemas too, without subschemas). */
@@ -26,7 +26,7 @@ export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the members of an object schema; none for any other schema. */
+/** Returns the members of an object schema; an empty object for any other schema. */
 export function propertiesOf({ properties }: JsonSchema): JsonSchema {
   return isSchemaObject(properties) ? properties : {};
 }
@@ -36,7 +36,7 @@ export function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
 
-/** Rebuilds a schema with `step` applied to every subschema, parents first; data under `enum`, `default` … is left alone. */
+/** Rebuilds a schema with `step` applied to every subschema, parents first; data under `enum`, `default` … is unchanged. */
 export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): JsonSchema {
   const stepped = step(schema, pointer);
   const entries = Object.entries(stepped).map(([keyword, value]): [string, unknown] => [
@@ -54,12 +54,12 @@ export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, poin
   });
 }
 
-/** One segment of a JSON pointer, escaped (RFC 6901 §3). */
+/** Returns one segment of a JSON pointer, escaped (RFC 6901 §3). */
 export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Returns the value that a JSON pointer names, undefined if there is none. */
+/** Returns the value at a JSON pointer, or undefined. */
 export function atPointer(root: unknown, pointer: string): unknown {
   let value = root;
   for (const key of pointerKeys(pointer)) {
@@ -77,7 +77,7 @@ function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, pa
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapIfSchema(child, `/${pointerSegment(key)}`)]));
 }
 
-/** Limit of visited schemas in the worst case; those behind references count each time. */
+/** Largest number of visited schemas; schemas behind references count each time. */
 const MAX_STEPS = 8_192;
 const MAX_PATTERN = 256;
 const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
@@ -85,16 +85,16 @@ const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * Returns a schema from outside, such as of another hub or an agent, in a form that checks values in bounded time. Patterns that could
- * take exponential time become `x-pattern`, an annotation: the hub that runs the tool applies them. Throws VALIDATION_ERROR for circular
- * references, and for nested ones with too many steps.
+ * Returns a schema from outside, such as from another hub or an agent, in a form that checks values in limited time. Patterns that could
+ * take exponential time become the annotation `x-pattern`: only the hub that runs the tool applies them. Throws VALIDATION_ERROR for
+ * circular references, and for nested references with too many steps.
  */
 export function boundedSchema(schema: JsonSchema): JsonSchema {
   requireBoundedReferences(schema);
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
 }
 
-/** Throws VALIDATION_ERROR for a schema, or a pattern in it, whose check could take unbounded time. */
+/** Throws VALIDATION_ERROR for a schema, or a pattern in it, whose check could take unlimited time. */
 export function requireBoundedSchema(schema: JsonSchema): void {
   if (JSON.stringify(boundedSchema(schema)) === JSON.stringify(schema)) return;
   refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');
@@ -105,7 +105,7 @@ function readOnly(keyword: string, value: unknown): string {
   return keyword === 'pattern' && !isLinearPattern(value) ? 'x-pattern' : keyword;
 }
 
-/** Returns true for a pattern that fails at the first character that does not fit: anchored, without groups, one repetition at most. */
+/** Returns whether a pattern fails at the first wrong character: it is anchored, without groups, and has at most one repetition. */
 function isLinearPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN || !pattern.startsWith('^') || /\\[1-9k]/.test(pattern)) return false;
   const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]*\]/gu, 'x');

@@ -9,15 +9,15 @@ export const SECRET_MASK = '[secret]';
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
 /**
- * Returns parameters in which every value with `x-secret: true` in its schema is replaced by `mask(value)`. Below
- * `x-secret-members: true`, which holds calls of other tools with unknown schemas, the names of members decide.
+ * Returns parameters in which every value with `x-secret: true` in its schema is replaced by `mask(value)`. Below `x-secret-members: true`,
+ * which marks calls of other tools with unknown schemas, the names of members decide.
  */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
 }
 
-/** Returns the same for a value of any type, such as a result. */
+/** Returns a value of any type, such as a result, with its secrets replaced by `mask(value)`. */
 export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
@@ -31,7 +31,7 @@ export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   return found;
 });
 
-/** Returns whether the schema marks a secret where masking does not follow it, such as behind `$ref`, `if` or `patternProperties`. */
+/** Returns whether the schema marks a secret at a place that masking does not reach, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   const all = new Set<JsonSchema>();
   visitSchema(schema, (child) => {
@@ -155,14 +155,14 @@ export function isSecretName(name: string): boolean {
   return plainNames.has(foldedName(name));
 }
 
-/** Returns true for a name that makes a parameter secret in any tool, also in one of others. */
+/** Returns whether a name makes a parameter secret in any tool, also in tools of other makers. */
 export function isParameterNameSecret(name: string): boolean {
   return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
 }
 
 /**
- * Returns true for a parameter `pin` that names a line of the board and no PIN: its tool mentions no door, lock or code, and the number has
- * fewer digits than any PIN or its description, or that of the tool, mentions GPIO.
+ * Returns whether a parameter `pin` is a line of the board and no secret PIN: its tool mentions no door, lock or code, and either the
+ * number has fewer digits than any PIN, or the description mentions GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -173,7 +173,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** Returns true for a member of parameters with an unknown schema, such as of another tool's call, that counts as secret. */
+/** Returns whether a member of parameters with an unknown schema, such as another tool's call, counts as secret. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

@@ -32,7 +32,7 @@ const ASKS_TO_ACT =
 /** A question inside a sentence: `I wonder whether the door is locked`. */
 const ASKS_INSIDE =
   /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
-/** Words that can precede a verb and are no thing or place. */
+/** Words that can precede a verb and are no nouns. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
 interface ActionPhrase {
@@ -45,7 +45,7 @@ const LONGEST_PHRASE = 5;
 const PARTICLE_REACH = 10;
 /** Words that follow a particle which is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
-/** Actions that a more precise one replaces. */
+/** Actions that are replaced by a more precise action. */
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
 
@@ -81,7 +81,8 @@ export function actionsIn(words: readonly Word[]): ParsedActions {
 }
 
 /**
- * `unlock the front door lock`: a word that is both verb and thing counts as a verb only in the place of a verb, and without another verb.
+ * Removes nouns from the actions: in `unlock the front door lock`, a word that is both verb and noun counts as a verb only in the position
+ * of a verb, and without another verb.
  */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
@@ -111,7 +112,7 @@ export function statesOf(actions: Actions): ReadonlyMap<string, number> {
   return strongest(related(actions, STATES));
 }
 
-/** Adds the actions that meet a requested one too. */
+/** Adds the further actions that meet a requested action. */
 export function withRelatedActions(actions: Actions): Actions {
   return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
 }
@@ -170,7 +171,7 @@ function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readon
   });
 }
 
-/** `light off`, `lamp on in the hall`: a particle that is a request without a verb. */
+/** Returns whether a particle is a request without a verb: `light off`, `lamp on in the hall`. */
 function isPredicate(words: readonly Word[], place: number): boolean {
   const before = words[place - 1];
   const after = words[place + 1];
@@ -182,7 +183,7 @@ function strongestActions(all: readonly ActionPhrase[]): Actions {
   return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
-/** `play the next song` asks for the next one, `set the lamp off` for off, `stop cleaning` for no cleaning. */
+/** Removes vague actions: `play the next song` requests the next song, `set the lamp off` off, `stop cleaning` no cleaning. */
 function withoutVague(all: Actions): Actions {
   const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
@@ -214,7 +215,7 @@ function readLine(line: string, into: Map<string, Actions>): void {
   }
 }
 
-/** As they are written: without its ending the Spanish `dime` is `dim`. */
+/** Returns the words unchanged: stemming would turn the Spanish `dime` into `dim`. */
 function textsOf(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list).map((word) => word.text));
 }

@@ -3,27 +3,27 @@ import { type Alternative, type Need, type NeedRole, type QueryRequest, unitTerm
 import type { Ranked } from './ranking.ts';
 import type { Field, TermIndex } from './term-index.ts';
 
-/** A match below this confidence is a guess: where none reaches it, the search reports that it is unsure. */
+/** A match below this confidence is a guess; if no match reaches it, the search reports that it is unsure. */
 export const CONFIDENT_FROM = 0.6;
 /** Matches below this confidence are left out. */
 export const LISTED_FROM = 0.3;
 
-/** Weight of each role of a word: thing and place are most of a request. */
+/** Weight of each role of a word: the kind of device and the place matter most in a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
 /** A word in a description counts less, above all for tools of a named device. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
 /** Highest confidence of a match by a misspelt word, and of a match for a negated request. */
 const GUESS = CONFIDENT_FROM - 0.01;
-/** Factors for a missing thing, a missing place, and another action. */
+/** Factors for a missing kind of device, a missing place, and another action. */
 const OTHER_THING = 0.35;
 const OTHER_PLACE = 0.5;
 /** A place with a lower fit is another place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** A thing can have more actions than its kind. */
+/** Factor for another action of the named device, which can have more actions than its kind. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** Factors for the name of a thing alone, for a common action alone, and for a rare action alone. */
+/** Factors for a device name alone, for a common action alone, and for a rare action alone. */
 const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 const TELLING = 0.75;
@@ -49,8 +49,8 @@ interface NeedsMet {
 }
 
 /**
- * Returns the probability that a request means a document, 0 to 1: the share of its words that the document meets, less for another
- * thing, place or action. Unlike a score it is comparable between queries.
+ * Returns the probability that a request means a document, 0 to 1: the share of its words that the document meets, reduced for another
+ * device, place or action. Unlike a score it is comparable between queries.
  */
 export function confidenceOf<Item extends object>(
   index: TermIndex<Item>,
@@ -88,7 +88,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** Returns the share of a request's words that is met; without words, the degree for its action or situation alone. */
+/** Returns the share of a request's words that are met; for a request without words, the degree to which its action or situation is met. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -127,12 +127,12 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
 /** Share of a score that depends on the confidence. */
 const CONFIDENCE_SHARE = 0.5;
 
-/** Returns the score weighted by the confidence, so that a document with rare words in common does not beat the meant one. */
+/** Returns the score weighted by the confidence, so that a document with rare common words does not rank above the meant document. */
 export function weightedByConfidence(score: number, confidence: number): number {
   return Math.round(1000 * score * (1 - CONFIDENCE_SHARE + CONFIDENCE_SHARE * confidence)) / 1000;
 }
 
-/** Sorts by score, the best first; equal ones keep their order. */
+/** Sorts by score, the best first; equal scores keep their order. */
 export function sortedByScore<Match extends { readonly score: number }>(matches: readonly Match[]): readonly Match[] {
   return matches.toSorted((a, b) => b.score - a.score);
 }

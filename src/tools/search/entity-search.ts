@@ -18,7 +18,7 @@ const NAMED_FROM = 0.12;
 /** Above this number of devices the cache is cleared, with the entries of removed devices. */
 const MOST_DEVICES = 10_000;
 
-/** Finds devices, areas and sensors with the same words, meanings and weights as tools. */
+/** Finds devices, areas and sensors with the words, meanings and weights of the tool search. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
   /** Entities of devices by their searched facts: each report makes a new device object. */
@@ -113,7 +113,7 @@ function placeOf(entity: Entity | undefined): string | undefined {
   return entity.kind === 'area' ? entity.name : entity.area;
 }
 
-/** A named thing of a home. */
+/** A named object of the home. */
 type Entity =
   | {
       readonly kind: 'device';
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** Actions and settings by kind of thing: `open the big one` means a door rather than a lamp. */
+/** Actions and settings by kind of device: `open the big one` means a door rather than a lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',
@@ -212,7 +212,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      // The name of the area itself: a device in it has the same words in another field.
+      // The area's own name: a device in the area has the words in another field.
       { field: 'name', text: name },
       ...aliases.flatMap((text): readonly FieldText[] => [
         { field: 'alias', text },

@@ -17,24 +17,24 @@ export interface SearchQuery {
 /** A tool that fits a sentence, with the reasons. */
 export interface ToolMatch {
   readonly tool: RegisteredTool;
-  /** Above 0; comparable within the result of one query only. */
+  /** Score above 0; comparable only within the result of one query. */
   readonly score: number;
   /** Probability that the tool is meant, 0 to 1; comparable between queries. */
   readonly confidence: number;
-  /** Such as `area: kitchen`, `action: turn on`; of a near miss also `missing: attic`. */
+  /** Reasons such as `area: kitchen` or `action: turn on`; for a near miss also `missing: attic`. */
   readonly reasons: readonly string[];
 }
 
 /** The result of a search for tools, the best first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** Better tools that are not configured, then tools that almost fit; the reasons name what is missing. */
+  /** Better tools that are not configured, then tools that almost match; the reasons name what is missing. */
   readonly nearMisses: readonly ToolMatch[];
   /** No match is certain enough to be called without a question to the person. */
   readonly isUnsure: boolean;
-  /** Tools of several devices that fit as well as the best: the person knows which one is meant. */
+  /** Tools of several devices that match as well as the best: only the person knows which device is meant. */
   readonly whichOne: readonly ToolMatch[];
-  /** The sentence means several things: `turn all lights off`. */
+  /** True if the sentence means several devices: `turn all lights off`. */
   readonly isForAll: boolean;
   /** The sentence is a question about a state, which readings answer. */
   readonly isQuestion: boolean;
@@ -57,7 +57,7 @@ export interface SearchedDevice extends Pick<Device, 'id' | 'name' | 'deviceType
   readonly node?: HubId;
 }
 
-/** The things of a home that the caller may see. */
+/** The objects of a home that the caller may see. */
 export interface SearchedHome {
   readonly devices: readonly SearchedDevice[];
   readonly sensors: readonly SensorInfo[];
@@ -71,7 +71,7 @@ export interface EntityMatch {
   readonly area?: string;
   /** The other hub that has it; absent for this hub. */
   readonly node?: HubId;
-  /** Above 0; comparable within the result of one query only. */
+  /** Score above 0; comparable only within the result of one query. */
   readonly score: number;
   /** Probability that it is meant, 0 to 1; comparable between queries. */
   readonly confidence: number;
@@ -83,12 +83,12 @@ export interface EntitySearch {
   search(query: SearchQuery, home: SearchedHome): readonly EntityMatch[];
 }
 
-/** The tools and things that the caller may see. */
+/** The tools and objects that the caller may see. */
 export interface SearchedTools {
   readonly tools: readonly RegisteredTool[];
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   readonly home: SearchedHome;
-  /** The tool that reads any sensor by `sensor_id`, for sensors without a tool of their own. */
+  /** The tool that reads any sensor by `sensor_id`, for sensors without a separate tool. */
   readonly reader?: RegisteredTool | undefined;
 }
 

@@ -2,12 +2,12 @@ import { lazy, oncePerText } from '../../core/lifecycle.ts';
 import { DEVICE_WORDS, MEASURE_WORDS, PLACE_WORDS, QUALITY_WORDS, STOP_WORDS } from './vocabulary.ts';
 import { stem, type Word, wordsOf } from './words.ts';
 
-/** The kind of a word: a `thing` of a home, a `place` in it, or a `quality` that can be measured or set. */
+/** The kind of a word: a `thing` in a home, a `place`, or a `quality` that can be measured or set. */
 export type Role = 'thing' | 'place' | 'quality';
 
 /** A meaning of a word or phrase. */
 export interface Meaning {
-  /** Such as `~light`, which never collides with a word of a text. */
+  /** Name such as `~light`, which never collides with a word of a text. */
   readonly concept: string;
   /** Certainty of the meaning, 0 to 1. */
   readonly strength: number;
@@ -54,7 +54,7 @@ export function isHomeWord(stem: string): boolean {
   return lexicon().meaningsByStems.has(stem);
 }
 
-/** Returns true for a word that names a kind of thing; some are verbs too, as `lock` and `vacuum`. */
+/** Returns whether a word names a kind of thing; some are verbs too, such as `lock` and `vacuum`. */
 export function isThing(stem: string): boolean {
   return (lexicon().meaningsByStems.get(stem) ?? []).some(({ role, strength }) => role === 'thing' && strength === 1);
 }
@@ -114,8 +114,8 @@ const NO_PARTS: readonly Word[] = [];
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
 /**
- * Returns the two parts of a compound that ends with a thing of a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Empty for words
- * of the lexicon.
+ * Returns the two parts of a compound that ends with a thing in a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Returns an empty
+ * list for words of the lexicon.
  */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);

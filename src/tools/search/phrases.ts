@@ -4,13 +4,13 @@ export interface Intent {
   readonly label: string;
   /** Over the text in lower case without marks. */
   readonly pattern: RegExp;
-  /** Kinds of things that help, the most helpful first. */
+  /** Kinds of devices that help, the most helpful first. */
   readonly concepts: readonly string[];
-  /** Their actions; empty when a reading is the answer. */
+  /** Actions of these devices; empty if a reading is the answer. */
   readonly actions: readonly string[];
 }
 
-/** Situations of a home with what helps, most in English, a few in German and French. */
+/** Situations in a home with the helpful devices, most in English, a few in German and French. */
 export const INTENTS: readonly Intent[] = [
   intent(
     'stuffy air',
@@ -104,13 +104,13 @@ function intent(label: string, pattern: RegExp, concepts: string, actions: strin
   return { label, pattern, concepts: concepts.split(' '), actions: actions.split(' ') };
 }
 
-/** An idiom with its plain words; `$1` is the thing or place in it. */
+/** An idiom with its plain words; `$1` is the captured device or place. */
 interface Idiom {
   readonly pattern: RegExp;
   readonly plain: string;
 }
 
-/** Matches behind an adjective that stands alone; in `dark blue` it is part of a colour. */
+/** Matches after a final adjective; in `dark blue` the adjective is a part of a colour. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
@@ -125,7 +125,7 @@ const IDIOMS: readonly Idiom[] = [
   idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
   idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
-  // A typing mistake (`switch of` for `switch off`) that would make the word a thing.
+  // A typing mistake (`switch of` for `switch off`) after which the verb would count as a noun.
   idiom(String.raw`\b(turn|switch|shut)\s+of\b`, '$1 off'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
   // The German verbs for locking begin like those for closing.

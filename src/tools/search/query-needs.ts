@@ -1,4 +1,4 @@
-/** One way to meet a need. */
+/** An alternative that meets a need. */
 export interface Alternative {
   /** A word, `~meaning`, `!action` or `#unit`. */
   readonly term: string;
@@ -6,7 +6,7 @@ export interface Alternative {
   readonly strength: number;
   /** Degree to which it meets the need, 0 to 1; the strength when absent. */
   readonly fit?: number;
-  /** A similar word instead of the written one. */
+  /** True for a similar word instead of the written word. */
   readonly isNear?: true;
 }
 
@@ -18,12 +18,12 @@ export type NeedRole = 'thing' | 'place' | 'quality' | 'name' | 'situation' | 'w
 
 /** One need of a query; a document meets it by its best alternative. */
 export interface Need {
-  /** For people, such as `kitchen` or `turn off`. */
+  /** Label for people, such as `kitchen` or `turn off`. */
   readonly label: string;
   readonly alternatives: readonly Alternative[];
   /** The weight of the need: a factor on the rarity of words, the score itself for all else. */
   readonly weight: number;
-  /** `word`: rare ones count more; `hint`: adds to the score and is never missing. */
+  /** `word`: rare words count more; `hint`: adds to the score and is never missing. */
   readonly kind: 'word' | 'action' | 'hint';
   /** The role of a word. */
   readonly role?: NeedRole;
@@ -36,23 +36,23 @@ export interface QueryRequest {
   /** The text of the request. */
   readonly text: string;
   readonly needs: readonly Need[];
-  /** The actions in the text; for a negated one its opposite. */
+  /** The actions in the text; a negated action is replaced by its opposite. */
   readonly actions: ReadonlyMap<string, number>;
-  /** The same, or the actions that help in the situation of the text. */
+  /** The actions in the text, or else the actions that help in the situation of the text. */
   readonly sought: ReadonlyMap<string, number>;
-  /** Actions whose tools are no answers: opposites of requested ones, and negated ones. */
+  /** Actions whose tools are no answers: opposites of requested actions, and negated actions. */
   readonly forbidden: ReadonlySet<string>;
   /** A question about a state: its answers read and never act. */
   readonly isQuestion: boolean;
   /** The text negates an action. */
   readonly isNegated: boolean;
-  /** Several things are meant: `all the lights`. */
+  /** True if several devices are meant: `all the lights`. */
   readonly isForAll: boolean;
 }
 
 /**
- * A number with its unit, or a word for one. Its length is bounded and it matches from its first digit only: a long row of digits is read
- * once.
+ * A number with its unit, or a number word. Its length is limited and it matches from its first digit only, so that a long row of digits is
+ * read once.
  */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
@@ -101,7 +101,7 @@ export interface ParsedValues {
   /** The text without them. */
   readonly rest: string;
   readonly values: readonly Need[];
-  /** One of them is a target, and no amount to add. */
+  /** True if a number is a target value, and no amount to add. */
   readonly isTarget: boolean;
 }
 

@@ -30,7 +30,7 @@ const NEIGHBOUR_FIT = 0.65;
 const NEXT_ROOM_FIT = 0.3;
 /** Strength of a neighbour of a meaning. */
 const NEXT_TO = 0.5;
-/** Strength of a neighbour of the kind of thing in a request: a radio is nearly a player. */
+/** Strength of a related kind of device: a radio is nearly a player. */
 const NEARLY = 0.9;
 /** Weight of a number without a unit, which is more likely part of a name. */
 const BARE_NUMBER = 0.3;
@@ -39,7 +39,7 @@ const INTENT_WORTH = 1.6;
 const IMPLIED_ACTION_WORTH = 0.8;
 const READ_WORTH = 2;
 const STATE_WORTH = 1.6;
-/** Weight of a word that is an action and a thing at once. */
+/** Weight of a word that is both an action and a noun. */
 const SAID_TWICE = 0.5;
 /** Strength of raising or lowering when the sentence names a target. */
 const RELATIVE_TO_TARGET = 0.4;
@@ -70,12 +70,12 @@ const FOR_ALL = /\b(?:all|every(?:thing|where)?|each|both|alle[sn]?|ueberall|tou
 const JOINTS =
   /(?:\s*[,;]\s*(?:and |then |und |dann |et |y |en |e )?|\s+(?:and then|and also|and|then|und dann|und|dann|et|puis|y|en|e|poi)\s+)/giu;
 
-/** Returns the requests of a sentence, usually one; it reads the first 1,000 characters. */
+/** Parses the requests of a sentence, usually one; reads the first 1,000 characters. */
 export function parseQuery(sentence: string): readonly QueryRequest[] {
   return partsOf(withoutReasons(expandIdioms(sentence.slice(0, MAX_CHARS)))).map(parseRequest);
 }
 
-/** A clause with a verb of being or having, without a thing of the home. */
+/** A clause with a verb of being or having, without a device of the home. */
 const STATES_A_FACT =
   /\b(?:is|are|am|was|were|has|have|had|can|can['’]?t|cannot|could|want|wants|need|needs|ist|sind|hat|haben|kann|will)\b|['’](?:s|re|m)\b/iu;
 const CLAUSES = /\s*[,;.!]\s+(?:so\s+)?|\s+(?:because|weil|denn)\s+/iu;
@@ -175,11 +175,11 @@ function intentsIn(text: string): readonly FoundIntent[] {
 
 function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: readonly FoundIntent[]): readonly Need[] {
   const meanings = meaningsByPlace(words);
-  // `lock the door`, `make it brighter`: a word that is an action and a thing or quality counts as both.
+  // In `lock the door` and `make it brighter`, a word that is both an action and a noun or quality counts as both.
   const isFree = (word: Word, place: number) => !taken.has(place) || (isHomeWord(word.stem) && !isParticleVerb(word.stem));
   const open = words.map((word, place) => ({ word, place })).filter(({ word, place }) => isFree(word, place));
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
-  // A name can consist of such words alone.
+  // A name can consist of such words.
   const chosen = telling.length > 0 || taken.size > 0 || intents.length > 0 ? telling : open;
   return merged(
     chosen.flatMap(({ word, place }) => {
@@ -195,7 +195,7 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: 
   );
 }
 
-/** A compound needs each of its parts; a thing whose name is the whole word has both. */
+/** Returns the needs of a compound: each of its parts. A device whose name is the whole word meets both. */
 function partNeeds(word: Word, meanings: readonly Meaning[]): readonly Need[] {
   const parts = compoundParts(word);
   if (parts.length === 0) return [wordNeed(word, meanings)];
@@ -227,13 +227,13 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** A neighbour of a kind of thing nearly fits; a neighbour of a room is another room. */
+/** Returns the strength of a related meaning: a related kind of device nearly matches; a related room is another room. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** Returns a word that can be a thing counts as one: `laundry` is not only a room. */
+/** Returns the role of a word. A word that can be a device counts as one: `laundry` is not only a room. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);
@@ -273,7 +273,7 @@ function reaching(actions: Actions): Actions {
   return isSet ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-/** Returns the things that help in a situation, and their actions where the sentence names none. */
+/** Returns the devices that help in a situation, and their actions if the sentence names none. */
 function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.flatMap((name, index) => kindOf(name, 1 - index * 0.12));
   const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
@@ -281,7 +281,7 @@ function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): 
   return hasAction ? [thing] : [thing, { kind: 'hint', hint: 'deed', label, weight: IMPLIED_ACTION_WORTH, alternatives: deeds }];
 }
 
-/** Returns the kind of thing of an action without an object: `next` is about music. */
+/** Returns the kind of device for an action without an object: `next` is about music. */
 function impliedNeeds(actions: Actions): readonly Need[] {
   const kinds = new Set([...actions.keys()].flatMap((action) => KINDS_OF_ACTIONS[action] ?? []));
   const alternatives = [...kinds].flatMap((name) => kindOf(name, 1));
@@ -290,7 +290,7 @@ function impliedNeeds(actions: Actions): readonly Need[] {
     : [{ kind: 'hint', hint: 'situation', label: [...kinds].join(' or '), weight: INTENT_WORTH, alternatives }];
 }
 
-/** Returns the things of a kind, and its neighbours. */
+/** Returns a kind of device and its related kinds. */
 function kindOf(name: string, strength: number): readonly Alternative[] {
   return [
     { term: concept(name), strength },
@@ -298,7 +298,7 @@ function kindOf(name: string, strength: number): readonly Alternative[] {
   ];
 }
 
-/** `is the door locked` needs a reading; the action names the state. */
+/** Returns the needs of a question: `is the door locked` needs a reading, and the action names the state. */
 function questionNeeds(actions: Actions): readonly Need[] {
   const reading: Need = {
     kind: 'hint',

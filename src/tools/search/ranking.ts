@@ -5,11 +5,11 @@ import { documentOf, type Field, fieldOf, type TermIndex, weightOf } from './ter
 import { STOP_WORDS } from './vocabulary.ts';
 import { wordsOf } from './words.ts';
 
-/** How well one document meets a query. */
+/** How well a document meets a query. */
 export interface Ranked {
   readonly document: number;
   readonly score: number;
-  /** By the number of the need: the alternative that met it, -1 for none. */
+  /** For each need by its index, the alternative that met it; -1 if none did. */
   readonly metBy: readonly number[];
 }
 
@@ -25,15 +25,15 @@ export interface Ranking {
 export interface RankQuery {
   readonly wish: QueryRequest;
   readonly limit: number;
-  /** Orders documents of the same score. */
+  /** Orders documents with equal scores. */
   readonly tieBreak: (document: number) => string;
-  /** The room that a document is in. */
+  /** The room of a document. */
   readonly areaOf: (document: number) => string | undefined;
 }
 
-/** A word that fits a room less than this belongs to another room. */
+/** A room that matches a word less than this is another room. */
 const SAME_ROOM = 0.5;
-/** Fields with the name and the place of a thing; a thing may have the name of another room in its own name. */
+/** Fields with the name and the place of a device; a device's name may contain the name of another room. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
 /**
@@ -51,7 +51,8 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // An action alone fits half of a home: it adds to the score of documents with the words, and finds others only where no words match.
+  // An action alone matches half of a home: it adds to the scores of documents with the words, and finds further documents only if no words
+  // match.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -72,7 +73,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Excludes tools that act from the answers to a question, and tools that do the opposite of the request. */
+/** Returns the excluded documents: for a question, tools that act; for a request, tools that do the opposite. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -92,7 +93,7 @@ function excludedByAction<Item extends object>(
   return (document) => isSuspect(document) && acts(document) && best(denied, document) > best(asked, document);
 }
 
-/** Returns a predicate for documents with one of the terms. */
+/** Returns a predicate for documents that have one of the terms. */
 function documentsWithTerm<Item extends object>(
   index: TermIndex<Item>,
   terms: readonly string[],
@@ -103,7 +104,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** Excludes tools for any device of a kind where the home has no such device. */
+/** Returns the excluded documents: tools for any device of a kind, if the home has no such device. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -117,7 +118,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** Returns a room in the request excludes things in other rooms, unless their own name contains the name of the room. */
+/** Returns the excluded documents: if the request names a room, devices in other rooms, unless their names contain the room's name. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -142,7 +143,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** Returns the rooms whose name has a word, and whether the word means such a room. */
+/** Returns the rooms whose names contain a word, and whether the word means such a room. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -190,7 +191,7 @@ function metBy<Item extends object>(index: TermIndex<Item>, { alternatives }: Ne
   return best;
 }
 
-/** Merges lists: the first items of all, then the second ones, without repeats. */
+/** Merges lists without repeats: all first items, then all second items, and so on. */
 export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one: One) => unknown): readonly One[] {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   const mixed = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
@@ -207,7 +208,7 @@ export interface Scored {
 /** Share of the score that depends on the number of needs met. */
 const COVERAGE_SHARE = 0.5;
 
-/** Adds up, need by need, the scores of the documents of one index. */
+/** Sums the scores of the documents of one index, need by need. */
 class Scores<Item extends object> {
   readonly #index: TermIndex<Item>;
   readonly #isAccepted: (document: number) => boolean;
@@ -285,7 +286,7 @@ class Scores<Item extends object> {
     return valueAt(this.#sums, document) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * share);
   }
 
-  /** 0 for a term that no candidate has. */
+  /** Returns the rarity of a term; 0 if no candidate has it. */
   #rarity({ kind }: Need, term: string): number {
     let count = 0;
     for (const entry of this.#index.entries(term)) if (this.#isCandidate[documentOf(entry)]) count++;
@@ -316,7 +317,7 @@ const TWO_TYPOS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** Returns similar terms: one typing mistake away, two for a long word, or beginning with the word. */
+/** Returns similar terms: with one typing mistake (two for a long word), or beginning with the word. */
 function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
@@ -339,7 +340,7 @@ function likeness(word: string, term: string, { slips, letters }: { readonly sli
   return distance <= 1 || isSwapped(word, term) ? ONE_TYPO : TWO_TYPOS;
 }
 
-/** Two swapped neighbouring letters count as one mistake, though they are two edits. */
+/** Returns whether two words differ by one swap of neighbouring letters, which counts as one mistake although it is two edits. */
 function isSwapped(word: string, term: string): boolean {
   if (word.length !== term.length) return false;
   const at = [...word].findIndex((letter, place) => letter !== term[place]);

@@ -50,7 +50,7 @@ export class TermIndex<Item extends object> {
     this.#revision = names.revision;
   }
 
-  /** Documents have numbers from 0 to below this. */
+  /** Returns the exclusive upper bound of document numbers, which start at 0. */
   get bound(): number {
     return this.#items.length;
   }
@@ -107,7 +107,8 @@ export class TermIndex<Item extends object> {
   }
 
   /**
-   * A list with less than half of the known items is a part of the home and removes nothing; removal waits until there is much to remove.
+   * Updates the index from a list. A list with less than half of the known items is a part of the home and removes nothing; removed items
+   * are swept later, in bulk.
    */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
@@ -137,7 +138,7 @@ export class TermIndex<Item extends object> {
     this.#gone++;
   }
 
-  /** Renumbers the remaining documents in the same order. */
+  /** Removes deleted documents and renumbers the rest in the same order. */
   #sweep(): void {
     const moved = new Map<number, number>();
     const items = this.#items.filter((item, number) => {
@@ -199,7 +200,7 @@ export interface FieldText {
   readonly text: string;
 }
 
-/** A term beside the words of texts, such as an action; its weight is 0 to 1. */
+/** A term in addition to the words of texts, such as an action; its weight is 0 to 1. */
 export interface ExtraTerm {
   readonly field: Field;
   readonly term: string;
@@ -237,7 +238,7 @@ const SATURATION = 2.5;
 /** Weight of each part of a compound word. */
 const COMPOUND_PART_WORTH = 0.8;
 
-/** Device types whose names contain another thing: a blind is no window, and a lock is no door. */
+/** Device types whose names contain another device: a blind is no window, and a lock is no door. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
 
 /** Returns the names of device types in words. */

@@ -120,7 +120,9 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/** Returns tools of several devices that fit as well as the first, or do the same where all devices are meant; one for each device. */
+/**
+ * Returns tools of several devices that match as well as the first, or do the same where all devices are meant; one tool for each device.
+ */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];
@@ -201,7 +203,7 @@ function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): Read
   return new Map([...terms, ...equivalentActions(terms)]);
 }
 
-/** Actions that mean the same for a kind: to turn the sprinkler on is to open its valve. */
+/** Equivalent actions for a kind of device: to turn the sprinkler on is to open its valve. */
 const EQUIVALENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   valve: { open: 'on', close: 'off' },
   cover: { open: 'raise', close: 'lower' },
@@ -221,7 +223,7 @@ function equivalentActions(terms: ReadonlyMap<string, TermWeight>): readonly (re
   });
 }
 
-/** Tools of devices have the device's name in quotes; it is the only known name of a device of another hub. */
+/** Returns the device's name in a tool's description, which is in quotes; for devices of other hubs it is the only known name. */
 function quotedName(description: string): string | undefined {
   return /"([^"]{1,64})"/.exec(description)?.[1];
 }
@@ -239,7 +241,7 @@ function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTer
   return [...deeds, { field: 'action', term: ACTING_TERM, weight: 1 }];
 }
 
-/** Tags contain the parts of cluster names too, and a part alone means another thing: a blind is no window. */
+/** Returns the text of tags. Tags also contain parts of cluster names, and a part alone means another device: a blind is no window. */
 function tagText(tags: readonly string[]): string {
   const parts = new Set(tags.filter((tag) => PLAIN_TAGS[tag] !== undefined).flatMap((tag) => tag.split('-')));
   return tags.map((tag) => PLAIN_TAGS[tag] ?? (parts.has(tag) ? '' : tag)).join(' ');
@@ -247,7 +249,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Marks a tool as one of a device, or as one for any device of a kind. */
+/** Marks a tool as a tool of one device, or as a tool for any device of a kind. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;

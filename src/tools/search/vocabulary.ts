@@ -1,6 +1,6 @@
 /**
- * Words for the things of a home: each line is one meaning, its name first, then the words in English, German, French, Spanish, Dutch
- * and Italian. `_` joins the words of a phrase. A meaning in brackets is a neighbour, which matches less strongly.
+ * Words for devices: each line is one meaning, its name first, then the words in English, German, French, Spanish, Dutch and Italian. `_`
+ * joins the words of a phrase. A meaning in brackets is related and matches less strongly.
  */
 export const DEVICE_WORDS: readonly string[] = [
   'light: light lamp bulb lantern chandelier sconce luminaire lighting spotlight downlight uplight floodlight nightlight spot led candle fixture | licht lampe lampen leuchte beleuchtung strahler | lumiere eclairage ampoule lampadaire | luz luces lampara bombilla | verlichting | luce luci lampada',
@@ -49,7 +49,7 @@ export const DEVICE_WORDS: readonly string[] = [
   'pump: pump circulation_pump pool_pump | pumpe | pompe | bomba | pomp | pompa',
 ];
 
-/** The same for quantities that things measure, play or report; they rarely name the thing. */
+/** Words for quantities that devices measure, play or report, in the format of DEVICE_WORDS; they rarely name the device. */
 export const MEASURE_WORDS: readonly string[] = [
   'sensor: sensor detector probe meter gauge | fuhler melder messgerat | capteur detecteur | detector | sensore',
   'temperature: temperature temp warm warmer hot hotter cold colder cool cooler warmth degree celsius fahrenheit thermometer setpoint | temperatur grad warme | temperature degre | temperatura grado | temperatuur graden | gradi',
@@ -73,7 +73,7 @@ export const MEASURE_WORDS: readonly string[] = [
   'remaining: time_left seconds_left remaining left finish finished done ready | fertig | fini | listo | klaar | finito',
 ];
 
-/** The same for rooms and other places of a home. */
+/** Words for rooms and other places of a home, in the format of DEVICE_WORDS. */
 export const PLACE_WORDS: readonly string[] = [
   'living_room: living_room lounge sitting_room family_room front_room parlor parlour den | wohnzimmer stube | salon sejour | sala sala_de_estar | woonkamer huiskamer | soggiorno salotto',
   'kitchen: kitchen kitchenette galley | kuche kueche | cuisine | cocina | keuken | cucina',
@@ -102,7 +102,7 @@ export const PLACE_WORDS: readonly string[] = [
   'downstairs: downstairs ground_floor ground lower_floor main_floor lower_level | erdgeschoss unten parterre | rez_de_chaussee en_bas | abajo planta_baja | beneden begane_grond | piano_terra',
 ];
 
-/** The same for settings and states, and for subjects of the hub itself. */
+/** Words for settings and states, and for subjects of the hub itself, in the format of DEVICE_WORDS. */
 export const QUALITY_WORDS: readonly string[] = [
   'brightness: brightness bright brighter dim dimmer darker dimming level intensity luminosity | helligkeit heller dunkler dimmen | luminosite tamiser | brillo | helderheid dimmen | luminosita',
   'color: color colour hue tint red green blue yellow orange purple violet pink white cyan magenta color_temperature | farbe rot grun blau gelb | couleur rouge vert bleu jaune | rojo verde azul amarillo | kleur rood groen blauw geel | colore rosso giallo',
@@ -165,7 +165,7 @@ export const ACTION_PHRASES: readonly string[] = [
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
-/** The same for further phrases in tool titles that mean more or less than their words. */
+/** Further phrases in tool titles that mean more or less than their words, in the format of ACTION_PHRASES. */
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',
@@ -184,7 +184,7 @@ export const TITLE_PHRASES: readonly string[] = [
   'dock: go_home dock',
 ];
 
-/** Further actions that meet a requested one, with their strength: to turn the sprinkler on opens a valve. */
+/** Further actions that meet a requested action, with their strength: to turn the sprinkler on is to open a valve. */
 export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   on: { open: 0.5, start: 0.6, play: 0.45, toggle: 0.3, unmute: 0.25 },
   off: { close: 0.5, stop: 0.55, toggle: 0.3, pause: 0.35, mute: 0.25, dock: 0.25 },
@@ -203,7 +203,7 @@ export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, nu
   set: { open: 0.5, raise: 0.3, lower: 0.3 },
 };
 
-/** Actions that undo or prevent a requested one; their tools are no answers. */
+/** Actions that undo or prevent a requested action; their tools are no answers. */
 export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   on: ['off', 'close', 'stop', 'pause'],
   off: ['on', 'open', 'start', 'play'],
@@ -243,7 +243,7 @@ export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> 
   set: { position: 0.5 },
 };
 
-/** The kind of thing for an action that only this kind has: `next` is about music. */
+/** The kind of device for an action that only this kind has: `next` is about music. */
 export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   play: 'media',
   pause: 'media',

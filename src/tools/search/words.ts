@@ -6,7 +6,7 @@ export interface Word {
   readonly text: string;
   /** The form in the index. */
   readonly stem: string;
-  /** The same for the other spelling of its umlauts: `kuech` for `Küche`. */
+  /** The form for the other spelling of the word's umlauts: `kuech` for `Küche`. */
   readonly variant?: string;
 }
 
