@@ -4,7 +4,7 @@ import { toAtmoError } from '../core/errors.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
 import { SSE_HEARTBEAT_MS, SSE_KEEP_ALIVE, SSE_RETRY, sseMessage } from './server/sse.ts';
 
-/** The connection of one subscriber. */
+/** The connection of a subscriber. */
 export interface EventSink {
   /** Returns false when the subscriber reads too slowly; it is then disconnected. */
   write(chunk: string): boolean;
@@ -14,11 +14,11 @@ export interface EventSink {
 
 /** The events that a subscriber requests and may receive. */
 export interface EventSubscription {
-  /** Patterns such as `device.added` or `agi.tool.*`; all when empty. */
+  /** Event types or patterns such as `device.added` or `agi.tool.*`; an empty list means all. */
   readonly types: readonly string[];
-  /** Id of the last event that the subscriber received: later ones are sent first. */
+  /** Id of the last event that the subscriber received: later events are sent first. */
   readonly lastEventId?: string;
-  /** The limit of streams is shared by all subscribers of one account. */
+  /** Account of the subscriber; its subscribers share a limit of streams. */
   readonly account: string;
   /** Returns whether the subscriber may receive this event. */
   mayReceive(event: HubEvent): boolean;
@@ -34,7 +34,7 @@ interface FeedOptions {
   readonly validityCheckMs?: number;
 }
 
-/** Sends the hub's events to subscribers as Server-Sent Events with CloudEvents as data, and keeps the last ones. */
+/** Sends the hub's events to subscribers as Server-Sent Events with CloudEvents as data, and keeps the newest events as history. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
@@ -65,7 +65,7 @@ export class EventFeed implements AsyncDisposable {
     this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
   }
 
-  /** Sends the missed events, then each new one; returns a function that ends the subscription. */
+  /** Sends the missed events, then each new event. Returns a function that ends the subscription. */
   subscribe(sink: EventSink, subscription: EventSubscription): () => void {
     if (this.#isClosed) {
       sink.close();
@@ -87,8 +87,8 @@ export class EventFeed implements AsyncDisposable {
   }
 
   /**
-   * Undefined when the event is no longer in the history: later ones may be lost too. The same for an event that the
-   * subscriber may not receive, or a guessed id would reveal that the event exists.
+   * Returns the missed events; undefined if the last event is no longer in the history, since later events may be lost too. Also undefined
+   * for an event that the subscriber may not receive: a guessed id must not reveal that the event exists.
    */
   #missedSince({ lastEventId, mayReceive }: EventSubscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
@@ -147,7 +147,7 @@ interface RemoteStreamRequest extends Omit<RemoteSubscription, 'signal' | 'onGap
   isStillValid(): boolean;
 }
 
-/** Relays event streams of other hubs. Each of those hubs decides itself which events the subscriber may receive. */
+/** Relays event streams of other hubs. Each of those hubs decides which events the subscriber may receive. */
 export class RemoteEventStreams implements AsyncDisposable {
   readonly #events: RemoteEvents;
   readonly #clock: Clock;
@@ -167,7 +167,7 @@ export class RemoteEventStreams implements AsyncDisposable {
   }
 
   /**
-   * Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event gives the
+   * Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event has the
    * reason.
    */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {

@@ -16,7 +16,7 @@ interface EventVisibilityCollaborators {
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** Removed tools whose permissions are kept for the events in the history. */
+/** Largest number of removed tools whose permissions are kept for the events in the history. */
 const MAX_REMOVED = 1_000;
 
 /** Decides which principal may receive which event. An event type without a rule is sent to nobody. */

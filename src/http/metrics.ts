@@ -40,7 +40,7 @@ export class Counter {
   }
 }
 
-/** Counts observations in buckets; upper bounds in ascending order, the unit in the metric's name. */
+/** Counts observations in buckets with ascending upper bounds, in the unit of the metric's name. */
 class Histogram {
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, { readonly labels: Labels; readonly counts: number[]; sum: number; count: number }>();
@@ -96,12 +96,12 @@ export class MetricRegistry {
     return histogram;
   }
 
-  /** A value that is computed at each request: one number, or one for each set of labels. */
+  /** Adds a value that is computed at each request: one number, or one for each set of labels. */
   gauge(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'gauge' }, collect);
   }
 
-  /** As `gauge`, for counts that other parts hold. */
+  /** Adds a counter that another part of the hub holds, like `gauge`. */
   observedCounter(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'counter' }, collect);
   }

@@ -7,7 +7,7 @@ export interface HealthReport {
   readonly nodeId: string;
   readonly version: string;
   readonly startedAtMs: number;
-  /** One sentence for each problem, without names of devices or people: the report is public. */
+  /** One sentence for each problem, without names of devices or people: the health report is public. */
   readonly problems: readonly string[];
 }
 

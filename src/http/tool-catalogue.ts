@@ -19,7 +19,7 @@ import { MAX_BODY_BYTES } from './server/request-body.ts';
 import type { VisibleHome } from './visible-home.ts';
 
 const PAGE = 1_000;
-/** Reads whatever sensor a question is about. */
+/** The tool that reads any sensor, for questions about sensors. */
 const SENSOR_READER = 'core:query_sensor';
 
 type HomeReader = Pick<VisibleHome, 'devices' | 'devicesElsewhere' | 'isOther' | 'readings'>;
@@ -35,9 +35,9 @@ interface CatalogueCollaborators {
 
 /** Selects the caller's tools for a list. */
 interface CatalogueFilter extends ToolDirectoryFilter {
-  /** Only what can be called without the owner configuring anything first. */
+  /** Only tools that can be called without a further configuration. */
   readonly isReadyOnly?: boolean;
-  /** Of several versions only the one to which the name resolves, so that names for models are unique in the list. */
+  /** Of several versions only the version to which the name resolves, so that names for models are unique in the list. */
   readonly isDefaultVersionOnly?: boolean;
 }
 
@@ -52,7 +52,8 @@ export class ToolCatalogue {
   }
 
   /**
-   * Resolves, after some seconds at most, when the tools of the other hubs (or those of `name`) are known; undefined when they already are.
+   * Resolves after some seconds at most, when the tools of the other hubs (or the tools with `name`) are loaded; returns undefined if they
+   * already are.
    */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
@@ -67,13 +68,16 @@ export class ToolCatalogue {
     return this.#parts.tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
   }
 
-  /** Returns false for tools that the caller can address only with their version. */
+  /** Returns a predicate that is false for tools that the caller can address only with their version. */
   defaultVersionFor(principal: Principal): (tool: RegisteredTool) => boolean {
     const several = multiVersionKeys(this.#parts.tools.all());
     return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /** Where a name is ambiguous, such as that of a device's tool on two hubs, each of the tools has a different name for models. */
+  /**
+   * Returns whether the tool's name resolves to it. Tools with an ambiguous name, such as a device's tool on two hubs, each have a
+   * different name for models.
+   */
   #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
     const resolved = this.known(principal, toolKey(tool));
     return resolved === undefined || resolved.id === tool.id;
@@ -138,7 +142,7 @@ export class ToolCatalogue {
     return tools.reduce((most, tool) => Math.max(most, (tool?.definition.execution.maxParamsBytes ?? 0) + MAX_BODY_BYTES), MAX_BODY_BYTES);
   }
 
-  /** Returns the caller's tool of this name; undefined when none or several match. */
+  /** Returns the caller's tool with this name; undefined if no tool or several match. */
   known(principal: Principal, name: string): RegisteredTool | undefined {
     try {
       return this.#parts.tools.find(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });

@@ -43,12 +43,15 @@ export class VisibleHome {
     return canSeeDevice(device, callerView(principal, this.#parts.authorizer));
   }
 
-  /** To see that a sensor exists is not enough: its value needs the permission to read this sensor. */
+  /**
+   * Returns whether the caller may read a sensor's value, which needs the permission for the sensor; to see the sensor's existence is not
+   * enough.
+   */
   mayRead(principal: Principal, sensor: string): boolean {
     return this.#parts.authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }
 
-  /** Returns the device types of the device of a sensor; none for an unknown device. */
+  /** Returns the device types of a sensor's device; an empty list for an unknown device. */
   typesOf(device: string): readonly string[] {
     return this.#parts.directory.get(device as DeviceId)?.deviceTypes ?? [];
   }
@@ -58,7 +61,9 @@ export class VisibleHome {
     return this.#parts.directory.list().filter((device) => canSeeDevice(device.id, view));
   }
 
-  /** Returns the device with this id or unique name or alias. DEVICE_NOT_FOUND suggests names, AMBIGUOUS_DEVICE lists the ids. */
+  /**
+   * Returns the device with this id or unique name or alias. Throws DEVICE_NOT_FOUND with suggestions, or AMBIGUOUS_DEVICE with the ids.
+   */
   device(principal: Principal, text: string): Device {
     const devices = this.#parts.directory.list();
     const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#parts.authorizer));
@@ -67,7 +72,7 @@ export class VisibleHome {
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
   }
 
-  /** Returns the id of a device of this hub or, where it has none of that name, of another hub. Errors as `device`. */
+  /** Returns the id of a device of this hub or, if this hub has no such device, of another hub. Throws like `device`. */
   deviceId(principal: Principal, text: string): DeviceId {
     const view = callerView(principal, this.#parts.authorizer);
     const here = withAliases(this.#parts.directory.list(), this.names);
@@ -104,7 +109,7 @@ export class VisibleHome {
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
   }
 
-  /** Returns the area with this name or alias. NOT_FOUND and AMBIGUOUS_DEVICE carry candidates. */
+  /** Returns the area with this name or alias. Throws NOT_FOUND or AMBIGUOUS_DEVICE with candidates. */
   area(principal: Principal, text: string): string {
     return resolveArea(text, this.areas(principal), this.names);
   }
@@ -130,12 +135,12 @@ export class VisibleHome {
   }
 }
 
-/** Two hubs may have a device with the same id; the tool list of this device then has the tools of both. */
+/** Returns each device once: two hubs may have a device with the same id, and its tool list then has the tools of both. */
 function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
   return [...new Map(devices.map((device) => [device.id, device])).values()];
 }
 
-/** Returns whether the caller may see the calls of all principals; others see only their own. */
+/** Returns whether the caller may see the calls of all principals; other callers see only their own calls. */
 export function seesAllCalls(principal: Principal, authorizer: Authorizer): boolean {
   return authorizer.authorize(principal, ['admin:audit']).allowed;
 }

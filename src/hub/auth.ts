@@ -52,7 +52,7 @@ export interface Auth {
   readonly tokens: TokenIssuer;
   /** Ended tokens, here and on other hubs. */
   readonly revocations: RevocationList;
-  /** What this hub shows other hubs for those who call. */
+  /** The tokens that this hub sends to other hubs for its callers. */
   readonly meshTokens: MeshTokens;
   readonly rateLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
@@ -64,7 +64,7 @@ export interface Auth {
 type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
 type TokenServices = Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
 
-/** Opens everything that decides about calls, each part started when the next one needs it. */
+/** Opens the parts that decide about calls; each part is started before the next part that needs it. */
 export async function openAuth(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
   const identity = await openIdentity(collaborators, config, stack);
   const membership = await openMeshMembership(collaborators, identity, config.stateDir, stack);

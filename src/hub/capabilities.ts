@@ -21,7 +21,7 @@ export const DEVICE_CAPABILITIES: readonly Capability[] = [
 
 /** The kernel is read again after this time. */
 const CACHE_MS = 3_000;
-/** Bits of a route's flags (linux/route.h, linux/ipv6_route.h): up; unreachable or prohibited; an address of this machine itself. */
+/** Flag bits of a route (linux/route.h, linux/ipv6_route.h): up; unreachable or prohibited; an address of this machine. */
 const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
 const LINK_LOCAL_4 = /FEA9$/i;
 const LINK_LOCAL_6 = /^(?:fe[89ab]|ff)/i;
@@ -39,8 +39,8 @@ export class NetworkRoutes {
   }
 
   /**
-   * Returns true if a route leads out of this machine through an interface that is not down, to more than its own link. It needs no
-   * default route: a house without the internet has services too. Returns true also where the kernel shows no routes.
+   * Returns true if a route leads out of this machine, beyond its own link, through an interface that is up. It needs no default route: a
+   * house without the internet has services too. Returns true also if the kernel shows no routes.
    */
   isOnline(): boolean {
     const nowMs = this.#clock.monotonic();
@@ -93,10 +93,10 @@ export const GPU: Capability = { type: 'gpu', description: () => 'A processor fo
 /** NVIDIA, AMD's compute interface, Hailo and Coral. */
 const ACCELERATORS = ['dev/nvidia0', 'dev/kfd', 'dev/hailo0', 'dev/apex_0'];
 const RENDER_NODE = /^renderD\d+$/;
-/** Drivers of render nodes that models run on. Those of small boards (v3d, panfrost, …) and of virtual machines are none. */
+/** Drivers of GPUs on which models run, without those of small boards (v3d, panfrost, …) and of virtual machines. */
 const GPU_DRIVERS = /^DRIVER=(?:i915|xe|amdgpu|nvidia|nouveau)$/m;
 
-/** Returns whether the machine has such a processor; `root` replaces `/` in tests. */
+/** Returns whether the machine has a GPU for models; `root` replaces `/` in tests. */
 export function hasGpu(root = '/'): boolean {
   if (ACCELERATORS.some((path) => existsSync(join(root, path)))) return true;
   const nodes = namesIn(join(root, 'dev/dri')).filter((name) => RENDER_NODE.test(name));

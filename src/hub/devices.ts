@@ -94,8 +94,8 @@ export async function openDevices(
 }
 
 /**
- * Moves every device that appears with the former name of an area, such as one that was removed before the renaming, to the area of
- * today. A move that the disk refuses is logged; the next change of the device or the next start repeats it.
+ * Moves every device that appears with the former name of an area (for example after it was absent during the rename) to the renamed area.
+ * A failed write is logged; the next change of the device or the next start repeats the move.
  */
 export function followAreaRenames(
   {
@@ -118,7 +118,7 @@ export function followAreaRenames(
   return { [Symbol.asyncDispose]: async () => stop() };
 }
 
-/** Returns the registry of names, with a refresh of the tools of a device whose names change. */
+/** Returns the registry of names; a change of a device's names also refreshes its tools. */
 function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId) => void): DeviceNameOwnership {
   return {
     namesOf: (device) => claims.namesOf(device),

@@ -79,13 +79,13 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly problems: Pick<HubProblems, 'raise'>;
   /** Signs with the hub's key, so that callers can know it before they send a token. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  /** Holds what outlives a restart. */
+  /** The store of settings that survive a restart. */
   readonly store: KeyValueStore;
-  /** The time for the validity of certificates; it never runs behind a time that is known to have passed. */
+  /** The time for the validity of certificates; it is never before a time that is known to have passed. */
   readonly time: { now(): number };
 }
 
-/** The listening address; with `tls` other machines reach it, over TLS alone. */
+/** The address on which the server listens; with `tls` other machines reach it, only over TLS. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
   /** Replaces the socket. */
@@ -187,12 +187,12 @@ export class HttpApi implements Service {
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
-  /** Returns the address of the hub, once started. */
+  /** Returns the hub's URL after the start. */
   get url(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
   }
 
-  /** Returns the address for programs on this machine: in clear, on a loopback address. */
+  /** Returns the plain-HTTP loopback URL for programs on this machine. */
   get localUrl(): string {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }
@@ -294,7 +294,7 @@ export class HttpApi implements Service {
   }
 }
 
-/** Delays a route that lists all tools until those of the other hubs are known, by some seconds at most. */
+/** Delays a route that lists all tools until the tools of the other hubs are loaded, by some seconds at most. */
 function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
   return {
     ...route,
@@ -353,7 +353,7 @@ export function openHttp(
   );
 }
 
-/** Other machines connect over TLS alone; on a loopback address TLS is optional. */
+/** Returns the listening options: other machines connect only over TLS; on a loopback address TLS is optional. */
 function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };

@@ -53,7 +53,7 @@ export interface HubNetwork {
   readonly openEngine: OpenMeshEngine;
 }
 
-/** One hub: creates all parts, passes each its collaborators, starts them in order and stops them in reverse. */
+/** A hub: creates all parts, passes each its collaborators, starts them in order and stops them in reverse. */
 export class Hub implements Service {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -77,12 +77,12 @@ export class Hub implements Service {
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
-  /** Returns the address of the hub, once started. */
+  /** Returns the hub's URL after the start. */
   get url(): string {
     return this.#http?.url ?? '';
   }
 
-  /** Returns the address in clear for programs on this machine, once started. */
+  /** Returns the plain-HTTP loopback URL for programs on this machine, after the start. */
   get localUrl(): string {
     return this.#http?.localUrl ?? '';
   }
@@ -174,7 +174,7 @@ export class Hub implements Service {
     }
   }
 
-  /** Refuses new calls, waits for running ones, then stops all parts in reverse. */
+  /** Refuses new calls, waits for running calls, then stops all parts in reverse. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#health = { ...this.#health, status: 'stopping' };
     const drained = this.#pipeline?.drain(DRAIN_MS);
@@ -255,7 +255,7 @@ export class Hub implements Service {
   }
 }
 
-/** Turns an error of the file system that no part has handled into STORAGE_FAILED with the name of the file. */
+/** Converts an unhandled file system error to STORAGE_FAILED with the name of the file. */
 function namedError(error: unknown, stateDir: string): unknown {
   const path = error instanceof Error && 'path' in error ? String(error.path) : stateDir;
   return toStorageError(error, path);
@@ -264,7 +264,8 @@ function namedError(error: unknown, stateDir: string): unknown {
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
 /**
- * Makes an engine that is not started yet for the hub with this key; a `member` listens at the configured address, a `guest` only connects.
+ * Returns a mesh engine that is not started yet, for the hub with this key; a `member` listens at the configured address, a `guest` only
+ * connects.
  */
 type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 

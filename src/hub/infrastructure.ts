@@ -34,7 +34,7 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   /** The names of device tools, and the device that has each. */
   readonly deviceNames: DeviceNameRegistry;
   readonly auth: Auth;
-  /** The mesh, while the hub is in one. */
+  /** Returns the mesh while the hub is a member. */
   readonly mesh: () => MeshPorts | undefined;
 }
 
@@ -43,7 +43,10 @@ interface InfrastructureInputs extends Pick<HubContext, 'clock' | 'logger'> {
   readonly mesh: () => MeshPorts | undefined;
 }
 
-/** Opens the state directory with its databases, the Matter fabric and the parts of `Auth`. Rejects with CONFLICT or STORAGE_FAILED. */
+/**
+ * Opens the state directory with its databases, the Matter fabric and the parts of `Auth`. Rejects with CONFLICT if another hub uses the
+ * directory, and STORAGE_FAILED if it cannot be opened.
+ */
 export async function openInfrastructure(
   { clock, logger, problems, mesh }: InfrastructureInputs,
   config: HubConfig,

@@ -9,13 +9,13 @@ import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Calls are drained within 10 s and matter.js closes within a second; after this time the process ends with what still hangs. */
+/** Calls are drained within 10 s and matter.js closes within a second; after this time the process exits even if something still runs. */
 const STOP_LIMIT_MS = 20_000;
 
 /** A hub that can be started, with its addresses once it has started. */
 interface RunnableHub extends Service {
   readonly url: string;
-  /** The address in clear for clients on this machine. */
+  /** Returns the plain-HTTP loopback URL for clients on this machine. */
   readonly localUrl: string;
 }
 
@@ -25,7 +25,7 @@ type MakeHub = (
   options: { readonly config: LiveConfig; readonly version: string },
 ) => RunnableHub;
 
-/** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Resolves with the exit code. */
+/** Runs a hub in the foreground: prints READY when it responds, and runs until SIGTERM or SIGINT. Resolves with the exit code. */
 export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogBuffer((text) => process.stderr.write(text));
@@ -67,7 +67,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
   }
 }
 
-/** A file with mistakes is logged and changes nothing. */
+/** Reloads the configuration; a file with mistakes is logged and changes nothing. */
 function reload(config: LiveConfig, logger: Logger): void {
   try {
     const { applied, needsRestart } = config.reload();

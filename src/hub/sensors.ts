@@ -21,7 +21,10 @@ export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger'
   readonly homeNames: AreaChanges;
 }
 
-/** Starts to read the board's sensors; the kernel may add and remove some at any time. Rejects with CONFIG_INVALID. */
+/**
+ * Starts to read the board's sensors; the kernel may add and remove sensors at any time. Rejects with CONFIG_INVALID if a configured sensor
+ * cannot be read.
+ */
 export async function openSensors(
   collaborators: SensorCollaborators,
   registry: ToolRegistry,
@@ -37,7 +40,7 @@ export async function openSensors(
   );
 }
 
-/** Is loaded only where the configuration has an instrument on a serial port. */
+/** Opens the source of serial instruments; its code is loaded only if the configuration has such an instrument. */
 async function openSerialSource(clock: Clock, config: SensorsConfig, stack: ServiceStack): Promise<SensorSource> {
   const [{ SerialSource }, { serialPorts }] = await Promise.all([
     import('../sensors/serial/serial-source.ts'),
@@ -50,7 +53,7 @@ async function openSerialSource(clock: Clock, config: SensorsConfig, stack: Serv
 
 type GpioCollaborators = Omit<SensorCollaborators, 'boardDevices'> & { readonly registry: ToolRegistry };
 
-/** Is loaded only where the configuration has GPIO lines; each output becomes a tool. */
+/** Opens the source of GPIO lines; its code is loaded only if the configuration has GPIO lines. Each output becomes a tool. */
 async function openGpioSource(collaborators: GpioCollaborators, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
   const { openGpio } = await import('../sensors/gpio/gpio-board.ts');
   const { service, source, tools } = openGpio(collaborators, config);
@@ -59,7 +62,7 @@ async function openGpioSource(collaborators: GpioCollaborators, config: GpioConf
   return source;
 }
 
-/** Registers the tools of the outputs, and again those whose area has been renamed. */
+/** Registers the tools of the outputs, and registers them again if their area has been renamed. */
 function registerOutputTools(
   { registry, homeNames }: Pick<GpioCollaborators, 'registry' | 'homeNames'>,
   tools: OpenGpio['tools'],

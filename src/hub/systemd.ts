@@ -2,7 +2,7 @@ import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 
-/** Sends one datagram to a unix socket. Throws when the system refuses it. */
+/** Sends one datagram to a unix socket. Throws if the system refuses it. */
 export type DatagramSender = (socketName: string, payload: Buffer) => void;
 
 interface NotifyEnvironment {
@@ -11,13 +11,13 @@ interface NotifyEnvironment {
   readonly WATCHDOG_PID?: string | undefined;
 }
 
-/** Reports the state of the hub to systemd (sd_notify(3)). Does nothing without NOTIFY_SOCKET; a failure is logged, never thrown. */
+/** Reports the hub's state to systemd (sd_notify(3)). Does nothing without NOTIFY_SOCKET; a failure is logged, never thrown. */
 export class ServiceManager {
   readonly #environment: NotifyEnvironment;
   readonly #logger: Logger;
   #send: DatagramSender | undefined;
 
-  /** Without `send` the native sender is loaded when the first message goes out. */
+  /** Without `send` the native sender is loaded for the first message. */
   constructor(environment: NotifyEnvironment, logger: Logger, send?: DatagramSender) {
     this.#environment = environment;
     this.#logger = logger;
@@ -32,7 +32,7 @@ export class ServiceManager {
     return Number.isSafeInteger(microseconds) && microseconds > 0 ? microseconds / 1000 : undefined;
   }
 
-  /** Reports that the hub answers calls. */
+  /** Reports that the hub responds to calls. */
   ready(status: string): Promise<void> {
     return this.#notify(`READY=1\nSTATUS=${oneLine(status)}`);
   }
@@ -47,7 +47,7 @@ export class ServiceManager {
     return this.#notify(`STATUS=${oneLine(text)}`);
   }
 
-  /** Feeds the watchdog; due at least every `watchdogMs`. */
+  /** Feeds the watchdog; must be called at least every `watchdogMs`. */
   alive(): Promise<void> {
     return this.#notify('WATCHDOG=1');
   }
@@ -64,14 +64,14 @@ export class ServiceManager {
   }
 }
 
-/** A newline would begin another assignment. */
+/** Returns a text without newlines, since a newline would begin another assignment. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
 interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly manager: ServiceManager;
-  /** Resolves with true when the hub answers; a rejection or no answer within the interval counts as false. */
+  /** Resolves to true if the hub responds; a rejection or no response within the interval counts as false. */
   readonly isAlive: () => Promise<boolean>;
 }
 

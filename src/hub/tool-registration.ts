@@ -38,8 +38,8 @@ interface RegistrationOptions {
 }
 
 /**
- * Registers the tools of the owner's manifest, those of the bootstrap file, those that were registered before the last stop, and the
- * tools that register others. A mistake in a file of the owner leaves out the tool concerned and is reported.
+ * Registers the tools of the owner's manifest, of the bootstrap file, and of earlier registrations, and the tools that register tools. A
+ * mistake in a file of the owner only skips its tool, and is reported.
  */
 export async function openRegistration(
   collaborators: RegistrationCollaborators,
@@ -120,7 +120,7 @@ async function loadOwnTools(
   report(leftOut);
 }
 
-/** Reports a file with mistakes, whose last version without any stays in force. */
+/** Logs a warning about a file with mistakes, whose last valid text stays in force. */
 function warnOfStaleFile(
   { logger, events, problems }: Pick<RegistrationCollaborators, 'logger' | 'events' | 'problems'>,
   subject: string,

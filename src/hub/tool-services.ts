@@ -35,7 +35,7 @@ import type { HubConfig } from './config/config.ts';
 /** The parts of the hub that the tool services need. */
 export interface ToolServiceCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly auth: Auth;
-  /** The mesh, while the hub is in one. */
+  /** Returns the mesh while the hub is a member. */
   readonly mesh: () => MeshPorts | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface ToolServices {
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
   readonly jobs: JobDirectory;
-  /** The jobs of this hub alone. */
+  /** The jobs of this hub only. */
   readonly jobStore: JobStore;
   readonly outlook: MeshProxy;
   readonly capabilities: CapabilityCatalogue;
@@ -55,7 +55,7 @@ export interface ToolServices {
   readonly pipeline: CallPipeline;
   /** Counts the calls of tools and of agents. */
   readonly usage: UsageCounter;
-  /** Tells whether the hub has a network. */
+  /** Returns whether the hub has a network. */
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
 
@@ -99,7 +99,7 @@ export async function openToolServices(
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // Other hubs revoke tokens too, and not each of them may revoke this one.
+  // Other hubs revoke tokens too, but not each of them may revoke this token.
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
@@ -234,7 +234,7 @@ export function authTools(
   ];
 }
 
-/** The audit log is copied last, so that it contains the head that the copy of the state names. */
+/** Returns the copies of the databases. The audit log is copied last, so that it contains the head in the copy of the state. */
 function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },

@@ -1,7 +1,7 @@
 import koffi from 'koffi';
 import { AtmoError } from '../core/errors.ts';
 
-// Values of Linux's <sys/socket.h>; Node has no unix datagram sockets of its own.
+// Constants of Linux's <sys/socket.h>; Node has no unix datagram sockets.
 const AF_UNIX = 1;
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
 const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
@@ -37,7 +37,7 @@ export function unixAddress(name: string): Buffer {
   return Buffer.concat([family, path]);
 }
 
-/** Sends one datagram without waiting; throws NOT_FOUND with the errno if the system refuses it. */
+/** Sends one datagram without waiting. Throws NOT_FOUND with the errno if the system refuses it. */
 export function sendUnixDatagram(name: string, payload: Buffer): void {
   const address = unixAddress(name);
   const fd: number = socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0);

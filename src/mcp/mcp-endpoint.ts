@@ -140,7 +140,7 @@ export class McpEndpoint implements AsyncDisposable {
     ];
   }
 
-  /** Refuses an address without a view, with a list of the views. */
+  /** Serves a request. Refuses a path without a view, with a list of the views. */
   async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
     let view: McpView;
@@ -155,7 +155,7 @@ export class McpEndpoint implements AsyncDisposable {
     return serve({ principal, trace, view });
   }
 
-  /** Charges each message of a client, except tool calls, which have rate limits of their own, and responses. */
+  /** Charges each message of a client against its read limit, except responses and tool calls, which have separate limits. */
   #takeReads({ principal, list, body }: RouteRequest): void {
     for (const message of list ?? [body]) {
       const { method } = isJsonObject(message) ? message : {};
@@ -250,7 +250,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** A session that lost its channel meanwhile ends. */
+  /** Stores a session; ends a session that has lost its channel. */
   #keep(session: ServerSession): void {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }
@@ -293,7 +293,7 @@ function noSession(id: string | undefined): Answer {
   return rpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session, or it has ended; begin a new one with initialize');
 }
 
-/** Returns a response of the SDK for the HTTP server: text whole, a stream as it arrives. */
+/** Returns a response of the SDK for the HTTP server: text as a whole, a stream as it arrives. */
 async function answerOfResponse(response: Response): Promise<Answer> {
   const headers = Object.fromEntries(response.headers);
   // Hop-by-hop headers belong to the HTTP server.
@@ -327,7 +327,7 @@ interface RelayOptions {
   onEnd(): void;
 }
 
-/** Relays a stream as it arrives, so that nothing accumulates unnoticed; a reader that falls too far behind is disconnected. */
+/** Relays a stream as it arrives; a reader that falls too far behind is disconnected, so that nothing accumulates. */
 function relayStream(source: ReadableStream<Uint8Array>, { maxPendingBytes, onEnd }: RelayOptions): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   return new ReadableStream<Uint8Array>(
@@ -362,9 +362,9 @@ async function pump(
 }
 
 /**
- * Returns the routes of the protected resource metadata (RFC 9728 §2): the MCP endpoints need a bearer token in the header, which the
- * owner mints; there is no authorization server. They are public, since they contain nothing of the home. `resource` is derived from the
- * requested address (§3.3): without a path the whole hub.
+ * Returns the routes of the protected resource metadata (RFC 9728 §2): the MCP endpoints require a bearer token in the header, which the
+ * owner mints; there is no authorization server. The routes are public, since they contain nothing of the home. `resource` is derived from
+ * the requested URL (§3.3): without a path it is the whole hub.
  */
 function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
   return ['', ...paths].map((path) =>
@@ -389,7 +389,7 @@ function originOf({ request }: RouteRequest): string {
   return new URL(request.url).origin;
 }
 
-/** Returns the path as requested, so that an area has the spelling of its endpoint's address. */
+/** Returns the path as requested, so that an area has the spelling of its endpoint's URL. */
 function resourcePath({ request }: RouteRequest): string {
   return new URL(request.url).pathname.slice(RESOURCE_METADATA.length);
 }

@@ -33,8 +33,8 @@ export interface McpCaller {
   /** Sends a message of a tool, if its severity reaches the level of the client. */
   sendMessage(message: ToolMessage): void;
   /**
-   * Asks the person at the client; absent if that is not possible. Rejects with CANCELLED if the client does not show the question.
-   * The signal ends the question. The answer is unchecked.
+   * Asks the person at the client; absent if that is impossible. Rejects with CANCELLED if the client does not show the question. The
+   * signal ends the question. The answer is unchecked.
    */
   readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
 }
@@ -59,7 +59,7 @@ export interface McpFeature {
   readonly methods: Readonly<Record<string, McpMethod>>;
   /** Returns the schema of a tool whose arguments clients repeat in headers; calls with other header values are refused. */
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
-  /** Throws when the client could never receive a change of one of these resources, or they are too many. */
+  /** Throws if the client could never receive a change of one of these resources, or if they are too many. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
   /** Ends its event listeners. */
   close?(): void;
@@ -70,7 +70,7 @@ export type McpListener = Pick<McpCaller, 'principal' | 'view'>;
 
 /** Sends change notifications to open sessions and subscriptions. */
 export interface McpNotifier {
-  /** Notifies those for whom `concerns` returns true; all when it is absent. */
+  /** Notifies the clients for which `concerns` returns true; without `concerns`, all clients. */
   toolsChanged(concerns?: (listener: McpListener) => boolean): void;
   resourcesChanged(concerns?: (listener: McpListener) => boolean): void;
   /** Notifies subscribers of this URI for whom `mayRead` returns true; all subscribers when it is absent. */
@@ -78,15 +78,15 @@ export interface McpNotifier {
 }
 
 /**
- * The view of a client, which depends only on the address, so that earlier requests never change a list. `isFull` adds output schemas and
- * icons, a large part of a list of tools that few models need.
+ * The view of a client: the set of tools that it is offered. It depends only on the URL, so that earlier requests never change a list.
+ * `isFull` adds output schemas and icons, a large part of a list of tools that few models need.
  */
 export type McpView =
   /** `/mcp`: a dozen tools that find and run all others. */
   | { readonly kind: 'home' }
   /** `/mcp/devices`: every tool of every device, typed, in pages. */
   | { readonly kind: 'devices'; readonly isFull?: true }
-  /** `/mcp/areas/{area}`: the same for one area. */
+  /** `/mcp/areas/{area}`: the view of one area. */
   | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
 
 /** Query parameters of all addresses of the server. */
@@ -120,7 +120,7 @@ export interface AreaParts {
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
 }
 
-/** Returns the area in the address of a view. Throws NOT_FOUND or AMBIGUOUS_DEVICE with the areas that the caller may see. */
+/** Returns the area in the URL of a view. Throws NOT_FOUND or AMBIGUOUS_DEVICE with the areas that the caller may see. */
 function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
   const here = home.areas(principal);
   if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);

@@ -111,13 +111,13 @@ export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifie
   ];
 }
 
-/** Declares messages of tools (`notifications/message`); calls that wait for answers end with the server. */
+/** Returns the feature for messages of tools (`notifications/message`); calls that wait for answers end with the server. */
 function loggingFeature(interactive: InteractiveCalls): McpFeature {
   // The SDK stores the level of a session (`logging/setLevel`); each request of 2026-07-28 has its own.
   return { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() };
 }
 
-/** Most values of one response (MCP, completion). */
+/** Largest number of values in one response (MCP, completion). */
 const MAX_VALUES = 100;
 
 interface CompletionParts {
@@ -148,7 +148,7 @@ interface CompletionTarget {
   readonly name: string;
 }
 
-/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR if none has it. */
+/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR if no source has it. */
 function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: CompletionTarget, caller: McpCaller): readonly string[] {
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const prompt = ref.name;
@@ -166,7 +166,7 @@ function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: Compl
   throw new AtmoError('VALIDATION_ERROR', `There is no argument ${JSON.stringify(name.slice(0, 80))} of what ref names`);
 }
 
-/** Sorts values that begin with the text before those that only contain it; ignores case. */
+/** Returns values that begin with the text before values that only contain it; ignores case. */
 function matchingValues(values: readonly string[], text: string): readonly string[] {
   const wanted = text.toLowerCase();
   const holding = [...new Set(values)].filter((value) => value.toLowerCase().includes(wanted));

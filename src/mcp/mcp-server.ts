@@ -33,7 +33,7 @@ export interface McpServerOptions {
   readonly about: Implementation;
   readonly instructions: string;
   readonly features: readonly McpFeature[];
-  /** Is called with errors of the protocol, not with those of tools. */
+  /** Is called with errors of the protocol, not with errors of tools. */
   onError(error: Error): void;
 }
 
@@ -52,7 +52,7 @@ export function isOfSession(request: Request, body: unknown): Promise<boolean> {
   return isLegacyRequest(request, body);
 }
 
-/** Makes a server with the features for one connection or request. */
+/** Returns a server with the features for one connection or request. */
 export function makeServer(offer: McpServerOptions, use: ServerScope): Server {
   const server = new Server(offer.about, optionsOf(offer));
   registerHandlers(server, offer, use);
@@ -80,7 +80,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
   }
 }
 
-/** A server for a call whose arguments are repeated in headers: the SDK compares both by the schema of this server. */
+/** A server for a call whose arguments are repeated in headers: the SDK compares both with this server's schema. */
 class MirroringServer extends McpServer {
   readonly #schema: JsonObject;
 
@@ -103,10 +103,10 @@ interface ModernExchange {
   readonly bus: ServerEventBus;
 }
 
-/** Handles one request of 2026-07-28; `close` ends its stream. */
+/** Handles one request of MCP 2026-07-28; `close` ends its stream. */
 export function serveModern(offer: McpServerOptions, { requester, request, body, bus }: ModernExchange) {
   const { method, params } = body;
-  // Handlers are made for each request, so only the needed one is registered.
+  // Handlers are created for each request: only the needed handler is registered.
   const use = { era: 'modern', methods: new Set(typeof method === 'string' ? [method] : []) } as const;
   const { name } = objectOf(params);
   const isCall = method === 'tools/call' && typeof name === 'string';
@@ -179,7 +179,7 @@ function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }
 
-/** Time limit of a person's answer. */
+/** Longest wait for a person's answer. */
 const ANSWER_LIMIT_MS = 10 * 60_000;
 
 /** Asks the client of a session on the stream of its present request. */

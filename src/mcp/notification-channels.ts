@@ -25,7 +25,7 @@ interface ChannelEntry {
   readonly channel: NotificationChannel;
   readonly account: string;
   usedAtMs: number;
-  /** Number of streams that clients read now; a channel with one is not idle. */
+  /** Number of streams that clients read now; a channel with a reader is not idle. */
   readers: number;
 }
 
@@ -57,7 +57,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** Throws RESOURCE_EXCEEDED at the total limit when no account has more channels than this one. */
+  /** Adds a channel. Throws RESOURCE_EXCEEDED at the total limit if no account has more channels than this account. */
   add(channel: NotificationChannel): void {
     const account = accountOf(channel.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
@@ -108,7 +108,9 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /** Returns the channels of the account with most: of this account only if no other has more, and none if all have one. */
+  /**
+   * Returns the channels of the account with the most channels; of this account if no other has more, and none if every account has one.
+   */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);
@@ -145,14 +147,14 @@ export class NotificationChannels implements AsyncDisposable {
   }
 }
 
-/** Descendants of an agent share its limit. */
+/** Returns the account of a principal: descendants of an agent share its limit. */
 function accountOf(principal: Principal): string {
   return rootAgentOf(principalKey(principal));
 }
 
 type NotificationListener = (notification: McpNotification) => void;
 
-/** A stream of `subscriptions/listen` (2026-07-28), as the event bus that the SDK uses for one client. */
+/** A stream of `subscriptions/listen` (MCP 2026-07-28), in the form of the event bus that the SDK uses for one client. */
 export class SubscriptionStream implements NotificationChannel {
   readonly id = randomUUID();
   readonly principal: Principal;
@@ -171,7 +173,7 @@ export class SubscriptionStream implements NotificationChannel {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Only the hub publishes, by `tell`. */
+  /** Does nothing: only the hub publishes, by `tell`. */
   publish(): void {}
 
   notify(notification: McpNotification): void {

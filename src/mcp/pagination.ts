@@ -2,7 +2,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 
-/** Items of one page. */
+/** Number of items per page. */
 const PER_PAGE = 100;
 const MAX_CHARS = 4_096;
 
@@ -29,8 +29,8 @@ interface ListPage<Item> {
 }
 
 /**
- * Returns one page of a list in a fixed order. The cursor contains the key of the last item, so that clients miss no item when others are
- * added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
+ * Returns a page of a list in a fixed order. The cursor contains the key of the last item, so that clients miss no item if others are added
+ * or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
  */
 export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
   const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
@@ -61,8 +61,8 @@ interface ToolListPage {
 }
 
 /**
- * Returns one page of the tools that pass, in the order of their ids. The cursor contains the last id, so that clients miss no tool when
- * others are added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
+ * Returns a page of the tools that pass the filter, sorted by id. The cursor contains the last id, so that clients miss no tool if others
+ * are added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
  */
 export function toolListPage(
   tools: readonly RegisteredTool[],

@@ -87,7 +87,7 @@ interface PromptMessage {
 /** Unchecked arguments of a prompt by name. */
 type PromptArguments = Readonly<Record<string, string>>;
 
-/** Port: a source of prompts, limited to those that the caller may see. */
+/** Port: a source of prompts that the caller may see. */
 export interface PromptSource {
   /** Returns the prompts in a fixed order. */
   list(caller: McpCaller): readonly PromptEntry[];
@@ -196,7 +196,7 @@ interface Chore {
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly ChoreArgument[];
-  /** Returns the text for the model; arguments are quoted, absent ones empty. */
+  /** Returns the text for the model; arguments are quoted, and absent arguments are empty. */
   text(given: Readonly<Record<string, string>>): string;
 }
 

@@ -17,7 +17,7 @@ import type { SessionFacts } from './session-store.ts';
 const RETRY_MS = 2_000;
 
 interface SessionOptions {
-  /** Of a session that was begun before; a new one when absent. */
+  /** Id of a restored session; a new session has none. */
   readonly id?: string;
   /** Is called when `facts` are others than before. */
   readonly onChange: (session: ServerSession) => void;
@@ -57,7 +57,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     return this.#transport.sessionId !== undefined;
   }
 
-  /** Undefined while no `initialize` has been understood. */
+  /** Returns the facts of the session; undefined before a valid `initialize`. */
   get facts(): SessionFacts | undefined {
     if (!this.#opening || !this.isInitialized) return undefined;
     const { view, subscriptions } = this;

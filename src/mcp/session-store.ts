@@ -47,13 +47,13 @@ export const SESSION_RETENTION = {
   renewEveryMs: 6 * 3_600_000,
   /** A larger session is not stored. */
   sessionLength: 65_536,
-  /** Limit of all stored sessions; those of the agent with most give way. */
+  /** Longest text of all stored sessions; above it the agent with the most sessions loses some. */
   length: 262_144,
 } as const;
 const SPACE = 'mcp.sessions';
 const KEY = 'all';
 
-/** Returns the owner of a session: one token, since tokens of one agent may have different grants and expiry. */
+/** Returns returns the owner of a session: one token, since tokens of one agent may have different grants and expiry. */
 export function sessionOwner(principal: Principal): string {
   const { token } = principal;
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
@@ -62,8 +62,8 @@ export function sessionOwner(principal: Principal): string {
 type SessionStoreCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store'>;
 
 /**
- * Stores the sessions of clients of 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second
- * one. All sessions are one entry of the store, which is written periodically and at the stop of the hub.
+ * Stores the sessions of clients of MCP 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second
+ * session. All sessions are one entry of the store, which is written periodically and at the stop of the hub.
  */
 export class SessionStore implements Disposable {
   readonly #store: KeyValueStore;
@@ -83,7 +83,7 @@ export class SessionStore implements Disposable {
     this.#logger = logger;
   }
 
-  /** Notes that a session has begun, was resumed, or has changed its facts. */
+  /** Returns notes that a session has begun, was resumed, or has changed its facts. */
   changed(session: LiveSession): void {
     if (this.#isClosed) return;
     this.#live.set(session.id, session);
@@ -161,7 +161,7 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** Removes sessions until all fit: the oldest one of the agent with most. */
+/** Removes sessions until the rest is within the limit: each time the oldest session of the agent with the most sessions. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
     .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))

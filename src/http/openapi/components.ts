@@ -12,7 +12,10 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/** Adds what JSON Schema means anyway: generators of clients take an object schema without members for an empty object. */
+/**
+ * Returns whether a schema is an object without declared members. Client generators take such a schema for an empty object unless it states
+ * that members are allowed.
+ */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }
@@ -24,7 +27,7 @@ const TOKEN = {
     'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
 };
 
-/** Headers of requests; the first ones are for all routes. */
+/** Request headers; the first ones apply to all routes. */
 const HEADERS = {
   traceparent: header('traceparent', 'Trace of the caller (W3C Trace Context); it goes on to the journal and to other hubs', {
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
@@ -56,7 +59,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** A status with which a request can be refused. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** Form of a refusal: a problem alone, or also the envelope of a call that failed. Both have `error`. */
+/** Form of an error response: problem details, or additionally the envelope of the failed call. Both have `error`. */
 export type RefusalForm = 'Refused' | 'RefusedCall';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,

@@ -5,7 +5,7 @@ import { COMPONENTS, type HeaderName, headerRefs, publicSchema, type RefusalStat
 
 interface OpenApiSources {
   readonly routes: readonly Route[];
-  /** Tools that get paths of their own. */
+  /** Tools with separate paths. */
   readonly tools: readonly DescribedTool[];
   /** Returns the tool of a route by its name. */
   readonly definitionOf: (name: string) => ToolDefinition | undefined;
@@ -54,7 +54,7 @@ const COMMON_HEADERS: readonly HeaderName[] = ['traceparent', 'requestId'];
 const CALL_HEADERS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
 /** Routes whose response is the envelope of a call. */
 const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke', '/api/v1/commission']);
-/** The same, and routes with calls in the formats of model APIs. */
+/** ENVELOPE_PATHS and the routes for calls in the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
 /** Returns a path in the form of OpenAPI. */
@@ -62,7 +62,7 @@ function openApiPath({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
 }
 
-/** Returns the operation of a route; `tool` is the one that it calls, if any. */
+/** Returns the operation of a route; `tool` is the tool that it calls, if any. */
 function routeOperation(route: Route, tool: ToolDefinition | undefined): object {
   const body = bodySchema(route, tool);
   return {
@@ -107,7 +107,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
   return { description, content: Object.fromEntries(content) };
 }
 
-/** A stream is text, a picture or certificate is bytes: neither is JSON. */
+/** Returns the media type object; streams, pictures and certificates are no JSON. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
   if (/[/+]json$/.test(type)) return { schema: publicSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
@@ -147,7 +147,7 @@ export interface DescribedTool {
   readonly modelName: string;
 }
 
-/** Returns the operation that calls one tool, with the schemas of its definition. */
+/** Returns the operation of a tool, with the schemas of its definition. */
 function toolOperation({ definition, modelName }: DescribedTool): object {
   const { description, parameters, returns, metadata } = definition;
   const examples = metadata.examples.map((example, index): [string, object] => [

@@ -19,7 +19,7 @@ const instantOrNever: JsonSchema = { type: ['string', 'null'], format: 'date-tim
 const anything = (description: string): JsonSchema => ({ description });
 /** A schema of the document. */
 const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
-/** A list of one kind. */
+/** Returns the schema of a list. */
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
 /** Returns an object with the members of `required`; clients must accept further members. */

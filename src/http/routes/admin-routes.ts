@@ -27,7 +27,7 @@ const AUDIT_QUERY = {
   limit: field.integer('at most this many rows', 1, 1_000),
 };
 
-/** Administration over HTTP: each route calls one tool of the hub. */
+/** Administration over HTTP: each route calls one tool. */
 const ADMIN_ROUTES = [
   toolRoute({
     method: 'POST',
@@ -171,7 +171,7 @@ const APPROVAL_ROUTES = [
   }),
 ];
 
-/** Returns the routes of approvals and approvers; each calls one tool. */
+/** Returns the routes of approvals and approvers; each route calls one tool. */
 export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return APPROVAL_ROUTES.map((route) => route(pipeline));
 }

@@ -46,7 +46,7 @@ export function routingOf({
 
 /**
  * Returns the call of a request, with its trace and the headers Idempotency-Key, X-Session-Id, X-Timeout-Ms and X-Hub. Throws
- * VALIDATION_ERROR for a malformed one.
+ * VALIDATION_ERROR for a malformed header.
  */
 export function callOf(request: RouteRequest, { tool, params, timeoutMs: wishedMs, routing: wishedRoute = {} }: CallDraft): CallRequest {
   const hubs = request.header('x-hub');
@@ -91,7 +91,7 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly method: Route['method'];
   readonly path: string;
   readonly summary: string;
-  /** The tool of the route, such as `hub:list_rules`. */
+  /** The tool that the route calls, such as `hub:list_rules`. */
   readonly tool: string;
   /** By default `read_registry` for GET and `invoke_tool` otherwise. */
   readonly scope?: Scope;
@@ -104,8 +104,8 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
 }
 
 /**
- * Returns a route that is one call of a tool, so that permission, rules, approval and audit apply as for every call. Its response is the
- * bare result as JSON, or problem details: 202 with APPROVAL_REQUIRED while people have to approve.
+ * Returns a route that makes one call of a tool, so that permission, rules, approval and audit apply. Its response is the result as JSON,
+ * or problem details: 202 with APPROVAL_REQUIRED while people have to approve.
  */
 export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
   draft: ToolRouteDraft<Spec>,

@@ -64,7 +64,7 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, wish: Invok
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
-  // A client that disconnects ends its call; a job goes on.
+  // A client that disconnects ends its call, but not a job.
   if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
   if (started.kind === 'refused') return envelope(started.answer);
@@ -99,7 +99,7 @@ function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
 }
 
 /**
- * Runs a call and streams its progress: frames `tool_chunk` with `sequence`, `fraction`, `note` and `partial`, and last a frame
+ * Runs a call and streams its progress: frames `tool_chunk` with `sequence`, `fraction`, `note` and `partial`, and at the end a frame
  * `tool_response` with the envelope. The response of a refused call is `whole`, with the status of its error.
  */
 async function streamedCall(
@@ -136,7 +136,7 @@ const MODEL_CALL = { $ref: '#/components/schemas/ModelCall' };
 const MODEL_CALL_RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
-  /** Returns the tool of a name for a caller, and the schema of its parameters. Throws TOOL_NOT_FOUND. */
+  /** Returns the tool with a name for a caller, and the schema of its parameters. Throws TOOL_NOT_FOUND if there is none. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
     whole(principal: Principal, name: string): Promise<void> | undefined;
@@ -147,7 +147,7 @@ interface ToolCallCollaborators {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Returns the route for calls in the formats of model APIs, with results in the same format. */
+/** Returns the route for calls in the formats of model APIs; results have the same format. */
 export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly Route[] {
   return [
     defineRoute({
@@ -168,7 +168,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
         const { list, body } = request;
         if (!list) return json(await runModelCall(parseToolCall(body), request, collaborators));
         if (list.length > MAX_CALLS) throw new AtmoError('VALIDATION_ERROR', `At most ${MAX_CALLS} calls at once, not ${list.length}`);
-        // All calls are parsed before the first one runs.
+        // All calls are parsed before the first call runs.
         const calls = list.map(parseToolCall);
         const results: JsonObject[] = [];
         // The calls run in order: a model may switch a lamp on and then dim it.
@@ -196,13 +196,13 @@ async function runModelCall(
     params: await givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
-    // The header is for the whole request, a key for one call.
+    // The header applies to the whole request; each call gets a different key.
     ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
   });
   return toolCallResult(call, answer);
 }
 
-/** The pipeline refuses an unknown tool. */
+/** Returns the given parameters; for an unknown tool they are unchanged, since the pipeline refuses the call. */
 async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,

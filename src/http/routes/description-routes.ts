@@ -14,7 +14,7 @@ interface DescriptionCollaborators {
   readonly health: HealthSource;
   /** Returns all routes of the API, with these. */
   routes(): readonly Route[];
-  /** Returns the address of the hub. */
+  /** Returns the hub's URL. */
   url(): string;
 }
 
@@ -52,7 +52,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** The generator is loaded at the first request, since most hubs never get one. */
+/** Returns a function that writes the document. The generator is loaded at the first request, since most hubs never receive one. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');
@@ -94,7 +94,7 @@ export class CachedDocument {
   }
 }
 
-/** Instructions for a model that knows only the address. They are public and contain nothing of this home. */
+/** Instructions for a model that knows only the hub's URL. They are public and contain nothing of this home. */
 const LLMS_TEXT = `# atmosphere-edge
 
 > A hub that turns devices of a home into typed tools which people and agents call by name, and keeps the readings of its sensors.

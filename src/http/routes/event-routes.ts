@@ -13,9 +13,9 @@ import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 /** Limit of pending bytes for a slow listener before it is disconnected, small enough for a board with all listeners. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
-/** Limit for one agent with its children, which leaves streams for others. */
+/** Largest number of streams of one agent with its descendants, so that other agents have streams too. */
 const MAX_LISTENERS_EACH = 8;
-/** Streams that are reserved for principals without one: a few busy agents cannot lock out the owner's page. */
+/** Streams that are reserved for principals without a stream, so that a few busy agents cannot lock out the owner's page. */
 const FIRST_LISTENERS = 32;
 
 interface EventRouteCollaborators {

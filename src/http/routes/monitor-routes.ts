@@ -25,7 +25,7 @@ export function monitorRoutes(collaborators: MonitorCollaborators): readonly Rou
   return [toolsRoute(collaborators), usageRoute(collaborators)];
 }
 
-/** Tools of the hub itself count as created at its start. */
+/** Returns the route that lists the tools; the hub's own tools count as created at its start. */
 function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
@@ -70,7 +70,7 @@ function usageRoute({ usage, authorizer }: MonitorCollaborators): Route {
   });
 }
 
-/** Counts these calls alone: the counters of the hub would reveal the activity of others. */
+/** Counts only these calls: the hub's counters would reveal the activity of other callers. */
 function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
     toolId,

@@ -92,8 +92,8 @@ interface HistoryRequest {
 }
 
 /**
- * Returns the history of a sensor, the oldest point first. Throws SENSOR_NOT_FOUND, also for one that the caller may not read, or
- * VALIDATION_ERROR.
+ * Returns the history of a sensor, the oldest point first. Throws VALIDATION_ERROR for an invalid range, and SENSOR_NOT_FOUND, also if the
+ * caller may not read the sensor.
  */
 export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
@@ -137,7 +137,7 @@ export function timeRange(startMs: number, endMs: number): { readonly startMs: n
   throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
 }
 
-/** Returns the same error for a missing sensor and for one that the caller may not read. */
+/** Returns the error for a missing sensor, and for a sensor that the caller may not read. */
 function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
   const near = nearestTexts(
     id,

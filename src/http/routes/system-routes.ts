@@ -16,7 +16,7 @@ interface SystemCollaborators {
   readonly authorizer: Authorizer;
   /** Signs with the hub's key. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  /** Returns the port on which the hub answers. */
+  /** Returns the port on which the hub listens. */
   port(): number;
 }
 
@@ -71,7 +71,7 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 interface TlsCollaborators {
   /** Absent for plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
-  /** Returns the address of the hub for clients. */
+  /** Returns the hub's URL for clients. */
   url(): string;
 }
 

@@ -18,7 +18,7 @@ import { answerOfTool, bareAnswer, toolRoute } from './call-request.ts';
 
 /** Formats of other systems for lists of tools. */
 const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
-/** One of them, or OpenAI's strict mode. */
+/** A model API, or OpenAI's strict mode. */
 type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
@@ -119,7 +119,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
   ];
 }
 
-/** An unknown device is an error: an empty list would hide a typing mistake. */
+/** Returns the filter of a list. An unknown device is an error: an empty list would hide a typing mistake. */
 function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
   const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
@@ -322,7 +322,7 @@ const REGISTRATION_ROUTES = [
   }),
 ];
 
-/** Returns the routes that register and remove tools; each calls one tool. */
+/** Returns the routes that register and remove tools; each route calls one tool. */
 export function registrationRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return REGISTRATION_ROUTES.map((route) => route(pipeline));
 }

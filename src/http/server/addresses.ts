@@ -13,7 +13,7 @@ interface Addressing {
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;
-  /** Returns names and addresses, without brackets, of the hub's certificate; over plain HTTP loopback alone counts. */
+  /** Returns whether a name or address, without brackets, is in the hub's certificate; over plain HTTP only loopback is. */
   isOwnName(name: string): boolean;
 }
 
@@ -49,8 +49,8 @@ function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress)
 }
 
 /**
- * Returns the key of the source of a connection: an IPv4 address, a /64 of IPv6 (one household or machine has all of it, RFC 4291 §2.5.4),
- * or `local` for this machine.
+ * Returns the key of a connection's source: an IPv4 address, a /64 of IPv6 (assigned to one household or machine, RFC 4291 §2.5.4), or
+ * `local` for this machine.
  */
 export function sourceOf(remoteAddress: string | undefined): string {
   const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';

@@ -16,15 +16,15 @@ export function json(value: unknown, status = 200): Answer {
 
 interface ProblemContext {
   readonly requestId: string;
-  /** For statuses of HTTP, such as 405 and 415, that the error table lacks. */
+  /** HTTP status if the error table has none for it, such as 405 and 415. */
   readonly status?: number;
   /** URL of the resource metadata (RFC 9728 §5.1), for callers without a valid token. */
   readonly resourceMetadata?: string;
 }
 
 /**
- * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. `error` repeats the member of
- * the call envelope, so that clients read every error in the same place.
+ * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, without a stack. `error` is the member of the call
+ * envelope, so that clients find every error in the same member.
  */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
@@ -122,8 +122,8 @@ export function refuseSocket(socket: Duplex, status: number, error: AtmoError): 
 }
 
 /**
- * Discards further input, so that the client gets the response and the end of the connection is noticed; destroys the socket
- * after a timeout, since the HTTP server no longer manages it.
+ * Discards further input, so that the client receives the response and the end of the connection is noticed. Destroys the socket after a
+ * timeout, since the HTTP server no longer manages it.
  */
 function drainAndCut(socket: Duplex): void {
   socket.resume();

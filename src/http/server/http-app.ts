@@ -28,7 +28,7 @@ export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger
   isOwnName(name: string): boolean;
 }
 
-/** Bindings of a request over a socket; tests without a socket have none. */
+/** Bindings of a request over a socket; tests without a socket have no bindings. */
 type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
 type HonoContext = Context<HonoEnvironment>;
 /** The HTTP application. */
@@ -154,7 +154,7 @@ class RouteDispatcher {
     return await route.handle(doorRequest, query);
   }
 
-  /** Returns the limit of a body above the common one, and reserves a place for it. */
+  /** Returns the limit of a body above the default limit, and reserves a place for it. */
   #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
     const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
     if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
@@ -169,7 +169,7 @@ class RouteDispatcher {
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
     const lock = this.#lockOn(source, bearer);
-    // All programs of this machine are one source: one with a wrong token must not lock out those with a new one.
+    // All programs of this machine are one source: a program with a wrong token must not lock out other programs.
     if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
@@ -282,12 +282,12 @@ function searchOf(url: string): URLSearchParams {
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
 const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
 
-/** Header with the proof that the caller holds the key to which its token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
+/** Header with a proof of possession of the key to which the caller's token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
 const PROOF_HEADER = 'atmo-proof';
 
 /**
- * Returns the credentials of a request. Throws UNAUTHENTICATED for another scheme than Bearer (RFC 6750 §2.1; tokens in query or body
- * are ignored), TOKEN_INVALID for a malformed proof.
+ * Returns the credentials of a request. Throws UNAUTHENTICATED for a scheme other than Bearer (RFC 6750 §2.1; tokens in query or body are
+ * ignored), and TOKEN_INVALID for a malformed proof.
  */
 function credentialsOf({ method, url, headers }: Request): Credentials {
   const operation = `${method} ${targetOf(url)}`;
@@ -309,13 +309,13 @@ function targetOf(url: string): string {
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
 
-/** Returns the media types of a route's responses: JSON, and those of its successful ones. */
+/** Returns the media types of a route's responses: JSON, and the types of its successful responses. */
 export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
   const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
 }
 
-/** Returns whether one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all. */
+/** Returns whether one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all types. */
 export function isAcceptable(accept: string | null, types: readonly string[]): boolean {
   if (accept === null || accept.includes('*/*') || accept.includes(JSON_TYPE)) return true;
   const ranges = accept.split(',').map(parseRange);
@@ -344,8 +344,8 @@ const compressors = {
 };
 
 /**
- * Returns a list or document, compressed, or 304 when the caller has it (RFC 9110 §13.1.2). Only for responses without secrets: a
- * compressed size reveals something of the content, and callers may cache it.
+ * Returns a list or document, compressed, or 304 if the caller already has it (RFC 9110 §13.1.2). Only for responses without secrets: the
+ * compressed size reveals something about the content, and callers may cache it.
  */
 async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
   if (answer.status !== 200 || typeof answer.body !== 'string') return answer;
@@ -358,7 +358,7 @@ async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Pr
   return { status: 200, headers: { ...kept, 'content-encoding': coding, 'content-length': String(bytes.length) }, body: bytes };
 }
 
-/** Weak comparison (§8.8.3.2): our own tags are all weak. */
+/** Returns whether a tag is in the header, by weak comparison (§8.8.3.2): our tags are all weak. */
 function isKnown(header: string | null, etag: string): boolean {
   if (header === null) return false;
   const opaque = etag.slice(2);

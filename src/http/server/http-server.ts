@@ -11,7 +11,7 @@ import { problem, refuseSocket, refuseUnparsed } from './answer.ts';
 import type { HttpApp } from './http-app.ts';
 import { PortMultiplexer } from './port-multiplexer.ts';
 
-/** The listening address. */
+/** The address on which the server listens. */
 export interface HttpAddress {
   readonly host: string;
   /** 0 selects a free port. */
@@ -26,7 +26,7 @@ interface Certificates {
 
 /** Port: passes requests to the application. */
 export interface HttpListener extends AsyncDisposable {
-  /** Resolves with the port. Rejects with CONFIG_INVALID for an address that cannot be listened on. */
+  /** Listens and resolves with the port. Rejects with CONFIG_INVALID if the address cannot be used. */
   listen(address: HttpAddress): Promise<number>;
 }
 
@@ -43,8 +43,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Time that a connection lives beyond the 5 s in the header. A client on a busy machine sends late on a connection that it believes open;
- * with the second that Node adds, its call would be lost without a response.
+ * Additional lifetime of a connection beyond the 5 s in the header. A client on a busy machine sends late on a connection that it considers
+ * open; Node's default of one second would lose such a call without a response.
  */
 const KEEP_ALIVE_BUFFER_MS = 10_000;
 /**
@@ -64,7 +64,7 @@ export class HttpServer implements HttpListener {
   readonly #serveHttp: (socket: Socket) => void;
   #stopLooking = () => {};
   #hall: PortMultiplexer | undefined;
-  /** The loopback listener, where the other one listens on one address of the network. */
+  /** The loopback listener, if the other listener is on one address of the network. */
   #local: Listener | undefined;
 
   constructor(app: HttpApp, { clock, certificates }: ServerCollaborators) {
@@ -89,7 +89,7 @@ export class HttpServer implements HttpListener {
     this.#server.on('connection', (socket: Socket) => this.#enter(socket));
   }
 
-  /** Resolves with the port. Rejects with CONFIG_INVALID for an address that cannot be listened on. */
+  /** Listens and resolves with the port. Rejects with CONFIG_INVALID if the address cannot be used. */
   async listen({ host, port }: HttpAddress): Promise<number> {
     if (this.#certificates) {
       const hall = new PortMultiplexer({ serve: (socket, raw) => this.#serve(socket, raw) }, this.#certificates.served);
@@ -175,7 +175,7 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
       { cause: error },
     );
   }
-  // A connection that cannot be accepted, such as for lack of file descriptors, affects only its client.
+  // A connection that cannot be accepted, for example for lack of file descriptors, affects only its client.
   server.on('error', ignored);
   return (server.address() as AddressInfo).port;
 }
@@ -218,9 +218,9 @@ interface Connection {
 
 interface ConnectionLimits {
   readonly connections: number;
-  /** Limit for one other machine. */
+  /** Largest number of connections from one other machine. */
   readonly perSource: number;
-  /** Limit of concurrent requests on one connection: more than one run when a client pipelines. */
+  /** Largest number of concurrent requests on one connection: a pipelining client sends several. */
   readonly running: number;
 }
 
@@ -251,7 +251,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Moves a connection to another socket, such as after the TLS handshake. */
+  /** Moves a connection to another socket, for example after the TLS handshake. */
   replace(socket: object, by: object): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -280,7 +280,7 @@ export class ConnectionLimiter {
     this.#connections.set(socket, connection);
   }
 
-  /** Closes connections whose client has read nothing since the last check although bytes were pending. */
+  /** Closes connections whose client has not read pending bytes since the last check. */
   cutStalled(): void {
     for (const [key, connection] of this.#connections) {
       const unread = 'writableLength' in key && typeof key.writableLength === 'number' ? key.writableLength : 0;
@@ -308,13 +308,13 @@ export class ConnectionLimiter {
   }
 }
 
-/** Returns the address for clients; for a server on all interfaces with the best name of its certificate. */
+/** Returns the URL for clients; for a server on all interfaces it has the best name of its certificate. */
 export function serverUrl({ host, port }: HttpAddress, certified: readonly string[] | undefined): string {
   const name = certified !== undefined && isWildcard(host) ? bestName(certified) : host;
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Prefers an address, which all machines of the network reach; a name depends on their name resolution. */
+/** Returns an address if there is one, since all machines of the network reach it; a name depends on their name resolution. */
 function bestName(names: readonly string[]): string {
   return names.find((name) => isIP(name) !== 0 && !isLoopback(name)) ?? names[0] ?? 'localhost';
 }

@@ -16,8 +16,8 @@ const HANDSHAKE = 0x16;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * Serves TLS and, for this machine only, plain HTTP on one port. Plain HTTP from other machines gets a 400 response. A
- * connection that sends nothing, or does not finish its handshake within 10 s, is closed.
+ * Serves TLS and, only for this machine, plain HTTP on one port. Plain HTTP from other machines gets a 400 response. A connection that
+ * sends nothing, or does not finish its handshake within 10 s, is closed.
  */
 export class PortMultiplexer {
   readonly #handler: ConnectionHandler;
@@ -29,7 +29,7 @@ export class PortMultiplexer {
     this.#context = contextOf(certificate);
   }
 
-  /** Sets the certificate of new connections; open ones continue. */
+  /** Sets the certificate for new connections; existing connections continue. */
   setCertificate(certificate: ServedCertificate): void {
     this.#context = contextOf(certificate);
   }

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 
-/** One query parameter: its parser and its schema for OpenAPI. */
+/** A query parameter: its parser and its schema for OpenAPI. */
 export interface QueryField<T> {
   readonly description: string;
   readonly schema: JsonSchema;
@@ -11,7 +11,7 @@ export interface QueryField<T> {
 
 /** The query parameters of a route. */
 export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
-/** The parsed query parameters; those that the caller omits are absent. */
+/** The parsed query parameters; omitted parameters are absent. */
 export type QueryOf<Spec extends QuerySpec> = {
   readonly [Name in keyof Spec]?: Spec[Name] extends QueryField<infer T> ? T : never;
 };
@@ -96,7 +96,7 @@ export const field = {
   }),
 };
 
-/** Parses a query string by its spec; VALIDATION_ERROR lists every unknown, repeated or malformed parameter at once. */
+/** Parses a query string by its spec. Throws VALIDATION_ERROR with every unknown, repeated or malformed parameter. */
 export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: number): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   const mistakes: JsonObject[] = [];

@@ -23,13 +23,13 @@ const LONGEST_LOCK_MS = 3_600_000;
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/** An agent can derive any number of narrower tokens: they replace only those of its own account. */
+/** An agent can derive any number of narrower tokens: they replace only entries of its own account. */
 const MAX_KNOWN_EACH = 16;
 
 /**
- * Locks out sources that guess tokens: after 100 different wrong ones for 30 s, after each further one for twice as long,
- * at most an hour. A token that was valid before is admitted even then, so that nobody can lock out others who share the
- * address; this does not help to guess tokens.
+ * Locks out sources that guess tokens: for 30 s after 100 different wrong tokens, and twice as long after each further one, at most an
+ * hour. A formerly valid token is still admitted, so that nobody can lock out others at the same address; this does not help to guess
+ * tokens.
  */
 export class TokenGuessLockout {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class TokenGuessLockout {
   readonly #sources = new Map<string, SourceRecord>();
   /** Digests of valid tokens by account; accounts and tokens are ordered by last use. */
   readonly #known = new Map<string, Set<string>>();
-  /** Most requests have the same token as the previous one, which then needs no digest. */
+  /** Most requests have the token of the previous request, which needs no digest then. */
   #lastValid = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
@@ -94,7 +94,7 @@ export class TokenGuessLockout {
   }
 }
 
-/** Tokens are stored only as digests. */
+/** Returns the digest of a token: tokens themselves are not stored. */
 function digestOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
@@ -116,8 +116,8 @@ export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
 
 /**
- * Limits how often an account reads lists and documents (calls have separate limits), so that an agent that polls in a loop
- * does not slow down others. An agent and its descendants share the limit; the owner has none.
+ * Limits how often an account reads lists and documents (calls have separate limits), so that an agent that polls in a loop does not slow
+ * down others. An agent and its descendants share the limit; the owner has no limit.
  */
 export class ReadRateLimiter {
   readonly #clock: Clock;
@@ -128,7 +128,7 @@ export class ReadRateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes one read. Throws RATE_LIMITED with `retry_after_ms` when none is left. */
+  /** Counts one read. Throws RATE_LIMITED with `retry_after_ms` if the limit is reached. */
   take(principal: Principal): void {
     if (principal.kind === 'owner') return;
     const account = rootAgentOf(principalKey(principal));

@@ -34,8 +34,8 @@ interface BodyOptions {
 }
 
 /**
- * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too large bodies (413) and invalid
- * JSON (400). Throws TOKEN_INVALID if the bytes do not match the caller's proof of possession.
+ * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too large bodies (413) and invalid JSON (400).
+ * Throws TOKEN_INVALID if the bytes do not match the caller's proof of possession.
  */
 export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = options;
@@ -59,7 +59,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   return parse(text, options);
 }
 
-/** The size limit of one body; the higher limit is requested only when it is needed. */
+/** The size limit of one body; the higher limit is reserved only when it is needed. */
 class BodyBound {
   readonly #largeBound: (() => number) | undefined;
   #maxBytes: number | undefined;
@@ -122,7 +122,7 @@ function parse(text: string, { requestId, takes }: BodyOptions): BodyOrRefusal {
   return invalid('The body has to be a JSON object such as {"name": "value"}');
 }
 
-/** Returns an upper bound of the nesting depth: counts the brackets outside of strings. */
+/** Returns an upper bound of the nesting depth, from the brackets outside of strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -155,7 +155,7 @@ function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }
 
-/** Bodies above the default limit that are in memory at once; one for each account. */
+/** Largest number of bodies above the default limit in memory; at most one for each account. */
 const MAX_AT_ONCE = 2;
 /** Copies of a body in memory during a call: bytes, text, values and the forwarded message. */
 const COPIES = 4;

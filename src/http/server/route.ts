@@ -11,9 +11,9 @@ export interface RouteRequest {
   readonly principal: Principal;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
-  /** Empty if the route takes none. */
+  /** Empty if the route has no body. */
   readonly body: JsonObject;
-  /** The body when it was a list, on routes that also accept one. */
+  /** The body if it is a list, on routes that also accept a list. */
   readonly list?: readonly Json[];
   readonly trace: Trace;
   /** The original request; its body has been read. */
@@ -44,7 +44,7 @@ interface RouteHead {
   /** Path with `:name` parameters; `:name{.+}` spans slashes. */
   readonly path: string;
   readonly summary: string;
-  /** Public routes answer without a token. */
+  /** Public routes need no token. */
   readonly access: 'public' | 'token';
   readonly scope: Scope;
   /** Schema of the body, for OpenAPI; absent = the route takes no body. */
@@ -52,7 +52,7 @@ interface RouteHead {
   readonly takes: 'object' | 'object-or-list';
   /** A list or document without secrets: the response may be cached, has an ETag and may be compressed. */
   readonly isDocument?: true;
-  /** Successful answers by status, for OpenAPI. */
+  /** Successful responses by status, for OpenAPI. */
   readonly answers: Readonly<Record<number, string | AnswerShape>>;
   /** The route has a metadata document at its path below /.well-known/oauth-protected-resource (RFC 9728). */
   readonly hasResourceMetadata?: true;
@@ -60,14 +60,14 @@ interface RouteHead {
   readonly refuseBody?: (fault: BodyFault) => Answer;
   /** Returns the largest body for this caller in bytes; called for bodies above the common limit, of which few are read at once. */
   readonly maxBodyBytes?: (head: RequestHead) => number;
-  /** The tool that the route calls: its schemas are those of the body and the response. */
+  /** The tool that the route calls: body and response have its schemas. */
   readonly tool?: string;
 }
 
-/** The caller and path of a request whose body has not been read. */
+/** The caller and path of a request before its body is read. */
 export type RequestHead = Pick<RouteRequest, 'principal' | 'path'>;
 
-/** One row of the table that defines the HTTP server, its OpenAPI document and its 405 responses. */
+/** A row of the table that defines the HTTP server, its OpenAPI document and its 405 responses. */
 export interface Route extends RouteHead {
   readonly query: QuerySpec;
   handle(request: RouteRequest, query: Readonly<Record<string, unknown>>): Promise<Answer> | Answer;
@@ -81,7 +81,7 @@ interface RouteDraft<Spec extends QuerySpec> extends Omit<RouteHead, 'access' | 
   handle(request: RouteRequest, query: QueryOf<Spec>): Promise<Answer> | Answer;
 }
 
-/** Returns a route whose handler gets typed query parameters. By default it requires a token and the scope `read_registry`. */
+/** Returns a route with typed query parameters. By default it requires a token and the scope `read_registry`. */
 export function defineRoute<const Spec extends QuerySpec = Record<never, never>>(draft: RouteDraft<Spec>): Route {
   return {
     access: 'token',
@@ -106,7 +106,7 @@ export interface Trace {
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
 const REQUEST_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Continues the caller's trace or starts one; malformed headers are replaced, as W3C Trace Context §3.2 requires. */
+/** Continues the caller's trace or starts a trace; malformed headers are replaced, as W3C Trace Context §3.2 requires. */
 export function traceOf(headers: { get(name: string): string | null }): Trace {
   const given = headers.get('x-request-id');
   const requestId = given !== null && REQUEST_ID.test(given) ? given : randomUUID();

@@ -7,7 +7,7 @@ export const SSE_KEEP_ALIVE = ': still here\n\n';
 /** Longest time without a message. */
 export const SSE_HEARTBEAT_MS = 15_000;
 
-/** Returns a message with JSON data; a client that reconnects sends the `id` of the last one. */
+/** Returns a message with JSON data; a client that reconnects sends the `id` of its last message. */
 export function sseMessage(event: string, data: object, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -19,7 +19,7 @@ export class TextStream {
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** At most `maxPendingBytes` wait for a slow reader; `onCancel` is called when it disconnects. */
+  /** At most `maxPendingBytes` wait for a slow reader; `onCancel` is called when the reader disconnects. */
   constructor(maxPendingBytes: number, onCancel: () => void) {
     this.body = new ReadableStream<Uint8Array>(
       {

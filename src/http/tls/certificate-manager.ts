@@ -17,12 +17,12 @@ export interface TlsOptions {
   readonly directory: string;
   /** Further names under which clients reach the hub. */
   readonly names: readonly string[];
-  /** The owner's own certificate, instead of one of the hub's authority. */
+  /** The owner's certificate, instead of a certificate from the hub's authority. */
   readonly files?: CertificateFiles;
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Milliseconds since 1970, never behind a time that is known to have passed. */
+  /** Returns milliseconds since 1970, never before a time that is known to have passed. */
   readonly time: { now(): number };
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
@@ -54,7 +54,7 @@ export class CertificateManager implements Service {
   #stop = () => {};
   #tell: (served: ServedCertificate) => void = () => {};
 
-  /** `host` is the listening address. */
+  /** `host` is the address on which the server listens. */
   constructor(collaborators: CertificateManagerCollaborators, options: TlsOptions & { readonly host: string }) {
     this.#parts = collaborators;
     this.#options = options;
@@ -105,7 +105,7 @@ export class CertificateManager implements Service {
     };
   }
 
-  /** After a failure the present certificate stays. */
+  /** Checks the certificate; after a failure the present certificate stays. */
   #check(): void {
     try {
       const served = this.#source.current(this.#parts.time.now());
@@ -146,7 +146,7 @@ function thisMachine(): MachineNames {
 
 /** A certificate for handshakes. */
 export interface ServedCertificate {
-  /** PEM, the server's certificate first, then the intermediate ones. */
+  /** PEM: the server's certificate first, then the intermediate certificates. */
   readonly chain: string;
   /** PEM. */
   readonly key: string;
@@ -154,13 +154,13 @@ export interface ServedCertificate {
   readonly authority?: string;
   /** DNS names and addresses of the certificate. */
   readonly names: readonly string[];
-  /** The reason for a new certificate; absent for an existing one. */
+  /** The reason for a new certificate; absent if the certificate existed. */
   readonly madeBecause?: string;
 }
 
 /** Port: a source of certificates. */
 export interface CertificateSource {
-  /** Returns the certificate for this time, in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if there is none. */
+  /** Returns the certificate for a time in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if there is none. */
   current(nowMs: number): ServedCertificate;
 }
 
@@ -203,7 +203,7 @@ function readText(path: string, setting: string): string {
   }
 }
 
-/** The reason of the parser is left out, since it could quote a key. */
+/** Returns a parsed file. The parser's reason is dropped, since it could quote a key. */
 function parsed<Value>(path: string, what: string, parse: () => Value): Value {
   try {
     return parse();

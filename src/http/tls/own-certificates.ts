@@ -23,9 +23,9 @@ interface Authority {
 
 /** The names under which clients reach the hub. */
 interface HubNames {
-  /** Returns all names, the best one first. */
+  /** Returns all names, the best name first. */
   readonly all: () => readonly string[];
-  /** Names in the configuration; an authority whose constraints exclude one of them is replaced. */
+  /** Names in the configuration; an authority whose constraints exclude one of these names is replaced. */
   readonly configured: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export class OwnCertificates implements CertificateSource {
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
   }
 
-  /** Returns undefined for a missing or damaged one, which is made anew. */
+  /** Returns undefined for a missing or damaged certificate, which is then replaced. */
   #present() {
     const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
     const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
@@ -104,7 +104,7 @@ export class OwnCertificates implements CertificateSource {
   }
 }
 
-/** An authority without constraints vouches for all names. */
+/** Returns whether an authority may certify a name; an authority without constraints may certify all names. */
 function mayVouch({ certificate }: Authority, name: string): boolean {
   const scope = nameScopeOf(certificate);
   return scope === undefined || permits(scope, name);
@@ -116,7 +116,7 @@ interface CertificateNeeds {
   readonly nowMs: number;
 }
 
-/** Returns the reason for a new certificate; undefined while the present one is valid. */
+/** Returns the reason for a new certificate; undefined while the present certificate is valid. */
 function renewalReason(certificate: X509Certificate, { authority, wanted, nowMs }: CertificateNeeds): string | undefined {
   if (!certificate.verify(authority.certificate.publicKey)) return 'the authority is another one';
   if (nowMs < Date.parse(certificate.validFrom)) return 'the clock was ahead when it was made';
@@ -172,7 +172,7 @@ export class TlsFiles {
     });
   }
 
-  /** Writes durably; a crash leaves the old text or the new one. */
+  /** Writes a file durably; after a crash it has either the old or the new text. */
   write(name: FileName, text: string): void {
     const path = this.path(name);
     guarded(path, () => {

@@ -54,7 +54,7 @@ function lengthOf(length: number): Buffer {
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
-/** Shortest form, with a zero before it where the first bit would make it negative (§8.3). */
+/** Encodes a positive integer in its shortest form, with a leading zero if the first bit would make it negative (§8.3). */
 function positive(bytes: Uint8Array): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const shortest = Buffer.from(start === -1 ? [0] : bytes.subarray(start));
@@ -156,7 +156,7 @@ function newKey() {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
-/** RFC 5280 §4.1. */
+/** Signs a certificate (RFC 5280 §4.1). */
 function certify({ subject, issuer, validity, extensions }: CertificateDraft): string {
   const algorithm = der.sequence(der.oid(ECDSA_SHA256));
   const toBeSigned = der.sequence(
@@ -174,7 +174,7 @@ function certify({ subject, issuer, validity, extensions }: CertificateDraft): s
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
-/** 127 random bits, positive and never zero (§4.1.2.2). */
+/** Returns 127 random bits, positive and never zero (§4.1.2.2). */
 function serialNumber(): Uint8Array {
   const bytes = randomBytes(16);
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
@@ -189,14 +189,14 @@ function extension(name: keyof typeof EXTENSION, value: Uint8Array, weight?: 'cr
   return der.sequence(der.oid(EXTENSION[name]), ...(weight ? [der.boolean('true')] : []), der.octets(value));
 }
 
-/** SHA-1 of the key's bits (§4.2.1.2 (1)): an identifier, not a proof. */
+/** Returns the SHA-1 of the key's bits (§4.2.1.2 (1)): an identifier, not a proof. */
 function keyId(publicKey: KeyObject): Uint8Array {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
   return createHash('sha1').update(point).digest();
 }
 
-/** §4.2.1.6: dNSName is [2], iPAddress [7]. */
+/** Encodes a subject alternative name: dNSName is [2], iPAddress [7] (§4.2.1.6). */
 function generalName(name: string): Buffer {
   return isIP(name) === 0 ? der.implicit(2, Buffer.from(name, 'ascii')) : der.implicit(7, addressBytes(name));
 }
@@ -206,8 +206,8 @@ function pemOf(key: KeyObject): string {
 }
 
 /**
- * Names and addresses that belong to nobody on the internet, or to homes: DNS names with all below them, `ADDRESS/PREFIX`
- * (RFC 6761, 6762, 8375, 1918, 6598, 3927, 4193; the addresses of IPv6 that providers give out and take back).
+ * Names and addresses that belong to homes or to nobody on the internet: DNS names with all names below them, `ADDRESS/PREFIX` (RFC 6761,
+ * 6762, 8375, 1918, 6598, 3927, 4193; and the IPv6 addresses that providers assign).
  */
 const HOME_SCOPE = [
   ...['localhost', 'local', 'home.arpa', 'internal', 'lan', 'home'],
@@ -227,7 +227,7 @@ export function nameScopeFor(names: readonly string[]): readonly string[] {
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];
 }
 
-/** Returns true for a name or address in the scope. */
+/** Returns whether a name or address is in the scope. */
 export function permits(scope: readonly string[], name: string): boolean {
   const family = isIP(name);
   if (family === 0) return scope.some((one) => name === one || name.endsWith(`.${one}`));
@@ -301,7 +301,7 @@ function addressText(bytes: Buffer): string {
   return plainAddress(Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16)).join(':'));
 }
 
-/** A network interface's address in the form of node:os. */
+/** An address of a network interface, in the form of node:os. */
 interface InterfaceAddress {
   readonly address: string;
   readonly internal: boolean;
@@ -314,7 +314,7 @@ export interface MachineNames {
 }
 
 interface NameFacts extends MachineNames {
-  /** The listening address. */
+  /** The address on which the server listens. */
   readonly host: string;
   /** Names in the configuration. */
   readonly configured: readonly string[];
@@ -329,7 +329,7 @@ export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '';
 }
 
-/** Returns all names under which clients may reach the hub, for its certificate; the configured ones first. */
+/** Returns all names under which clients may reach the hub, for its certificate; the configured names first. */
 export function namesOf({ host, configured, hostName, addresses }: NameFacts): readonly string[] {
   const machine = hostName.toLowerCase().replace(/\.$/, '');
   const isNamed = DNS_NAME.test(machine) && machine !== 'localhost';
@@ -345,7 +345,7 @@ export function namesOf({ host, configured, hostName, addresses }: NameFacts): r
   return [...new Set(all)].slice(0, MAX_NAMES);
 }
 
-/** Link-local IPv6 addresses need a zone, which URLs of browsers cannot have. */
+/** Returns whether browsers can reach an address: a link-local IPv6 address needs a zone, which their URLs cannot contain. */
 function isReachable(address: string): boolean {
   return !(isIPv6(address) && /^fe[89ab]/i.test(address));
 }

@@ -8,8 +8,8 @@ import { manifestEntries } from '../../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, filesOutsideState, type HubConfig, loadConfig, missingPaths } from './config.ts';
 
 /**
- * Checks a configuration file, by default the one that a start would read, with the manifest of tools that it names, as a start does.
- * Code that the manifest names is not loaded.
+ * Checks a configuration file (default: the file that a start would read) and the manifest of tools that it names, like a start. Code in
+ * the manifest is not loaded.
  */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
@@ -40,9 +40,8 @@ interface ExposedFolder {
 }
 
 /**
- * Throws CONFIG_INVALID if agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write
- * the code that the manifest names: these files decide what the hub does and for whom. `manifest` is the one in force, where its file
- * has mistakes.
+ * Throws CONFIG_INVALID if agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write the
+ * code in the manifest: these files decide what the hub does and for whom. `manifest` is the manifest in force, if its file has mistakes.
  */
 export function requireProtectedFiles(
   config: HubConfig,
@@ -73,7 +72,7 @@ function openFolders({ connectors: { files, sandbox } }: HubConfig): readonly Ex
   return [...roots, ...powers];
 }
 
-/** Mistakes of a manifest are reported where it is loaded. */
+/** Returns the manifest; undefined if it has mistakes, which are reported where it is loaded. */
 function manifestAt(path: string): RecordFile | undefined {
   try {
     return existsSync(path) ? parseRecordFile(readFileSync(path, 'utf8'), path) : undefined;
@@ -82,7 +81,7 @@ function manifestAt(path: string): RecordFile | undefined {
   }
 }
 
-/** Files and packages whose code the hub loads or interprets. */
+/** Returns the files and packages whose code the hub loads or interprets. */
 function codeFiles(path: string, manifest: RecordFile | undefined): readonly string[] {
   if (!manifest) return [];
   const folder = dirname(path);

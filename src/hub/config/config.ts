@@ -43,9 +43,9 @@ export interface TlsConfig {
 
 /** All settings of the owner; the keys of the file are the members in snake_case. */
 export interface HubConfig {
-  /** Reads the file again; throws CONFIG_INVALID and changes nothing when it has mistakes. Absent for a configuration of a program. */
+  /** Reads the file again. Throws CONFIG_INVALID and changes nothing if it has mistakes. Absent for a program's configuration. */
   reload?(): ConfigReload;
-  /** Returns why the settings are those of the last valid file and not of the present one; undefined when they are the same. */
+  /** Returns why the settings are those of the last valid file instead of the present file; undefined if the present file is in force. */
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
@@ -63,12 +63,12 @@ export interface HubConfig {
   };
   readonly tools: {
     readonly manifestFile: string;
-    /** Files with tools to register at each start; the first one that exists counts. */
+    /** Files with tools to register at each start; only the first existing file is read. */
     readonly bootstrapFiles: readonly [string, ...string[]];
     /** Upper limit of the permissions of registered tools; all but administration when absent. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
-    /** Tools whose calls go to another hub when their service cannot be reached from this one. */
+    /** Tools whose calls go to another hub if this hub cannot reach their service. */
     readonly failOver: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
@@ -84,7 +84,7 @@ export interface HubConfig {
     readonly refusesUndescribed: boolean;
     /** Logs each finished call. */
     readonly logsCalls: boolean;
-    /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
+    /** Feature flags that a tool requires, by its id or name; an agent has the flags of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
     /** Whether a program that runs the hub inside itself may add and remove tools. */
     readonly isDynamicRegistrationAllowed: boolean;
@@ -94,7 +94,7 @@ export interface HubConfig {
   readonly mesh: MeshSettings & {
     /** The name of this hub for people and other hubs. */
     readonly name: string;
-    /** Address to listen on; all when empty. */
+    /** Address to listen on; an empty text means all addresses. */
     readonly host: string;
     readonly port: number;
     readonly maxPeers: number;
@@ -132,8 +132,8 @@ const PATH_KEYS = [
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment
- * variables win over the file. Throws CONFIG_INVALID with file and line, or the variable's name.
+ * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment variables override
+ * the file. Throws CONFIG_INVALID with file and line, or with the variable's name.
  */
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
@@ -208,7 +208,7 @@ function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** The variable has the same name in the HTTP tool service. */
+/** Returns the permitted permissions; the variable has the name of the HTTP tool service. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,
@@ -256,7 +256,7 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-/** Returns the file that `loadConfig` reads; undefined when there is none. Throws CONFIG_INVALID if ATMO_CONFIG names a missing file. */
+/** Returns the file that `loadConfig` reads, or undefined. Throws CONFIG_INVALID if ATMO_CONFIG names a missing file. */
 export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
@@ -286,7 +286,7 @@ export function missingPaths({ namedPlaces }: Pick<HubConfig, 'namedPlaces'>): r
   return missing.map(({ key, path }) => `${key} in the configuration names ${path}, which does not exist`);
 }
 
-/** Returns the paths of such keys, with the mapping in which each key stands. */
+/** Returns the keys of settings that are paths, with the mapping that contains each key. */
 function configuredPaths(file: ConfigFile) {
   return PATH_KEYS.flatMap((key) => {
     const [name = '', ...sections] = key.split('.').toReversed();
@@ -307,8 +307,8 @@ interface EffectiveConfig {
 }
 
 /**
- * Returns the settings of the file, or those of its last valid text where the file is missing, empty or has mistakes. Throws
- * CONFIG_INVALID as `loadConfig` if there is no such text.
+ * Returns the settings of the file, or the settings of its last valid text if the file is missing, empty or has mistakes. Throws
+ * CONFIG_INVALID like `loadConfig` if there is no such text.
  */
 export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
   const ownerFile = new OwnerFile({
@@ -358,8 +358,8 @@ function logLevelOf(text: string | undefined): LogLevel | undefined {
 }
 
 /**
- * Returns absolute paths of the configuration file and of the files that it names, of those that exist outside of the state directory.
- * Of a configuration with mistakes it returns the file alone. `config` is read from the file by default.
+ * Returns absolute paths of the configuration file and of the files that it names, if they exist outside of the state directory. For a
+ * configuration with mistakes it returns only the file. By default `config` is read from the file.
  */
 export function filesOutsideState(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
   const own = configFileOf(env, stateDir);
@@ -373,7 +373,7 @@ function namedFiles({ tools, mesh, http, matter, connectors, rulesFile, profiles
   return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);
 }
 
-/** Certificates (`ca_file`) and secrets (`file:/path`) that settings of connectors name, at any depth. */
+/** Returns the certificates (`ca_file`) and secrets (`file:/path`) in connector settings, at any depth. */
 function filesIn(setting: unknown, key = ''): readonly string[] {
   if (typeof setting === 'string') {
     if (setting.startsWith('file:/')) return [setting.slice('file:'.length)];

@@ -25,7 +25,7 @@ import { StateStore } from '../../storage/state-store.ts';
 import { guardStorage } from '../../storage/storage-error.ts';
 import { type Environment, filesOutsideState } from '../config/config.ts';
 
-/** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
+/** Returns the service for backups of this machine's hub. It works on files: whoever may read them is the owner. */
 export function stateArchive(env: Environment, derive = byScrypt, system = SYSTEM_STATE_DIRECTORY): BackupService {
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
@@ -75,7 +75,7 @@ async function archiveStopped(order: Omit<BackupOptions, 'copies' | 'isRunning'>
   }
 }
 
-/** Takes the lock of a stopped hub; that of one on a disk without writes cannot be taken, and need not be. */
+/** Takes the lock of a stopped hub; on a read-only disk the lock cannot be taken and is not needed. */
 async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'read-only'> {
   try {
     await lock.start();
@@ -138,7 +138,7 @@ async function restore({ stateDir, file, passphrase }: Parameters<BackupService[
   };
 }
 
-/** Returns the bytes of a backup; what keeps them from being read is said of its file, and not of the state. */
+/** Yields the bytes of a backup; an error while reading them names the backup's file. */
 async function* bytesOf(archive: FileHandle, file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* archive.createReadStream({ autoClose: false });
@@ -171,7 +171,7 @@ async function openBackup(file: string): Promise<FileHandle> {
 const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
   entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
 
-/** What an older version cannot read it would take for damage. */
+/** Throws for a backup of a newer version, whose content this version would take for damage. */
 function requireKnownVersion({ version }: ArchiveTable): void {
   const own = packageVersion();
   if (semver.valid(version) !== null && semver.lte(version, own)) return;
@@ -185,8 +185,8 @@ function requireKnownVersion({ version }: ArchiveTable): void {
 }
 
 /**
- * What others remember of this hub must be behind what it does next: they would take it for a replay. The databases are opened as a
- * start does, so that what this version cannot use is refused now.
+ * Skips the counters that other hubs remember, since they would take a restored hub's next messages for a replay. The databases are opened
+ * like at a start, so that unusable ones are refused now.
  */
 async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
   const clock = systemClock;

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 
-/** Returns a question in the form of MCP, the same in both versions of the protocol. */
+/** Returns a question in MCP's form, which is equal in both protocol versions. */
 export function elicitation({ message, schema }: Pick<ToolQuestion, 'message' | 'schema'>) {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: copyJsonObject(schema) } } as const;
 }
@@ -24,15 +24,15 @@ export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | '
   return isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
 }
 
-/** Time limit of an answer. */
+/** Longest wait for an answer. */
 export const STATE_MS = 10 * 60_000;
-/** Limit of open states; above it the oldest one becomes invalid. */
+/** Largest number of open states; above it the oldest state becomes invalid. */
 const MAX_OPEN = 4_096;
 const MAX_LENGTH = 256;
 const MAC_BYTES = 32;
 const NONCE_BYTES = 16;
 
-/** The request of a state: principal, called thing and arguments. */
+/** The request of a state: principal, called method or tool, and arguments. */
 export interface StateSubject {
   readonly name: string;
   readonly params: JsonObject;
@@ -46,8 +46,8 @@ interface StateParts {
 }
 
 /**
- * The `requestState` of `input_required` results (2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. Each is valid once, for the same request
- * of the same principal, for ten minutes, and in the process that made it.
+ * The `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. Each state is valid once, for the same
+ * request of the same principal, for ten minutes, and only in the process that created it.
  */
 export class RequestStates {
   readonly #clock: Clock;
@@ -75,14 +75,17 @@ export class RequestStates {
     return state?.startsWith(`${this.#purpose}.`) ?? false;
   }
 
-  /** Returns the nonce of a state. Throws VALIDATION_ERROR for a forged, used or expired one, or one of another request or principal. */
+  /**
+   * Returns the nonce of a state. Throws VALIDATION_ERROR for a forged, used or expired state, and for a state of another request or
+   * principal.
+   */
   redeem(state: string, subject: StateSubject): string {
     const [purpose = '', nonce = '', endsMs = '', mac = '', ...rest] = state.slice(0, MAX_LENGTH).split('.');
-    // Compares texts: the base64 decoder skips invalid characters, so that several texts decode to one value.
+    // The texts are compared, since the base64 decoder skips invalid characters: several texts decode to one value.
     const given = Buffer.from([mac, ...rest].join('.'));
     const wanted = Buffer.from(this.#macOf(`${purpose}.${nonce}.${endsMs}`, subject));
     const isOurs = purpose === this.#purpose && given.length === wanted.length && timingSafeEqual(given, wanted);
-    // Deletes the nonce first: a state is valid once, whatever the result of the request.
+    // The nonce is deleted first: a state is valid once, whatever the result of the request.
     if (isOurs && this.#open.delete(nonce) && Number(endsMs) > this.#clock.now()) return nonce;
     throw staleStateError();
   }

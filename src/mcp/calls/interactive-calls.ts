@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-defin
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 
-/** Limits of calls that wait for answers: of an agent with its children, and in total. */
+/** Limits of calls that wait for answers: for an agent with its descendants, and in total. */
 export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
 
 interface PendingCall {
@@ -22,8 +22,8 @@ interface InteractiveCollaborators {
 }
 
 /**
- * Sends questions of running work to the client. A session receives them during its request. A client of 2026-07-28 receives
- * `input_required`: the work waits until the client repeats the request with the answers, for ten minutes at most, while its token is
+ * Sends questions of running work to the client. A session receives them during its request. A client of MCP 2026-07-28 receives
+ * `input_required`: the work then waits until the client repeats the request with the answers, for ten minutes at most, while its token is
  * valid, and within the deadline of the work. Nothing runs twice.
  */
 export class InteractiveCalls implements Disposable {
@@ -44,7 +44,7 @@ export class InteractiveCalls implements Disposable {
 
   /**
    * Resolves with the result of work that may ask questions, or continues the work of the request's state. Rejects with VALIDATION_ERROR
-   * for an invalid state. `subject` is the called thing with its arguments.
+   * for an invalid state. `subject` is the called method or tool with its arguments.
    */
   async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
     const { principal, requestState: state } = caller;
@@ -84,7 +84,7 @@ export class InteractiveCalls implements Disposable {
 
   /**
    * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls silently; at the
-   * total limit the agent with most calls does. Throws RESOURCE_EXCEEDED if no agent has two.
+   * total limit the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has two.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;
@@ -147,8 +147,8 @@ interface OpenQuestion {
 }
 
 /**
- * Work that continues over several requests of a client, since the answers to its questions arrive with another request. It runs once. A
- * client that cancels a request, or disconnects during one, ends it.
+ * Work that continues over several requests of a client, since the answers to its questions arrive with another request. It runs once. It
+ * ends if the client cancels a request, or disconnects during a request.
  */
 class InteractiveCall {
   readonly #end = new AbortController();
@@ -161,7 +161,7 @@ class InteractiveCall {
 
   /** Starts the work for its first caller. `beforeAsking` throws to refuse a question. */
   start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
-    // A request with a state has answers to another question than those of the work.
+    // A request with a state has answers to an earlier question, not to questions of new work.
     if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));
     const lasting: McpCaller = {
       ...caller,
@@ -178,7 +178,7 @@ class InteractiveCall {
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
-  /** Passes the answers of a request to their questions; the others stay. */
+  /** Passes the answers of a request to their questions; unused answers are kept. */
   answer(given: JsonObject): void {
     this.#given = new Map(Object.entries(given));
     for (const [key, { question, answer }] of this.#open) {

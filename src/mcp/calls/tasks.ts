@@ -13,7 +13,10 @@ interface TaskParts {
   readonly clock: Clock;
 }
 
-/** `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): a task is a job of the caller. */
+/**
+ * Returns `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): a task is a job of the
+ * caller.
+ */
 export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
   /** Returns the result that the call would have had without a task. */
@@ -39,7 +42,7 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   };
 }
 
-/** Throws JOB_NOT_FOUND for a malformed id, NOT_SUPPORTED for a client that has not declared tasks. */
+/** Returns the job id. Throws JOB_NOT_FOUND if it is malformed, and NOT_SUPPORTED for a client that has not declared tasks. */
 function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string {
   if (!takesTasks(clientCapabilities)) {
     throw new AtmoError('NOT_SUPPORTED', `Say with each request that the client has the extension ${TASKS}`, {
@@ -80,7 +83,7 @@ export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   return { status: 'error', error: new AtmoError('JOB_NOT_FOUND', message).toBody() };
 }
 
-/** Returns a job as a `Task`; `resultOf` makes the result of a finished one, also for errors of tools. */
+/** Returns a job as a `Task`; `resultOf` returns the result of a finished job, also for errors of tools. */
 export function taskOf(job: JobView, nowMs: number, resultOf: (job: JobView) => JsonObject): JsonObject {
   const endMs = job.finished_at === undefined ? nowMs : parseIsoTime(job.finished_at, 'finished_at');
   const createdMs = parseIsoTime(job.created_at, 'created_at');

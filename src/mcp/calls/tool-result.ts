@@ -40,8 +40,8 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 }
 
 /**
- * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of 2025-11-25 and before check even errors
- * against the tool's output schema: for a tool with one they receive the text alone.
+ * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of MCP 2025-11-25 and before check even
+ * errors against the tool's output schema: for a tool with an output schema they receive only the text.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

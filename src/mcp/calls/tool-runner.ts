@@ -55,7 +55,7 @@ function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
   };
 }
 
-/** Tools with a longer timeout count as long ones. */
+/** Tools with a longer timeout count as long-running. */
 const LONG_MS = 30_000;
 /** Time that a client waits for a result before it receives a task, or the id of a job. */
 const TASK_PATIENCE_MS = 1_000;
@@ -78,7 +78,7 @@ interface LongCall {
   readonly isTyped: boolean;
 }
 
-/** Returns true for a tool whose calls may take longer than clients wait. */
+/** Returns whether a tool's calls may take longer than clients wait. */
 function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'>): boolean {
   return execution.isAsyncAllowed && execution.timeoutMs > LONG_MS;
 }
@@ -143,9 +143,8 @@ const MAX_TEXT = 1_000;
 type DangerousCall = Pick<ToolRun, 'tool' | 'params'>;
 
 /**
- * Asks the person at the client to arrange the approval of a dangerous call: by an `input_required` result (2026-07-28), or by an
- * elicitation in a session. The answer approves nothing: it only repeats the call. The approval is a signature that is made elsewhere
- * (docs/approvals.md).
+ * Asks the person at the client to get a dangerous call approved: by an `input_required` result (MCP 2026-07-28), or by an elicitation in a
+ * session. The answer approves nothing, it only repeats the call. The approval is a signature that is made elsewhere (docs/approvals.md).
  */
 export class ApprovalElicitation {
   readonly #states: RequestStates;
@@ -203,7 +202,7 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
-/** Returns the summary of the hub that runs the call, which knows the devices; for an older hub this one writes it. */
+/** Returns the summary from the hub that runs the call, which knows the devices; for an older hub, a summary by this hub. */
 function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
   if (typeof summary === 'string') return foreignText(summary);
   // The title of a tool may contain a name that a device has set.
@@ -212,7 +211,7 @@ function requestText({ details: { summary } }: ErrorBody, { tool, params }: Dang
   return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
 }
 
-/** Cleans a text that may come from another hub: without invisible characters, and cut. */
+/** Returns a text from another hub, cut and without invisible characters. */
 function foreignText(text: unknown): string {
   return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
 }

@@ -11,7 +11,7 @@ import type { McpCaller, McpFeature, McpListener, McpNotifier } from '../mcp-fea
 import { listPage } from '../pagination.ts';
 import { areaUris, deviceUris, type ResourceContents, type ResourceSource, sensorUri } from './resource-source.ts';
 
-/** Limit of subscribed URIs of one session or stream. */
+/** Largest number of subscribed URIs of one session or stream. */
 const MAX_SUBSCRIPTIONS = 512;
 const MAX_URI = 2_048;
 
@@ -80,7 +80,7 @@ function admit(sources: readonly ResourceSource[], uris: readonly string[], list
   });
 }
 
-/** Rejects with NOT_FOUND and the URI, for missing resources and for those that the caller may not see. */
+/** Rejects with NOT_FOUND and the URI for missing resources, and for resources that the caller may not see. */
 async function contentsOf(sources: readonly ResourceSource[], uri: string, caller: McpCaller): Promise<readonly ResourceContents[]> {
   for (const source of sources) {
     const contents = await source.read(uri, caller);
@@ -96,7 +96,7 @@ function uriIn({ uri }: JsonObject): string {
   throw new AtmoError('VALIDATION_ERROR', 'The parameter uri is missing; resources/list tells the URIs');
 }
 
-/** Changes within this time make one notification. */
+/** Changes within this time become one notification. */
 const GATHER_MS = 250;
 
 const LIST_EVENTS: ReadonlySet<string> = new Set(['device.added', 'device.removed', 'device.changed']);
@@ -110,7 +110,7 @@ interface ResourceChangeCollaborators extends Pick<HubContext, 'clock' | 'events
   readonly notifier: McpNotifier;
 }
 
-/** Notifies MCP clients of changes of each resource: those that have subscribed to it and may read it. */
+/** Notifies MCP clients of changes of a resource if they have subscribed to it and may read it. */
 export class ResourceChanges implements Disposable {
   readonly #events: EventBus;
   readonly #directory: ResourceChangeCollaborators['directory'];
@@ -118,7 +118,7 @@ export class ResourceChanges implements Disposable {
   readonly #clock: Clock;
   readonly #notifier: McpNotifier;
   readonly #updated = new Map<string, MayRead>();
-  /** Devices that were added, removed or changed; only clients that may see one of them are notified. */
+  /** Devices that were added, removed or changed; only clients that may see one of these devices are notified. */
   readonly #listed = new Set<string>();
   #stop: (() => void) | undefined;
   #stopTimer: (() => void) | undefined;
@@ -178,7 +178,7 @@ export class ResourceChanges implements Disposable {
     for (const [uri, mayRead] of updated) this.#notifier.resourceUpdated(uri, mayRead);
   }
 
-  /** A caller may see only the sensors of some devices. */
+  /** Returns whether a caller may see a device's sensors: it may see only some devices. */
   #concerns(principal: Principal, device: string): boolean {
     if (this.#home.maySee(principal, device as DeviceId)) return true;
     return this.#home.readings(principal).some(({ sensor }) => sensor.device === device);

@@ -28,7 +28,7 @@ export type ResourceContents =
   | { readonly uri: string; readonly mimeType: string; readonly text: string }
   | { readonly uri: string; readonly mimeType: string; readonly blob: string };
 
-/** Port: a source of resources, limited to those that the caller may see. */
+/** Port: a source of resources that the caller may see. */
 export interface ResourceSource {
   /** Returns the resources in a fixed order. */
   list(caller: McpCaller): readonly ResourceEntry[];
@@ -46,7 +46,7 @@ export function jsonContents(uri: string, value: JsonObject | object): ResourceC
   return { uri, mimeType: 'application/json', text: JSON.stringify(escapeHidden(value as Json)) };
 }
 
-/** The thing in a URI of the home; ids are decoded and unchecked. */
+/** The target of a URI of the home; ids are decoded and unchecked. */
 export type HomeUri =
   | { readonly kind: 'device'; readonly id: string }
   | { readonly kind: 'area'; readonly id: string }
@@ -81,7 +81,7 @@ export function parseHomeUri(uri: string): HomeUri | undefined {
   return kind === 'device' || kind === 'area' ? { kind, id } : undefined;
 }
 
-/** Returns the sensor whose history a path names; undefined for other paths. */
+/** Returns the sensor in the path of a history; undefined for other paths. */
 export function historyOf(id: string): string | undefined {
   return id.endsWith(HISTORY) ? id.slice(0, -HISTORY.length) : undefined;
 }

@@ -32,7 +32,7 @@ const HINTS = {
   endangers: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 } as const;
 
-/** Makes a tool of the default view; `answer` receives typed parameters. */
+/** Returns a tool of the default view; `answer` receives typed parameters. */
 export function homeTool<const S extends Shape>(
   draft: HomeToolDraft<S>,
   answer: (params: ValuesOf<S>, caller: McpCaller) => Promise<JsonObject> | JsonObject,

@@ -24,7 +24,7 @@ export interface MeasurementParts {
   readonly clock: Clock;
 }
 
-/** `read_sensor` and `sensor_history`. */
+/** Returns `read_sensor` and `sensor_history`. */
 export function measurementTools(parts: MeasurementParts): readonly HomeTool[] {
   return [readSensorTool(parts), historyTool(parts)];
 }
@@ -87,7 +87,7 @@ function historyTool({ home, readings, clock }: MeasurementParts): HomeTool {
   );
 }
 
-/** Returns the history of a range: for a long one hourly mean, minimum and maximum, which texts do not have. */
+/** Returns the history of a range; for a long range hourly mean, minimum and maximum, except for texts. */
 function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<HistoryRange, 'points'>): HistoryRange {
   const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
   const isLong = range.endMs - range.startMs > MAX_RAW_MS;
@@ -105,14 +105,14 @@ function timeOf(name: string, text: string, nowMs: number): number {
   );
 }
 
-/** Returns all sensors of a device, by its id, name or alias, or the one sensor of that name. */
+/** Returns all sensors of a device by its id, name or alias, or the only sensor with the name. */
 function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
   const owner = deviceNamed(text, home, principal) ?? text;
   const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
   return ofDevice.length > 0 ? ofDevice : [oneSensor(text, home, principal)];
 }
 
-/** Returns the id of the one device with this id, name or alias. */
+/** Returns the id of the only device with this id, name or alias. */
 function deviceNamed(text: string, home: VisibleHome, principal: Principal): string | undefined {
   const devices = withAliases(home.devices(principal), home.names).filter((device) => isDeviceNamed(text, device));
   return devices.length === 1 ? devices[0]?.id : undefined;
@@ -205,7 +205,7 @@ function numbersOf(points: readonly HistoryPoint[]): readonly NumberPoint[] {
   return points.filter((point): point is NumberPoint => typeof point.value === 'number');
 }
 
-/** Returns the time-weighted mean: each value holds until the next one. */
+/** Returns the time-weighted mean: each value holds until the next value. */
 function meanOver(points: readonly NumberPoint[], endMs: number): number {
   let sum = 0;
   let duration = 0;
@@ -217,7 +217,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-/** Returns the course, from the first reading on: a new sensor has none before. */
+/** Returns the readings since the first one: a new sensor has no earlier readings. */
 function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const { endMs } = history;
@@ -240,7 +240,7 @@ function timed({ atMs, value }: NumberPoint): { readonly at: string; readonly va
   return { at: isoTime(atMs), value: rounded(value) };
 }
 
-/** Rounds to hundredths: sensors are not more precise. */
+/** Returns a number rounded to hundredths: sensors are not more precise. */
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }

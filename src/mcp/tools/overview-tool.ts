@@ -49,7 +49,7 @@ function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
   return count === 0 ? {} : { other_hubs: { device_tools: count, how: 'search_tools finds them, and they run from here' } };
 }
 
-/** Limits of one overview; it states the number of omitted things. */
+/** Limits of an overview, which states the number of omitted entries. */
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
@@ -62,7 +62,7 @@ export interface HomeSnapshot {
   readonly readings: readonly Reading[];
 }
 
-/** Returns the home at a glance: devices of each area, things that are on, open or unlocked, alarms, and unreachable devices. */
+/** Returns an overview of the home: devices of each area, devices that are on, open or unlocked, alarms, and unreachable devices. */
 function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
@@ -74,7 +74,7 @@ function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   };
 }
 
-/** Returns one area, device by device, with present values. */
+/** Returns an area, device by device, with present values. */
 function areaOverview(area: string, { devices, readings }: HomeSnapshot): JsonObject {
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
   return {
@@ -97,12 +97,12 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
     ...named('unlocked', namesOf(isUnlocked)),
-    // Sensors without an area are in no room: the processor of a board and a probe in a pond have no common mean.
+    // Sensors without an area have no common mean: examples are a board's processor and a probe in a pond.
     ...(area !== '' && meansOf(ambient)),
   };
 }
 
-/** Returns the means of the air sensors of a room. */
+/** Returns the mean values of a room's air sensors. */
 function meansOf(readings: readonly Reading[]): JsonObject {
   const measured = readings.filter(({ value }) => typeof value === 'number');
   const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
@@ -159,7 +159,7 @@ function isTrue(value: Reading['value']): boolean {
   return value === true || value === 1;
 }
 
-/** Returns a value with its unit, if it has one. */
+/** Returns a value with its unit, if any. */
 export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
   return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
 }

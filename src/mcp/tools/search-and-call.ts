@@ -25,7 +25,7 @@ const MAX_ENTITIES = 4;
 
 /** The parts of the hub that search and description need. */
 export interface SearchParts extends NamedToolParts {
-  /** Returns the tools for a sentence that the caller may use, the best first, and the things in the sentence. */
+  /** Returns the tools for a sentence that the caller may use, the best first, and the devices, areas and sensors in the sentence. */
   find(principal: Principal, text: string, limit: number): HomeSearchResult;
 }
 
@@ -61,7 +61,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
   );
 }
 
-/** Returns the possible devices of an ambiguous sentence, its readings, and further things of the home in it. */
+/** Returns the possible devices of an ambiguous sentence, its readings, and further objects of the home in it. */
 function clarificationOf(catalogue: ToolCatalogue, { whichOne, isForAll, note, readings, devices, areas }: HomeSearchResult): JsonObject {
   const candidates = whichOne.map(({ tool }: ToolMatch) => {
     const { device = '', area } = tool.definition.metadata;
@@ -144,7 +144,7 @@ async function described(parts: NamedToolParts, principal: Principal, name: stri
 
 const MAX_CHOICES = 8;
 
-/** Returns the parameters of a tool in one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks optional ones. */
+/** Returns the parameters of a tool in one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks optional parameters. */
 function argumentHint({ properties, required }: JsonSchema): string {
   if (!isSchemaObject(properties)) return '';
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -199,7 +199,10 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/** Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another one and names it. */
+/**
+ * Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools that need another of the three; the error names the proxy
+ * tool to use.
+ */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });
@@ -238,7 +241,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** Returns the proxy for a tool's definition; its effects with certain parameters may need a stricter one. */
+/** Returns the proxy tool for a definition; the effects of certain parameters may need a stricter proxy tool. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

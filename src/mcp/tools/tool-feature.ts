@@ -113,7 +113,7 @@ class ToolHomeView {
     return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
   }
 
-  /** Rejects with TOOL_NOT_FOUND for an unlisted name; the message explains the way to call tools of the home. */
+  /** Calls a listed tool. Rejects with TOOL_NOT_FOUND for an unlisted name; the message explains how to call tools of the home. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const own = this.#own.find((tool) => tool.name === name);
     if (own) return this.#answer(own, params, caller);
@@ -215,14 +215,14 @@ function isFull(view: McpView): boolean {
   return view.kind !== 'home' && view.isFull === true;
 }
 
-/** Administration of the hub is in no list, of which it would be the largest part. */
+/** Returns whether a tool is in the view. Administration tools are in no list, since they would be its largest part. */
 function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
   if (view.kind === 'home') return false;
   if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
   return namespace !== 'hub' || metadata.device !== undefined;
 }
 
-/** Changes within this time make one notification: a new device adds dozens of tools. */
+/** Changes within this time become one notification: a new device adds dozens of tools. */
 const GATHER_MS = 250;
 
 interface ChangeCollaborators {
@@ -236,7 +236,7 @@ interface ChangeCollaborators {
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
 }
 
-/** Notifies clients of changes of their list of tools, only of those that their list contains. */
+/** Notifies clients of changes in their lists of tools; a client is not notified of tools outside of its list. */
 export class ToolChanges implements Disposable {
   readonly #collaborators: ChangeCollaborators;
   readonly #stops: readonly (() => void)[];

@@ -26,13 +26,13 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   return made;
 }
 
-/** Returns the same in few tokens: without icons and output schema. */
+/** Returns a tool in few tokens: without icons and output schema. */
 export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
   const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
   return form;
 }
 
-/** Returns the schema of a tool whose arguments clients repeat in headers; undefined for all others. */
+/** Returns the schema of a tool whose arguments clients repeat in headers; undefined for other tools. */
 export function mirroredSchema(tool: RegisteredTool, name: string): JsonObject | undefined {
   const { inputSchema } = toolForm(tool, name);
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
@@ -45,8 +45,8 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Adds the names of the headers `Mcp-Param-…` in which a client of 2026-07-28 repeats arguments for proxies (SEP-2243). Clients drop a
- * whole tool for one invalid name; secrets are never repeated.
+ * Adds the names of the headers `Mcp-Param-…` in which a client of MCP 2026-07-28 repeats arguments for proxies (SEP-2243). Clients drop a
+ * whole tool because of one invalid name; secrets are never repeated.
  */
 function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
   const { properties } = inputSchema;
@@ -63,7 +63,7 @@ function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: Jso
   return { ...inputSchema, properties: Object.fromEntries(mirrored) };
 }
 
-/** Returns the description with an example of the arguments, unless it has one. */
+/** Returns the description; adds an example of the arguments unless the description has one. */
 function descriptionOf({ definition }: RegisteredTool): string {
   const [example] = definition.metadata.examples;
   if (!example || Object.keys(example.params).length === 0) return definition.description;
@@ -100,7 +100,7 @@ const STROKES: Readonly<Record<Category, string>> = {
 
 const icons = new Map(Object.entries(STROKES).map(([category, path]) => [category, [iconOf(path)]]));
 
-/** Returns the `icons` of a tool: one drawing for each category, embedded so that clients fetch nothing. */
+/** Returns the `icons` of a tool: one icon for each category, embedded so that clients fetch nothing. */
 function iconsOf(category: Category): readonly JsonObject[] {
   return icons.get(category) ?? [];
 }
