@@ -127,12 +127,12 @@ export class SimulatedHub {
   /** True when all these hubs are known with all their tools and definitions. */
   knows(hubs: readonly SimulatedHub[]): boolean {
     if (this.gossip.directory.hubs().length < hubs.length - 1) return false;
-    return hubs.every((hub) => hub === this || this.#lists(hub)) && this.gossip.missingBlobs() === 0;
+    return hubs.every((hub) => hub === this || this.#lists(hub)) && this.gossip.directory.missingBlobs().size === 0;
   }
 
   /** The same for one hub. */
   knowsHub(hub: SimulatedHub): boolean {
-    return this.#lists(hub) && this.gossip.missingBlobs() === 0;
+    return this.#lists(hub) && this.gossip.directory.missingBlobs().size === 0;
   }
 
   #lists(hub: SimulatedHub): boolean {

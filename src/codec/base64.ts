@@ -31,9 +31,7 @@ export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Fi
   return fields;
 }
 
-/**
- * Returns the value with its base64 strings replaced by `map` and its members sorted, or the unchanged value if the schema has no base64.
- */
+/** Returns the value with base64 strings replaced by `map` and members sorted; the unchanged value if the schema has no base64. */
 export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Field) => string): Json {
   return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
@@ -79,10 +77,7 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/**
- * Matches one character that is not base64. A pattern for the whole text would take memory by its length, and it fails above some
- * megabytes.
- */
+/** Matches one character that is not base64. A pattern for the whole text would take much memory and fails above some megabytes. */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
 /** Returns whether a text of any length is base64 with padding (RFC 4648 §4). */

@@ -51,10 +51,7 @@ export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}):
   return viewCbor(new Uint8Array(bytes), limits);
 }
 
-/**
- * Decodes CBOR like `decodeCbor`, but without a copy: byte strings in the value are views of `bytes`. Callers copy the parts that they
- * store.
- */
+/** Decodes CBOR like `decodeCbor` without a copy: byte strings are views of `bytes`. Callers copy the parts that they store. */
 export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
   // A new Uint8Array, because cbor-x adds a member to its argument, and its views of a Buffer would be Buffers.
@@ -79,9 +76,7 @@ const TRUE = 0xf5;
 const NULL = 0xf6;
 const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 
-/**
- * Returns `beginning` followed by each part as a CBOR byte string. Every signed message is written here, so memory is allocated only once.
- */
+/** Returns `beginning` and each part as a CBOR byte string. Allocates only once, because every signed message is written here. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
   // `allocUnsafeSlow` takes no memory from the shared pool, so the result needs no copy.
@@ -209,10 +204,7 @@ class CborWriter {
   }
 }
 
-/**
- * Returns whether all keys are non-negative integers in ascending order, as in messages. Encoded integers sort like the integers, so such a
- * map needs no sorting.
- */
+/** Returns whether all keys are ascending non-negative integers, as in messages; a map with such keys needs no sorting. */
 function areNumbersInOrder(keys: Iterable<unknown>): boolean {
   let before = -1;
   for (const key of keys) {
@@ -308,10 +300,7 @@ class CborScan {
     }
   }
 
-  /**
-   * Throws unless the second key sorts after the first. No encoded key is the beginning of another key, so different keys differ before the
-   * shorter one ends.
-   */
+  /** Throws unless the second key sorts after the first. Different keys differ before the shorter one ends. */
   #requireAscending(previous: number, start: number): void {
     const length = this.#at - start;
     let same = 0;

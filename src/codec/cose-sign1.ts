@@ -44,10 +44,7 @@ export function verifySign1(message: Uint8Array, check: Omit<Sign1Opening<Uint8A
   return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/**
- * Verifies a message like `verifySign1` and returns the value that `read` parses from its payload. `read` runs before the costly
- * verification; its errors are thrown unchanged.
- */
+/** Verifies a message like `verifySign1` and returns the payload that `read` parses before the costly verification. */
 export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
   const value = read(payload);
@@ -58,9 +55,7 @@ export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad
   return value;
 }
 
-/**
- * Returns the payload as a view of the message, without verifying the signature. Throws VALIDATION_ERROR if the message has another form.
- */
+/** Returns the payload as a view of the message; does not verify the signature. Throws VALIDATION_ERROR if the form is wrong. */
 export function unverifiedPayload(message: Uint8Array): Uint8Array {
   return partsOf(message).payload;
 }

@@ -4,11 +4,10 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson
 import { mapBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
-import { refuse, type ValuePath, type WireType } from './message-schema.ts';
+import { refuse, textOf, type ValuePath, type WireType } from './message-schema.ts';
 
 /**
- * Returns the wire type of a JSON object. The object is sent as RFC 8785 text of at most `max` UTF-8 bytes, since CBOR messages have no
- * fractions.
+ * Returns the wire type of a JSON object, which is sent as RFC 8785 text of at most `max` UTF-8 bytes, since CBOR has no fractions here.
  */
 export function jsonObject({ max }: { readonly max: number }): WireType<JsonObject> {
   const bounded = (text: string, at: ValuePath): string =>
@@ -52,10 +51,7 @@ export interface WrittenJson {
 /** Maximum number of byte strings in one text. */
 export const MAX_BYTE_STRINGS = 64;
 
-/**
- * Returns both forms of a value. Only strings that the schema declares as `contentEncoding: base64` become bytes. Throws VALIDATION_ERROR
- * for the same values as `canonicalJson`.
- */
+/** Returns both forms of a value. Only strings that the schema declares as `contentEncoding: base64` become bytes. */
 export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   const encoded: string[] = [];
   const mark = randomUUID();
@@ -69,7 +65,9 @@ export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
 
 /** Returns the whole text of the pieces, with bytes encoded as base64 again. */
 export function joinedJson(pieces: JsonPieces): string {
-  return typeof pieces === 'string' ? pieces : pieces.map((piece) => (typeof piece === 'string' ? piece : base64Of(piece))).join('');
+  return typeof pieces === 'string'
+    ? pieces
+    : pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece, 'base64'))).join('');
 }
 
 /**
@@ -106,8 +104,4 @@ function requirePieces(value: unknown, at: ValuePath): readonly (string | Uint8A
 function lengthOf(pieces: JsonPieces): number {
   if (typeof pieces === 'string') return Buffer.byteLength(pieces);
   return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0);
-}
-
-function base64Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

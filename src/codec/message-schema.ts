@@ -11,10 +11,7 @@ export interface ValuePath {
   readonly step: string | number;
 }
 
-/**
- * Converts one type of value to and from CBOR and checks its limits. Both methods throw VALIDATION_ERROR, with the message and the member,
- * if the value does not fit.
- */
+/** Converts one type of value to and from CBOR. Both methods throw VALIDATION_ERROR if the value exceeds its limits. */
 export interface WireType<Value> {
   toCbor(value: Value, at: ValuePath): CborValue;
   fromCbor(value: CborValue, at: ValuePath): Value;
@@ -23,10 +20,7 @@ export interface WireType<Value> {
 /** TypeScript type of the values of a wire type. */
 export type ValueOf<Type> = Type extends WireType<infer Value> ? Value : never;
 
-/**
- * Throws VALIDATION_ERROR with a text such as `Announcement refused: tools[3].hash is not 8 bytes`; `details` has the message and the
- * member.
- */
+/** Throws VALIDATION_ERROR with a text such as `Announcement refused: tools[3].hash is not 8 bytes`. */
 export function refuse(at: ValuePath, problem: string): never {
   const [message = '', ...steps] = stepsTo(at);
   const member = steps.reduce<string>((path, step) => `${path}${typeof step === 'number' ? `[${step}]` : `${path && '.'}${step}`}`, '');
@@ -170,10 +164,7 @@ export const hubId = textual({ min: 8, max: 8, prefix: 'hub-', encoding: 'hex' }
 /** Wire type of a mesh id: the 8 bytes after `mesh-`. */
 export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-', encoding: 'hex' });
 
-interface TextForm extends Bounds {
-  readonly prefix?: string;
-  readonly encoding: 'hex' | 'base64url';
-}
+type TextForm = Bounds & { readonly prefix?: string; readonly encoding: 'hex' | 'base64url' };
 
 /** Returns the wire type of bytes that are text in TypeScript; each byte string has exactly one text. */
 function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<string> {
@@ -194,7 +185,8 @@ function hexOf(bytes: Uint8Array): string {
   return digits;
 }
 
-function textOf(bytes: Uint8Array, encoding: 'hex' | 'base64url'): string {
+/** Returns bytes as text in an encoding of Buffer. */
+export function textOf(bytes: Uint8Array, encoding: 'hex' | 'base64' | 'base64url'): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
 }
 
@@ -272,10 +264,7 @@ export function message<Table extends Fields>(table: Table): WireType<Members<Ta
   };
 }
 
-/**
- * Returns the wire type of a message as a CBOR array with the members in the order of their keys, which count from 0. Only the last members
- * may be optional.
- */
+/** Returns the wire type of a message as a CBOR array in the order of the keys 0, 1, …; only the last members may be optional. */
 export function tuple<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table)
     .map(([name, field]): NamedField => ({ name, field }))
@@ -325,10 +314,7 @@ type VariantValue<Member extends string, Table extends VariantTable> = {
   [Kind in keyof Table]: Flat<{ readonly [Name in Member]: Kind } & ValueOf<Table[Kind][1]>>;
 }[keyof Table];
 
-/**
- * Returns the wire type of a choice between several kinds of message. The member with the name `member` holds the kind. The kind is sent as
- * key 0 of a map, or as the first item of an array.
- */
+/** Returns the wire type of a choice between messages; `member` names the kind, which is sent as key 0 or as the first item. */
 export function variants<const Member extends string, Table extends VariantTable>(
   member: Member,
   table: Table,

@@ -8,9 +8,7 @@ export interface SseMessage {
   readonly id?: string;
 }
 
-/**
- * Parses Server-Sent Events (HTML Living Standard §9.2.6) from text that arrives in arbitrary pieces; ignores comments and unknown fields.
- */
+/** Parses Server-Sent Events (HTML Living Standard §9.2.6) from arbitrary pieces of text; ignores comments and unknown fields. */
 export class SseParser {
   #rest = '';
   #event = '';

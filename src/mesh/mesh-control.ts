@@ -27,7 +27,6 @@ export interface MembershipStatus {
   readonly hubId: HubId;
   readonly hubName?: string;
   readonly meshId?: string;
-  /** Name that the owner gave the mesh. */
   readonly name?: string;
   readonly roles?: readonly MemberRole[];
   readonly permissions?: readonly string[];
@@ -47,10 +46,7 @@ export interface InviteOptions {
   readonly permissions?: readonly string[] | undefined;
   /** Addresses of this hub as `host:port`; at most 4. */
   readonly addresses?: readonly string[] | undefined;
-  /**
-   * If set, the new hub becomes an inviter. The root key must sign its certificate, so the decrypted key stays in memory until the invite
-   * expires.
-   */
+  /** If set, the new hub becomes an inviter; the decrypted root key stays in memory until the invite expires, to sign its certificate. */
   readonly inviter?: { readonly passphrase: string } | undefined;
 }
 
@@ -75,15 +71,11 @@ export interface Delegated {
   readonly isDelivered: boolean;
 }
 
-/**
- * Port: the owner's operations on the mesh. A method rejects with CONFLICT if the state of the membership does not allow it; the message
- * says what to do.
- */
+/** Port: the owner's operations on the mesh. Methods reject with CONFLICT if the state of the membership does not allow them. */
 export interface MeshControl {
   /** Creates a mesh with this hub as its first member. The passphrase encrypts the root key. */
   create(options: { readonly passphrase: string; readonly name?: string | undefined }): Promise<MembershipStatus>;
   invite(options: InviteOptions): Promise<Invitation>;
-  /** Joins the mesh of an invite. */
   join(invite: string, options: { readonly signal: AbortSignal }): Promise<MembershipStatus>;
   leave(options: { readonly rootKey: 'keep' | 'delete' }): Promise<void>;
   /** Permanently ends the membership of another hub. */

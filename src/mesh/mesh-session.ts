@@ -49,7 +49,6 @@ export interface MeshHub extends HubContext {
 /** Options of a mesh session. */
 export interface MeshOptions extends MeshSettings {
   readonly name: string;
-  /** Version of this hub's software. */
   readonly version: string;
 }
 
@@ -145,10 +144,7 @@ export class MeshSession implements Service {
     );
   }
 
-  /**
-   * Rejects with CONFLICT or CONFIG_INVALID if the engine cannot listen, and with STORAGE_FAILED if the epoch of this start cannot be
-   * stored.
-   */
+  /** Rejects with CONFLICT or CONFIG_INVALID if the engine cannot listen, with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const { engine } = this.#parts;
     this.#endpoint.listen();

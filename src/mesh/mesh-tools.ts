@@ -13,7 +13,6 @@ const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
 const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
-/** Schema of a time. */
 const DATE_TIME = { type: 'string', format: 'date-time' } as const;
 /** Schema of a secret text; it is masked in the audit log, events and approvals. */
 const SECRET_TEXT = { type: 'string', 'x-secret': true } as const;

@@ -166,9 +166,7 @@ function shorten(id: string): string {
   return id.endsWith(DEFAULT_VERSION) ? id.slice(0, -DEFAULT_VERSION.length) : id;
 }
 
-/**
- * Returns the tool id for a name on the wire. Throws VALIDATION_ERROR for a name with the default version, so that each id has one name.
- */
+/** Returns the tool id for a name on the wire. Throws VALIDATION_ERROR for the default version, so that each id has one name. */
 function lengthen(name: string, at: ValuePath): string {
   if (!name.includes('@')) return `${name}${DEFAULT_VERSION}`;
   return name.endsWith(DEFAULT_VERSION) ? refuse(at, `has the version that goes without saying, ${DEFAULT_VERSION}`) : name;
@@ -233,10 +231,7 @@ export const ANNOUNCED_STATE = message({
 /** State of a hub in the form that is announced. */
 export type AnnouncedState = ValueOf<typeof ANNOUNCED_STATE>;
 
-/**
- * Returns the first 16 bytes, in hex, of the SHA-256 of the whole state, encoded without pages. Throws VALIDATION_ERROR if the state
- * exceeds its limits.
- */
+/** Returns the first 16 bytes, in hex, of the SHA-256 of the state. Throws VALIDATION_ERROR if the state exceeds its limits. */
 export function stateDigest(state: HubState): string {
   return sha256Hex(encodeCbor(WHOLE.toCbor(state, { within: undefined, step: 'HubState' }))).slice(0, 32);
 }

@@ -188,10 +188,7 @@ interface PagedState {
   readonly pages: ReadonlyMap<PageHash, Uint8Array>;
 }
 
-/**
- * Returns the announced form of a state and its pages, which other hubs fetch. A state above 3 KiB has one list in pages, or both lists if
- * one is not enough.
- */
+/** Returns the announced form of a state and its pages. A state above 3 KiB has one list in pages, or both if one is not enough. */
 export function paginate(state: HubState): PagedState {
   const { tools, devices, ...head } = state;
   const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
@@ -213,10 +210,7 @@ export function pagesOf({ tools, devices }: AnnouncedState): readonly PageHash[]
   return [tools, devices].flatMap((list) => (list?.kind === 'paged' ? list.hashes : []));
 }
 
-/**
- * Returns the whole state, or undefined if `pageOf` lacks a page. Throws VALIDATION_ERROR if a page does not match its hash, is malformed
- * or is out of order.
- */
+/** Returns the whole state, or undefined if a page is missing. Throws VALIDATION_ERROR if a page is not valid or out of order. */
 export function assemble(announced: AnnouncedState, pageOf: (hash: PageHash) => Uint8Array | undefined): HubState | undefined {
   const { tools, devices, ...head } = announced;
   const allTools = entriesOf(tools, TOOL_PAGE, pageOf);

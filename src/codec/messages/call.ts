@@ -23,7 +23,6 @@ import {
   variants,
 } from '../message-schema.ts';
 
-/** Maximum length of a token in bytes. */
 const MAX_TOKEN_BYTES = 2_048;
 
 /** Maximum length, in bytes, of the JSON text of the parameters in a call to another hub. */
@@ -111,10 +110,7 @@ export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/**
- * Signs a call with the key of the entry hub. The schema `parameters` declares which parameters are bytes. Throws VALIDATION_ERROR if the
- * call exceeds its limits.
- */
+/** Signs a call with the entry hub's key; `parameters` declares which are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
@@ -180,10 +176,7 @@ const ENVELOPE_CODEC = messageCodec(
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/**
- * Signs and encodes a response with the key of the executing hub. The schema `returns` declares which strings are bytes. Throws
- * VALIDATION_ERROR if the response exceeds its limits.
- */
+/** Signs a response with the executing hub's key; `returns` declares which are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -191,10 +184,7 @@ export function signToolResponse(response: ToolResponse, key: KeyObject, returns
   return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
 }
 
-/**
- * Verifies and returns a response. `keyOf` returns the key that must have signed it. Throws VALIDATION_ERROR if the response or its
- * signature is not valid.
- */
+/** Returns the response if the key that `keyOf` returns has signed it. Throws VALIDATION_ERROR if it is not valid. */
 export function openToolResponse(
   encoded: Uint8Array,
   keyOf: (unverified: ResponseStatement) => KeyObject | undefined,

@@ -52,7 +52,6 @@ export type HandshakeMessage = ValueOf<typeof HANDSHAKE_MESSAGE>;
 /** Codec of handshake messages of at most 8 KiB. */
 export const handshakeCodec = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { maxBytes: 8_192, maxDepth: 2, maxItems: 32 });
 
-/** Maximum length of a frame in bytes. */
 const MAX_FRAME_BYTES = 65_536;
 /** Maximum length of the text of an error or goodbye, in UTF-8 bytes. */
 const MAX_MESSAGE_BYTES = 8_192;

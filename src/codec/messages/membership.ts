@@ -146,10 +146,7 @@ export function inviteText(invite: Invite): string {
   return `${PREFIX}${Buffer.from(INVITE_CODEC.encode(invite)).toString('base64url')}`;
 }
 
-/**
- * Parses the invite that a person pasted; ignores white space around it. Throws VALIDATION_ERROR if the text is not an invite; the error
- * never repeats the text, which is a secret.
- */
+/** Parses a pasted invite. Throws VALIDATION_ERROR if it is not an invite; the error does not contain the text, which is a secret. */
 export function parseInvite(pasted: string): Invite {
   const trimmed = pasted.trim();
   const encoded = Buffer.from(trimmed.slice(PREFIX.length), 'base64url');

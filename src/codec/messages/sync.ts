@@ -65,7 +65,6 @@ const versionVector: WireType<VersionVector> = {
   },
 };
 
-/** Maximum length, in bytes, of a message body between two hubs. */
 const MAX_BODY_BYTES = 4_194_304;
 /** Maximum number of announcements in a response; a response of 1 MiB has fewer announcements. */
 const MAX_ENVELOPES = 16_384;
@@ -73,10 +72,7 @@ const MAX_ENVELOPES = 16_384;
 export const MAX_KNOWN_STATEMENTS = 65_536;
 /** Maximum number of statements in a response. */
 export const MAX_SENT_STATEMENTS = 16_384;
-/**
- * Wire type of a signed announcement as a view of the response, which has up to a thousand announcements. A caller that stores an
- * announcement copies it.
- */
+/** Wire type of a signed announcement, a view of the response; a caller that stores the announcement copies it. */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
@@ -124,7 +120,6 @@ function requireEnvelope(value: unknown, at: ValuePath): Uint8Array {
   return requireBytes(value, at, { min: 1, max: MAX_ANNOUNCEMENT_BYTES });
 }
 
-/** Maximum number of blobs in one request. */
 const MAX_BLOBS = 256;
 /** Maximum size of a blob in bytes. A blob is a tool definition as canonical JSON, or a page of an announcement. */
 export const MAX_BLOB_BYTES = 65_536;
@@ -138,7 +133,6 @@ const REQUEST = message({
 /** Wire type of blobs in the order of the requested hashes; null for a blob that the hub lacks or that exceeds the size of the response. */
 const BLOBS = list(nullable(bytes({ max: MAX_BLOB_BYTES })), { max: MAX_BLOBS });
 const ANSWER = message({
-  /** Length of the inflated bytes. */
   length: required(1, uint({ max: MAX_BLOBS_BYTES })),
   deflated: required(2, bytes({ min: 1, max: MAX_BLOBS_BYTES })),
 });
@@ -159,9 +153,7 @@ export function encodeBlobAnswer({ blobs }: BlobAnswer): Uint8Array {
   return ANSWER_CODEC.encode({ length: encoded.length, deflated: Uint8Array.from(deflateRawSync(encoded)) });
 }
 
-/**
- * Decodes a response with blobs, at most 4 MiB. Inflates no more than the announced length. Does not compare the blobs with their hashes.
- */
+/** Decodes a response with blobs. Inflates at most the announced length. Does not compare the blobs with their hashes. */
 export function decodeBlobAnswer(encoded: Uint8Array): BlobAnswer {
   const { length, deflated } = ANSWER_CODEC.decode(encoded);
   const place = { within: { within: undefined, step: 'BlobAnswer' }, step: 'deflated' };

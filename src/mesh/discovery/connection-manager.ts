@@ -11,9 +11,7 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
 
-/**
- * Delays before a dial, in milliseconds. Of two hubs, the one with the lower id dials at once; the other hub dials only after this delay.
- */
+/** Delays before a dial. Of two hubs, the one with the lower id dials at once; the other hub dials only after this delay. */
 const FIRST_CONTACT_MS = 500;
 const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
@@ -26,9 +24,7 @@ interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'log
   readonly discovery: Discovery | undefined;
   /** The owner starts it before the connection manager and disposes it. */
   readonly watch: InterfaceWatch;
-  /** Returns the addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
-  /** Returns whether a hub was revoked and must not be connected. */
   readonly isBarred: (id: HubId) => boolean;
   /** Returns a random number from 0 to below 1; tests replace it. */
   readonly random?: (() => number) | undefined;
@@ -133,9 +129,7 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /**
-   * Returns the hubs to connect to: the neighbours among proven hubs, among all hubs and among reachable hubs, and the configured peers.
-   */
+  /** Returns the hubs to connect to: neighbours among proven, among all and among reachable hubs, and the configured peers. */
   #wanted(): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
@@ -321,9 +315,7 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /**
-   * Ends connections that were not needed for a minute. The hub with the lower id decides, because the other hub may know fewer members.
-   */
+  /** Ends connections that were not needed for a minute. The hub with the lower id decides: the other may know fewer members. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

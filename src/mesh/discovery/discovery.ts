@@ -24,10 +24,7 @@ export interface ServiceListener {
 
 /** Port: DNS-SD on the local network. */
 export interface Discovery {
-  /**
-   * Announces a service until the result is disposed, then sends a goodbye. Throws VALIDATION_ERROR if DNS cannot encode its name, type or
-   * attributes.
-   */
+  /** Announces a service until disposed, then sends a goodbye. Throws VALIDATION_ERROR if DNS cannot encode the service. */
   advertise(service: AnnouncedService): AsyncDisposable;
   /** Reports service instances, including those of this machine, until the signal aborts. */
   browse(type: string, listener: ServiceListener, signal: AbortSignal): void;

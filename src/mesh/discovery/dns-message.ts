@@ -165,7 +165,6 @@ const OTHER_TTL_SECONDS = 4_500; // RFC 6762 10
 
 /** DNS-SD service that this hub announces. */
 export interface LocalService extends AnnouncedService {
-  /** First label of this hub's host name. */
   readonly host: string;
 }
 
@@ -212,10 +211,7 @@ interface DnsAnswer {
   readonly additionals: readonly DnsRecord[];
 }
 
-/**
- * Returns the answers to all questions of a query, without known answers whose remaining time is at least half of their time to live (RFC
- * 6762 7.1).
- */
+/** Returns the answers to a query, without known answers that are valid for at least half their time (RFC 6762 7.1). */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;

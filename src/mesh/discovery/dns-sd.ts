@@ -1,8 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { AnnouncedService, Discovery, ServiceListener } from './discovery.ts';
 import { DiscoveryDrops, type LinkObserver, MulticastLinks, type OpenMulticastSocket, openMulticastSocket } from './multicast-links.ts';
 import type { InterfaceWatch } from './network-interfaces.ts';
@@ -24,12 +22,7 @@ const MAX_TEXT_BYTES = 255;
 
 /** DNS-SD over multicast DNS on every interface, with IPv4 and IPv6. Shares its port with other responders on the machine. */
 export class DnsSd implements Discovery, Service {
-  readonly #collaborators: {
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly drops: DiscoveryDrops;
-    readonly random: () => number;
-  };
+  readonly #collaborators: ConstructorParameters<typeof ServiceResponder>[1];
   readonly #hostLabel: string;
   readonly #links: MulticastLinks;
   readonly #services = new Set<ServiceResponder>();

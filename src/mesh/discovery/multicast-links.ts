@@ -110,10 +110,7 @@ const LINK_RATE = { burst: 2_000, perSecond: 500 };
 const SOURCE_RATE = { burst: 400, perSecond: 100 };
 const MAX_SOURCES = 512;
 
-interface MulticastLinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  readonly open: OpenMulticastSocket;
-  readonly drops: DiscoveryDrops;
-  /** Called when the link becomes usable, for the first time or again. */
+interface MulticastLinkCollaborators extends Omit<MulticastLinksCollaborators, 'watch'> {
   readonly opened: (link: MulticastLink) => void;
   readonly message: (link: MulticastLink, message: DnsMessage, from: MessageSource) => void;
 }

@@ -30,7 +30,6 @@ export class InterfaceWatch implements Service {
     return this.#interfaces;
   }
 
-  /** Calls the listener after each change. Returns a function that ends the calls. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

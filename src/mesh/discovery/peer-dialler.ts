@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
@@ -10,7 +9,6 @@ const LEAST_BETWEEN_TRIES_MS = 500;
 
 interface PeerDiallerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly engine: Pick<MeshEngine, 'connect'>;
-  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Hub id or address, for the log. */
   readonly name: string;
@@ -38,7 +36,6 @@ export class PeerDialler {
     this.#collaborators = collaborators;
   }
 
-  /** Number of failed attempts in a row. */
   get failures(): number {
     return this.#failures;
   }
@@ -73,7 +70,6 @@ export class PeerDialler {
     this.#cancelWait = undefined;
   }
 
-  /** Stops all attempts. */
   stop(): void {
     this.#cancelWait?.();
     this.#cancelWait = undefined;
@@ -164,9 +160,7 @@ export class PeerDialler {
 
 const NEXT_ADDRESS_MS = 250; // RFC 8305 8, connection attempt delay
 
-interface DialAttempt {
-  readonly clock: Clock;
-  readonly engine: Pick<MeshEngine, 'connect'>;
+interface DialAttempt extends Pick<PeerDiallerCollaborators, 'clock' | 'engine'> {
   /** Addresses in the order of attempts; at least one. */
   readonly addresses: readonly PeerAddress[];
   readonly timeoutMs: number;

@@ -10,7 +10,6 @@ const REPEAT_MS = 1_000;
 interface ServiceBrowserCollaborators {
   readonly clock: Clock;
   readonly drops: DiscoveryDrops;
-  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** DNS-SD service type, such as `_atmosphere-edge._tcp`. */
   readonly type: string;
@@ -95,10 +94,7 @@ const TICK_MS = 1_000;
 const LONGEST_RESOLVE_MS = 60_000;
 const MAX_QUESTIONS = 16;
 
-interface LinkBrowserCollaborators {
-  readonly clock: Clock;
-  readonly drops: DiscoveryDrops;
-  readonly random: () => number;
+interface LinkBrowserCollaborators extends Pick<ServiceBrowserCollaborators, 'clock' | 'drops' | 'random'> {
   /** Domain name of the service type, such as `_atmosphere-edge._tcp.local`. */
   readonly typeName: string;
   /** Called with the domain names of the service instances whose records have changed. */
@@ -345,7 +341,6 @@ class InstanceOwners {
     return this.#owners.has(name.toLowerCase());
   }
 
-  /** Returns the name as its owner spells it. */
   spelling(name: string): string {
     return this.#owners.get(name.toLowerCase())?.name ?? name;
   }

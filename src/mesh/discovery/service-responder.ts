@@ -21,7 +21,6 @@ const DEFEND_EVERY_MS = 10_000;
 
 interface ServiceResponderCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly drops: DiscoveryDrops;
-  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
 }
 
@@ -123,12 +122,8 @@ const LEAST_REPEAT_TO_PROBE_MS = 250;
 const MAX_PENDING = 128;
 const UNICAST_RATE = { burst: 50, perSecond: 20 };
 
-interface LinkResponderCollaborators {
-  readonly clock: Clock;
+interface LinkResponderCollaborators extends Pick<ServiceResponderCollaborators, 'clock' | 'drops' | 'random'> {
   readonly announcer: LinkAnnouncer;
-  readonly drops: DiscoveryDrops;
-  /** Returns a random number from 0 to below 1. */
-  readonly random: () => number;
   readonly records: () => ServiceRecords;
 }
 

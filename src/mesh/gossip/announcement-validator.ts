@@ -12,10 +12,7 @@ import type { HubRecords } from './hub-records.ts';
 
 /** Port: checks membership certificates. */
 export interface MemberCertificates {
-  /**
-   * Returns the hub and key of a certificate that is valid now. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not
-   * valid.
-   */
+  /** Returns hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
 }
 

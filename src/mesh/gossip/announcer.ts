@@ -23,9 +23,9 @@ import type { MeshDirectory } from './mesh-directory.ts';
 import type { OwnState } from './own-state.ts';
 import { CoalescingTimer, repeatWithJitter } from './timers.ts';
 
-interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
+/** The parts that the announcer needs. */
+export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Returns the current certificate of this hub. */
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
   /** Returns the state of this hub, or undefined while definitions are not all encoded; each call encodes some more. */

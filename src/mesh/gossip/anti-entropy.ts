@@ -49,10 +49,7 @@ export class AntiEntropy implements Service {
     this.#stopListening?.();
   }
 
-  /**
-   * Fetches announcements until none is missing. If some were new, then queries the other neighbours: they learn from the query that they
-   * may lack the same announcements.
-   */
+  /** Fetches announcements until none is missing. If some were new, queries the other neighbours, which may lack them too. */
   async #fetch(link: PeerLink): Promise<void> {
     const { clock, directory } = this.#parts;
     let hasNews = false;

@@ -26,10 +26,7 @@ const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
 /** Delay before a request, because announcements arrive in groups and their blobs are requested together. */
 const GATHER_MS = 5;
-/**
- * First and longest pause before the same neighbour is queried again for a blob. The first pause is short, because the neighbour may be
- * fetching the blob.
- */
+/** First and longest pause before a neighbour is queried again for a blob. At first, it may still be fetching the blob. */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -94,10 +91,7 @@ export class BlobExchange implements Service {
     if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
-  /**
-   * Returns the link to the origin if it is a neighbour, otherwise to any neighbour that may have the blob. No neighbour gets two requests
-   * at once.
-   */
+  /** Returns the link to the origin or, if it is no neighbour, to any free neighbour. No neighbour gets two requests at once. */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;
     const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`)?.untilMs ?? 0) > clock.monotonic();

@@ -19,10 +19,7 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /**
-   * Clock and callback for reading in turns. `onNext` is called in the turn after `soon`, or after a definition had to wait. If absent,
-   * everything is read at once.
-   */
+  /** Clock of the turns; `onNext` is called in the turn after `soon`. If `turns` is absent, everything is read at once. */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 
@@ -31,10 +28,7 @@ interface DefinitionStoreCollaborators {
  * times as long; calls are handled between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/**
- * Bytes of one hub that are read without delay (its share of the store), and the refill. A hub that constantly sends large changes delays
- * only itself.
- */
+/** Bytes of one hub that are read without delay, and the refill: a hub that constantly sends changes delays only itself. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
 /** Definitions of other hubs by hash. Each definition is read once, in turns, and shared by all hubs that announce it. */

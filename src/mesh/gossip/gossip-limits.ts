@@ -11,10 +11,7 @@ export const GOSSIP_LIMITS = {
 /** Type of `GOSSIP_LIMITS`. */
 export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
-/**
- * Period of heartbeats; a hub counts as gone only after two missing heartbeats. If its connections end, its neighbours notice and announce
- * this within seconds.
- */
+/** Period of heartbeats; a hub is gone after two missing ones. Neighbours announce the end of its connections earlier. */
 export const HEARTBEAT_MS = 120_000;
 /** Age of the newest announcement after which a hub without a route is stale. */
 export const STALE_MS = 90_000;
@@ -26,10 +23,7 @@ export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
 export const ANTI_ENTROPY_MS = 30_000;
 /** Changes of tools and devices within this time are announced together. */
 export const COALESCE_MS = 20;
-/**
- * Changes of direct connections within this time are announced together. They come in groups, and calls find their route without the
- * announcement.
- */
+/** Changes of direct connections within this time are announced together; calls find their route without the announcement. */
 export const COALESCE_LINKS_MS = 200;
 /** Number of deltas after which a hub announces its whole state again, so that other hubs need not store more deltas. */
 export const CHANGES_PER_FULL = 16;

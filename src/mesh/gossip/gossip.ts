@@ -1,5 +1,3 @@
-import type { KeyObject } from 'node:crypto';
-import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -7,37 +5,31 @@ import { type Service, ServiceStack } from '../../core/lifecycle.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
 import type { MeshEngine } from '../transport/mesh-engine.ts';
-import type { MemberCertificates, OpenEnvelope } from './announcement-validator.ts';
-import { Announcer } from './announcer.ts';
+import { Announcer, type AnnouncerCollaborators } from './announcer.ts';
 import { AntiEntropy } from './anti-entropy.ts';
 import { BlobExchange } from './blob-exchange.ts';
 import { BlobStore } from './blob-store.ts';
 import { DefinitionStore, prepareOffers } from './definition-store.ts';
 import { COALESCE_LINKS_MS, DropCounter, type GossipLimits } from './gossip-limits.ts';
-import { AnnouncedEpoch, type StateTransitions } from './hub-record.ts';
+import { AnnouncedEpoch } from './hub-record.ts';
 import type { DirectoryChange } from './known-hub.ts';
 import { MeshCatalogue } from './mesh-catalogue.ts';
-import { MeshDirectory } from './mesh-directory.ts';
+import { type DirectoryCollaborators, MeshDirectory } from './mesh-directory.ts';
 import { MeshPeers } from './mesh-peers.ts';
 import { type OwnStateOptions, type OwnStateSources, ownState } from './own-state.ts';
 import { StatementExchange, type StatementSource } from './statement-exchange.ts';
 
-interface GossipCollaborators extends Omit<OwnStateSources, 'links'>, Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
-  readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+interface GossipCollaborators
+  extends Omit<OwnStateSources, 'links'>,
+    Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'>,
+    Pick<AnnouncerCollaborators, 'hub' | 'certificate' | 'random'>,
+    Pick<DirectoryCollaborators, 'certificates' | 'open' | 'steps'> {
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
   readonly meshId: () => string | undefined;
-  /** Returns the current certificate of this hub. */
-  readonly certificate: () => CertificateChain;
-  readonly certificates: MemberCertificates;
   /** Sources of signed statements for every hub, such as revocations. */
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
-  readonly random?: (() => number) | undefined;
-  /** Replaces the verification of announcements, for a simulation that verifies each announcement only once for all hubs. */
-  readonly open?: OpenEnvelope | undefined;
-  /** Replaces the computation of states, for a simulation that computes each state only once for all hubs. */
-  readonly steps?: StateTransitions | undefined;
 }
 
 interface GossipOptions extends OwnStateOptions {
@@ -99,10 +91,7 @@ export class Gossip implements Service {
     });
   }
 
-  /**
-   * Starts the exchange. The caller has started the links, and the engine has not connected yet. Rejects with STORAGE_FAILED if the epoch
-   * cannot be stored.
-   */
+  /** Starts gossip, after the links and before the engine connects. Rejects with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const { engine, registry, devices, links, clock } = this.#parts;
     engine.onGossip((message, from) => this.directory.receive(message, from));
@@ -128,11 +117,6 @@ export class Gossip implements Service {
     for (const stop of this.#listening) stop();
     this.#listening = [];
     await this.#services[Symbol.asyncDispose]();
-  }
-
-  /** Returns the number of announced pages and definitions that have not arrived. */
-  missingBlobs(): number {
-    return this.directory.missingBlobs().size;
   }
 
   #sweep(): void {

@@ -14,10 +14,7 @@ interface Moment {
   readonly wallMs: number;
 }
 
-/**
- * Effect of an announcement: `news` changes the state, `alive` only the age, `behind` reveals a missing announcement; the other values are
- * reasons to drop it.
- */
+/** Effect: `news` changes the state, `alive` only its age, `behind` reveals a gap; other values are reasons to drop it. */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
 type PageSource = (hash: string) => Uint8Array | undefined;
@@ -93,7 +90,6 @@ export class HubRecord {
     return this.#chain.full.announcement.certificate;
   }
 
-  /** Size of all envelopes in bytes. */
   get bytes(): number {
     return this.envelopesSince(undefined).reduce((sum, { length }) => sum + length, 0);
   }

@@ -87,10 +87,7 @@ export class HubRecords {
     return last !== undefined && !isNewer(version, last);
   }
 
-  /**
-   * Adds a record, or updates its view. `news` means that the announced state has changed, `state` that only the freshness may have
-   * changed.
-   */
+  /** Adds a record or updates its view. `news`: the announced state has changed. `state`: only the freshness may have changed. */
   update(record: HubRecord, news: 'news' | 'state'): void {
     const { id } = record;
     const isNew = !this.#records.has(id);

@@ -6,10 +6,8 @@ import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 export interface KnownHub {
   readonly id: HubId;
   readonly name: string;
-  /** Version of the hub's software. */
   readonly version: string;
   readonly state: PeerState;
-  /** Counts the starts of the hub. */
   readonly epoch: number;
   /** Arrival of the hub's newest announcement, in milliseconds since 1970 by the clock of this hub. */
   readonly lastSeenMs: number;
@@ -39,7 +37,6 @@ export interface HubDirectory {
   /** Returns the other hubs, sorted by id. */
   hubs(): readonly KnownHub[];
   hub(id: HubId): KnownHub | undefined;
-  /** Calls the listener after every change. Returns a function that ends the calls. */
   onChange(listener: (change: DirectoryChange) => void): () => void;
 }
 

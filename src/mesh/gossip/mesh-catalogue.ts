@@ -333,9 +333,7 @@ function isAmongNodes(hub: KnownHub | undefined, onlyNodes: readonly string[] | 
   return hub !== undefined && (onlyNodes?.some((node) => node === hub.id || node === hub.name) ?? true);
 }
 
-/**
- * Returns whether a tool belongs to one of the devices, or to no device. A hub may offer a device's tool only if it announces the device.
- */
+/** Returns whether a tool belongs to none or one of the devices: a hub may offer a device's tool only if it announces the device. */
 function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device } }: ToolDefinition): boolean {
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }

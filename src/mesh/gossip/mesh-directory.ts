@@ -16,7 +16,8 @@ import {
 import { HubRecords, type RecordsCollaborators } from './hub-records.ts';
 import type { DirectoryChange, HubDirectory, KnownHub } from './known-hub.ts';
 
-interface DirectoryCollaborators extends RecordsCollaborators {
+/** The parts that the directory needs. */
+export interface DirectoryCollaborators extends RecordsCollaborators {
   readonly certificates: MemberCertificates;
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
@@ -173,10 +174,7 @@ export class MeshDirectory implements HubDirectory {
     return () => this.#behindListeners.delete(listener);
   }
 
-  /**
-   * Calls the listener if other hubs have later announcements of this hub than this hub itself, because its state was lost or restored.
-   * Returns a function that ends the calls.
-   */
+  /** Calls the listener if other hubs have later announcements of this hub than itself: its state was lost or restored. */
   onSuperseded(listener: (version: AnnouncementVersion) => void): () => void {
     this.#supersededListeners.add(listener);
     return () => this.#supersededListeners.delete(listener);

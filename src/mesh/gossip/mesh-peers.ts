@@ -92,7 +92,6 @@ interface RouteMap {
   readonly self: HubId;
   /** Directly connected hubs. */
   readonly neighbours: readonly HubId[];
-  /** Connections that each hub announces. */
   readonly links: ReadonlyMap<HubId, ReadonlySet<HubId>>;
 }
 

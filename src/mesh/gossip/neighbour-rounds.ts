@@ -91,10 +91,7 @@ export class NeighbourRounds {
   }
 }
 
-/**
- * Returns the response of a neighbour. Returns undefined if the neighbour refuses, disconnects or takes too long, because another neighbour
- * has the same data.
- */
+/** Returns the response, or undefined if the neighbour refuses, disconnects or is too slow: other neighbours have the same data. */
 export async function requestWithin<Answer>(
   clock: Clock,
   timeoutMs: number,

@@ -36,7 +36,6 @@ export interface OwnStateSources {
   readonly devices: DeviceDirectory;
   /** Returns the capabilities of this hub. Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
-  /** Returns whether the hub has an internet connection. */
   readonly isOnline: () => boolean;
   /** Returns the directly connected hubs. */
   readonly links: () => readonly HubId[];
@@ -47,7 +46,6 @@ export interface OwnStateSources {
 /** Configured part of this hub's state. */
 export interface OwnStateOptions {
   readonly name: string;
-  /** Version of this hub's software. */
   readonly version: string;
   readonly announcesDevices: boolean;
 }

@@ -13,7 +13,6 @@ import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { MemberRole } from '../mesh-control.ts';
-import { refuseAtGate } from './gate-refusal.ts';
 
 /** Hub with a certificate whose signatures are valid. Times are in milliseconds since 1970. */
 export interface Member {
@@ -157,15 +156,11 @@ const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
 /** Key of a new member, and the upper limit of the permissions of its tokens on other hubs. */
 export interface CertificateRequest {
-  /** Raw Ed25519 public key, base64url. */
   readonly key: string;
   readonly permissions: readonly string[];
 }
 
-/**
- * Returns a certificate for an inviter. Throws VALIDATION_ERROR if the key or a permission is not valid, CONFLICT if the time of this hub
- * is not trusted.
- */
+/** Returns an inviter's certificate. Throws VALIDATION_ERROR for an invalid key or permission, CONFLICT without trusted time. */
 export function inviterCertificate(root: SigningKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
   const meshId = meshIdOf(root.publicKey);
   const claims = claimsOf(request, { issuer: meshId, meshId, roles: ['member', 'inviter'], nowMs: now(time), ttlMs: INVITER_TTL_MS });
@@ -257,3 +252,27 @@ export function requireInTime(member: Member, time: TrustedTime): void {
 
 /** Time by which certificates begin before they are issued, so that a hub with a slow clock does not refuse a new member. */
 const BACKDATED_MS = 3_600_000;
+
+/** Reason to refuse a hub during the handshake; metrics count refusals by reason. */
+type GateReason =
+  | 'malformed'
+  | 'unknown_version'
+  | 'self'
+  | 'other_mesh'
+  | 'not_a_member'
+  | 'certificate_invalid'
+  | 'certificate_of_another'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'revoked'
+  | 'invite_unknown'
+  | 'invite_expired'
+  | 'invite_used'
+  | 'wrong_proof'
+  | 'too_many_attempts'
+  | 'refused_by_peer';
+
+/** Throws PERMISSION_DENIED with the reason in `details.reason`; the message says what to do. */
+export function refuseAtGate(reason: GateReason, message: string): never {
+  throw new AtmoError('PERMISSION_DENIED', message, { reason });
+}

@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import { refuseAtGate } from './gate-refusal.ts';
+import { refuseAtGate } from './certificates.ts';
 
 const SPACE = 'mesh.invites';
 const MAX_OPEN = 32;
@@ -73,12 +73,10 @@ export class InviteStore {
     return this.#parts.store.get(SPACE, id) !== undefined;
   }
 
-  /** Returns the invites that can still be used. */
   open(): readonly { readonly id: string; readonly expiresAtMs: number }[] {
     return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#parts.time.now());
   }
 
-  /** Deletes all invites. */
   clear(): void {
     for (const { key } of this.#parts.store.entries(SPACE)) this.#parts.store.delete(SPACE, key);
   }

@@ -11,8 +11,7 @@ import {
   type PeerAddress,
   parseHostPort,
 } from '../transport/mesh-engine.ts';
-import { isInviter, type Member, requireInTime, verifyCertificate } from './certificates.ts';
-import { refuseAtGate } from './gate-refusal.ts';
+import { isInviter, type Member, refuseAtGate, requireInTime, verifyCertificate } from './certificates.ts';
 import { joinProof } from './invite-store.ts';
 import { GATE_VERSION, readGateAnswer, writeGateMessage } from './membership-gate.ts';
 import type { MeshMembership } from './mesh-membership.ts';
@@ -104,10 +103,7 @@ export class JoinAttempt implements ConnectionGate {
     return this.#joinedBy;
   }
 
-  /**
-   * Requests membership. Always rejects: with STORAGE_FAILED if the membership cannot be stored, otherwise with PERMISSION_DENIED, whose
-   * `details.reason` is `joined` after success.
-   */
+  /** Requests membership. Always rejects: STORAGE_FAILED if the disk fails, else PERMISSION_DENIED, after success with reason `joined`. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;

@@ -12,10 +12,10 @@ import {
   inviterCertificate,
   type Member,
   memberCertificate,
+  refuseAtGate,
   requireInviter,
   requireWithin,
 } from './certificates.ts';
-import { refuseAtGate } from './gate-refusal.ts';
 import type { InviteStore } from './invite-store.ts';
 import type { JoinRequest } from './membership-gate.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
@@ -74,10 +74,7 @@ export class MemberAdmission {
     return { text, id, expiresAtMs };
   }
 
-  /**
-   * Redeems an invite and returns the new member. Throws PERMISSION_DENIED or RATE_LIMITED with the reason if the invite is not valid,
-   * STORAGE_FAILED if the member cannot be stored.
-   */
+  /** Redeems an invite. Throws PERMISSION_DENIED or RATE_LIMITED if it is not valid, STORAGE_FAILED if the disk fails. */
   grant({ inviteId, proof, name, publicKey }: JoinRequest): Member {
     const { self } = this.#parts.membership;
     const { id, permissions, mayInvite } = this.#parts.invites.redeem({
@@ -93,7 +90,6 @@ export class MemberAdmission {
     return member;
   }
 
-  /** Returns the invites that can still be used. */
   openInvites(): ReturnType<InviteStore['open']> {
     return this.#parts.invites.open();
   }

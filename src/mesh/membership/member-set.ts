@@ -5,8 +5,16 @@ import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { certificateText, isExpired, isInviter, type Member, parseCertificate, requireInTime, verifyCertificate } from './certificates.ts';
-import { refuseAtGate } from './gate-refusal.ts';
+import {
+  certificateText,
+  isExpired,
+  isInviter,
+  type Member,
+  parseCertificate,
+  refuseAtGate,
+  requireInTime,
+  verifyCertificate,
+} from './certificates.ts';
 
 const MAX_CACHED = 512;
 
@@ -62,10 +70,7 @@ export class MemberSet {
     return this.#known.all().filter((member) => !this.#isOver(member));
   }
 
-  /**
-   * Returns the revocation that ended a certificate, or undefined if it was not revoked. Throws PERMISSION_DENIED if the certificate was
-   * never valid.
-   */
+  /** Returns the revocation of a certificate, if there is one. Throws PERMISSION_DENIED if the certificate was never valid. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.revoked.statementFor(this.#verifySignatures(certificate));
   }
@@ -113,9 +118,7 @@ const MEMBERS_NAMESPACE = 'mesh.members';
 /** Maximum number of stored members. */
 export const MAX_KNOWN_MEMBERS = 256;
 
-/**
- * Newest certificate of every known hub. It survives a restart, so that tokens of the hub can be verified before the hub connects again.
- */
+/** Newest certificate of every known hub, stored on disk so that tokens of the hub can be verified before it connects again. */
 class KnownMembers {
   readonly #parts: MemberStorage;
   readonly #rootKey: string;
@@ -178,10 +181,7 @@ class KnownMembers {
   }
 }
 
-/**
- * Returns whether the first certificate is newer. Times are whole seconds: if both were issued in the same second, the one signed by the
- * root key is newer.
- */
+/** Returns whether `one` is newer. Within the same whole second, a certificate signed by the root key is newer. */
 function isNewer(one: Member, other: Member): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
   return one.inviter === undefined && other.inviter !== undefined;
@@ -196,10 +196,7 @@ interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /**
-   * Hash that decides between two statements about one hub. Because it is a hash, no hub can make an endless series of statements in which
-   * each replaces the previous one.
-   */
+  /** Hash that decides between two statements about one hub; a hub cannot make an endless series of higher hashes. */
   readonly rank: string;
 }
 
@@ -304,10 +301,7 @@ export class RevokedMembers {
   }
 }
 
-/**
- * Returns whether the first revocation replaces the second one. The root key overrules inviters; between equal signers, every hub must make
- * the same choice.
- */
+/** Returns whether `one` replaces `other`. The root key overrules inviters; between equals, every hub makes the same choice. */
 function overrules(one: Revocation, other: Revocation): boolean {
   if (one.isByRoot !== other.isByRoot) return one.isByRoot;
   return other.rank === '' || one.rank < other.rank;

@@ -5,8 +5,7 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { ReasonCounter } from '../reason-counter.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-engine.ts';
-import { type Member, verifyCertificate } from './certificates.ts';
-import { refuseAtGate } from './gate-refusal.ts';
+import { type Member, refuseAtGate, verifyCertificate } from './certificates.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
 type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
@@ -23,10 +22,7 @@ export interface JoinRequest {
 
 interface GateCollaborators {
   readonly membership: MeshMembership;
-  /**
-   * Returns the certificate of an invited hub. Throws PERMISSION_DENIED or RATE_LIMITED with the reason if the invite is not valid,
-   * STORAGE_FAILED if it cannot be stored.
-   */
+  /** Returns a new certificate. Throws PERMISSION_DENIED or RATE_LIMITED for an invalid invite, STORAGE_FAILED if the disk fails. */
   readonly grant: (request: JoinRequest) => Pick<Member, 'certificate'>;
 }
 
@@ -44,10 +40,7 @@ export class MembershipGate implements ConnectionGate {
     this.#grant = grant;
   }
 
-  /**
-   * Resolves if the other hub is a member. Rejects with PERMISSION_DENIED and `details.reason` otherwise, also for a hub that has just
-   * joined: it connects again as a member.
-   */
+  /** Resolves if the other hub is a member. Rejects with PERMISSION_DENIED otherwise; a hub that has just joined connects again. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
@@ -88,10 +81,7 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /**
-   * Returns the revocation statement for a revoked hub that has proven the key of its certificate. Only this connection can deliver the
-   * statement to it.
-   */
+  /** Returns the revocation statement for the revoked hub itself; it can receive the statement only on this connection. */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
@@ -178,10 +168,7 @@ async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> 
   return message;
 }
 
-/**
- * Reads the response of the other hub. Rejects with PERMISSION_DENIED if the other hub refuses; `learn` receives the revocation statement
- * that may come with the refusal.
- */
+/** Reads the response. Rejects with PERMISSION_DENIED for a refusal; `learn` receives the revocation statement that it may contain. */
 export async function readGateAnswer(
   channel: GateChannel,
   peer: GatePeer,

@@ -52,13 +52,11 @@ export function membershipStatus({ membership, authority, admission }: Membershi
   };
 }
 
-type MembershipAuditCollaborators = Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>;
-
 /** Changes that happen without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
 /** Writes changes of the membership into the audit log as notes. Returns a function that ends this. */
-export function auditMembershipChanges(parts: MembershipAuditCollaborators): () => void {
+export function auditMembershipChanges(parts: Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>): () => void {
   return parts.events.listen(
     ({ subject, data }) => {
       if (!WITHOUT_A_CALL.has(data.change)) return;

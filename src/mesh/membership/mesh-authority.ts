@@ -28,7 +28,6 @@ export class MeshAuthority {
     this.#parts = parts;
   }
 
-  /** Returns whether the sealed root key is stored on this hub. */
   hasRootKey(): boolean {
     return this.#parts.rootKey.isHere();
   }
@@ -97,10 +96,7 @@ export class MeshAuthority {
     return { hub: target, alsoEnded: root ? alsoEnded.map(({ hubId }) => hubId) : [] };
   }
 
-  /**
-   * Returns the sealed root key as one line of text; its passphrase still protects it. Rejects with NOT_FOUND if it is not on this hub,
-   * PERMISSION_DENIED if the passphrase is wrong.
-   */
+  /** Returns the sealed root key, one line. Rejects with NOT_FOUND if it is elsewhere, PERMISSION_DENIED if the passphrase is wrong. */
   async exportRoot(passphrase: string): Promise<string> {
     await this.openRoot(passphrase);
     return this.#parts.rootKey.text();
@@ -137,8 +133,8 @@ export class MeshAuthority {
   }
 
   /**
-   * Decrypts the root key of this mesh. Rejects with NOT_FOUND if it is not on this hub, PERMISSION_DENIED if the passphrase is wrong,
-   * CONFLICT if the key belongs to another mesh.
+   * Decrypts the root key. Rejects with NOT_FOUND if it is elsewhere, PERMISSION_DENIED if the passphrase is wrong, CONFLICT if it is of
+   * another mesh.
    */
   async openRoot(passphrase: string): Promise<SigningKey> {
     this.#parts.membership.requireOwn();

@@ -8,8 +8,15 @@ import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { MembershipState } from '../mesh-control.ts';
-import { certificateText, isExpired, type LocalHub, type Member, parseCertificate, verifyCertificate } from './certificates.ts';
-import { refuseAtGate } from './gate-refusal.ts';
+import {
+  certificateText,
+  isExpired,
+  type LocalHub,
+  type Member,
+  parseCertificate,
+  refuseAtGate,
+  verifyCertificate,
+} from './certificates.ts';
 import { MemberSet } from './member-set.ts';
 
 const SPACE = 'mesh.membership';
@@ -44,10 +51,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.#parts = collaborators;
   }
 
-  /**
-   * Loads the membership. An unreadable membership is reported and stays unchanged on the disk. Rejects with STORAGE_FAILED if the disk
-   * cannot be read.
-   */
+  /** Loads the membership; an unreadable one is reported and stays on disk. Rejects with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
     if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
@@ -85,26 +89,17 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().record;
   }
 
-  /**
-   * Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason if it is not valid, CONFLICT if this hub
-   * is in no mesh.
-   */
+  /** Returns the hub of a certificate. Throws PERMISSION_DENIED if it is not valid now, CONFLICT if this hub is in no mesh. */
   verify(certificate: CertificateChain): Member {
     return this.#require().members.verify(certificate);
   }
 
-  /**
-   * Returns the statement that revoked a certificate. Throws PERMISSION_DENIED if the certificate was never valid, CONFLICT if this hub is
-   * in no mesh.
-   */
+  /** Returns the revocation of a certificate. Throws PERMISSION_DENIED if it was never valid, CONFLICT if this hub is in no mesh. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.#require().members.revocationOf(certificate);
   }
 
-  /**
-   * Verifies and stores a certificate from a message that its hub signed. Throws the errors of `verify`, and STORAGE_FAILED if the
-   * certificate cannot be stored.
-   */
+  /** Verifies and stores the certificate of a signed message. Throws the errors of `verify`, STORAGE_FAILED if the disk fails. */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);
@@ -118,7 +113,6 @@ export class MeshMembership implements Service, MeshTrust {
     this.#trusted.add(member.hubId);
   }
 
-  /** Returns a known hub that is still a member. */
   member(id: string): Member | undefined {
     return this.#current?.members.member(id);
   }
@@ -170,10 +164,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.#current = { record, own, members };
   }
 
-  /**
-   * Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is older or of another hub, STORAGE_FAILED if it cannot be
-   * stored.
-   */
+  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is not valid or older, STORAGE_FAILED if the disk fails. */
   replaceCertificate(certificate: CertificateChain): void {
     const { record, own } = this.#require();
     const { issuedAtMs } = this.verify(certificate);

@@ -10,9 +10,7 @@ const LEAST_PASSPHRASE = 10;
 export interface RootKeyFile {
   /** Path of the file, for messages to the owner. */
   readonly path: string;
-  /**
-   * Returns the text of the file, or undefined if there is no file. Throws STORAGE_FAILED if it cannot be read or other users can read it.
-   */
+  /** Returns the text, or undefined without a file. Throws STORAGE_FAILED if it cannot be read or other users can read it. */
   read(): string | undefined;
   /** Replaces the text; after a crash, the file has the old or the new text. Throws STORAGE_FAILED if it cannot be written. */
   write(text: string): void;
@@ -49,8 +47,7 @@ export class RootKey {
   }
 
   /**
-   * Creates the root key of a new mesh. Rejects with VALIDATION_ERROR if the passphrase is too short, CONFLICT if a root key is stored,
-   * STORAGE_FAILED if the key cannot be stored.
+   * Creates a root key. Rejects with VALIDATION_ERROR for a short passphrase, CONFLICT if a key exists, STORAGE_FAILED if the disk fails.
    */
   async make(passphrase: string): Promise<SigningKey> {
     if ([...passphrase].length < LEAST_PASSPHRASE) {
@@ -65,18 +62,12 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /**
-   * Decrypts the stored root key. Rejects with NOT_FOUND if the key is not on this hub, PERMISSION_DENIED if the passphrase is wrong,
-   * STORAGE_FAILED if the file cannot be read.
-   */
+  /** Decrypts the stored key. Rejects with NOT_FOUND if it is not on this hub, PERMISSION_DENIED if the passphrase is wrong. */
   async open(passphrase: string): Promise<SigningKey> {
     return this.openText(this.text(), passphrase);
   }
 
-  /**
-   * Decrypts an exported root key. Rejects with VALIDATION_ERROR if the text is not a root key, PERMISSION_DENIED if the passphrase is
-   * wrong.
-   */
+  /** Decrypts an exported key. Rejects with VALIDATION_ERROR if the text is no key, PERMISSION_DENIED if the passphrase is wrong. */
   async openText(exported: string, passphrase: string): Promise<SigningKey> {
     const text = exported.trim();
     const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -89,9 +80,7 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /**
-   * Returns the sealed root key as one line of text. Throws NOT_FOUND if it is not on this hub, STORAGE_FAILED if the file cannot be read.
-   */
+  /** Returns the sealed root key, one line. Throws NOT_FOUND if it is not on this hub, STORAGE_FAILED if the disk fails. */
   text(): string {
     const text = this.#file.read();
     if (text !== undefined) return text.trim();
@@ -101,10 +90,7 @@ export class RootKey {
     );
   }
 
-  /**
-   * Stores a root key that was exported from another hub. Throws CONFLICT if a root key is stored, STORAGE_FAILED if the key cannot be
-   * written.
-   */
+  /** Stores a root key from another hub. Throws CONFLICT if a key exists, STORAGE_FAILED if the disk fails. */
   adopt(text: string): void {
     this.#place(text.trim());
   }
