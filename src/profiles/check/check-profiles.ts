@@ -6,7 +6,7 @@ import { rawKind } from '../values/converter.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
 import { CheckReport, namesOf, type StandardClusterModel } from './profile-problem.ts';
 
-/** Returns all mistakes in a set of profile files: in the form first, and in the meaning of files whose form is right. */
+/** Returns all mistakes in a set of profile files. The meaning of a file is checked only if its form is right. */
 export function checkProfiles(
   files: readonly RawProfileFile[],
   schemas: ProfileSchemas,
@@ -48,7 +48,7 @@ function twoUsualOnes(capabilities: readonly CheckedCapability[]): readonly Prof
   );
 }
 
-/** Mistakes in the meaning of a capability file: names that the standard lacks, and converters that do not fit. */
+/** Reports names in a capability file that the Matter model lacks, and converters that do not fit the value. */
 function checkCapability(file: RawProfileFile, content: CapabilityFile, model: StandardClusterModel): readonly ProfileProblem[] {
   const report = new CheckReport(file.path);
   const cluster = report.cluster('/cluster', content.cluster, model);
@@ -90,7 +90,7 @@ function checkRisks(report: CheckReport, content: CapabilityFile, cluster: Clust
   if (content.variant) return;
   const stated = new Set([...used, ...Object.keys(content.risks ?? {})]);
   for (const { name, privilege } of cluster.commands) {
-    // Commands for administrators are dangerous without a stated risk.
+    // A command that needs the administrate privilege is dangerous even if no file states its risk.
     if (privilege === 'administer' || stated.has(name)) continue;
     report.add('/risks', `the risk of the command ${name} is stated nowhere`, `add "${name}": "low", "medium" or "dangerous"`);
   }
@@ -101,7 +101,7 @@ interface DeviceContext {
   readonly model: StandardClusterModel;
 }
 
-/** Mistakes in the meaning of device files: types, capabilities, tools, and two files for one device. */
+/** Reports unknown device types, capabilities and tools in device files, and two files that match the same device. */
 function checkDevices(files: readonly RawProfileFile[], context: DeviceContext): readonly ProfileProblem[] {
   const { capabilities, model } = context;
   const first = new Map<string, string>();

@@ -12,7 +12,7 @@ import { reasonableBounds } from '../values/human-schema.ts';
 import { type Shorthand, schemaOfShorthand } from '../values/parameter-shorthand.ts';
 import type { CheckReport, StandardClusterModel } from './profile-problem.ts';
 
-/** Verbs: the name of a tool starts with one of them. */
+/** The verbs with which the name of a tool may start. */
 const VERBS = new Set(
   `add adjust calibrate cancel change close disable enable fast get go latch launch lock make move mute open pause play read recall
   remove reset resume rewind run seek select send set skip sleep start step stop store suppress test toggle turn unbolt unlatch unlock
@@ -28,7 +28,7 @@ interface CheckedTool {
   readonly model: StandardClusterModel;
 }
 
-/** Mistakes in one tool of a capability file. */
+/** Reports the mistakes in one tool of a capability file. */
 export function checkTool(report: CheckReport, given: CheckedTool): void {
   const { name, tool, cluster } = given;
   const pointer = `/tools/${name}`;
@@ -94,7 +94,7 @@ function checkSlots(
   }
 }
 
-/** A parameter, the schema of the field or attribute that it fills, and the names of all those. */
+/** A parameter, the schema of the field or attribute that it fills, and the names of all parameters. */
 interface CheckedParam extends Pick<CheckedTool, 'cluster' | 'model'> {
   readonly entry: ParamEntry;
   readonly slot: JsonSchema | undefined;
@@ -115,7 +115,7 @@ function checkParam(report: CheckReport, pointer: string, given: CheckedParam): 
   checkOffered(report, `${pointer}/offered`, given);
 }
 
-/** An offer names attributes with their values, clusters, and names that the parameter has. */
+/** Checks an `offered` entry: the attributes, values and clusters that it names have to exist. */
 function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, cluster, model }: CheckedParam): void {
   const own = enumNames(slot).map((name) => entry.rename?.[snakeCase(name)] ?? snakeCase(name));
   const requireAll = (names: readonly string[], known: readonly string[]): void => {
@@ -130,14 +130,14 @@ function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, 
     const from = typeof offer === 'string' ? offer : offer.from;
     report.find(pointer, from, cluster.attributes);
     if (typeof offer === 'string') continue;
-    // Some values are only for devices without a feature, which the cluster with all of them hides.
+    // The model narrowed to all features hides values that exist only on devices without a feature.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
     requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(offer.names).flat(), own);
   }
 }
 
-/** A parameter with a unit such as W, °C or s needs sensible bounds: those of its type allow nonsense. */
+/** Requires sensible bounds for a parameter with a unit such as W, °C or s, because its type allows absurd values. */
 function checkBounds(
   report: CheckReport,
   pointer: string,
@@ -178,7 +178,7 @@ function checkLimits(report: CheckReport, pointer: string, { entry: { limits }, 
   }
 }
 
-/** Returns the schema with each list replaced by its items, so that one path leads through both. */
+/** Returns the schema with each array replaced by the schema of its items, so that paths need no index. */
 function itemsOf(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }
@@ -191,7 +191,7 @@ function checkShorthand(report: CheckReport, pointer: string, shorthand: Shortha
   }
 }
 
-/** State, read, shows and target name values of the file. */
+/** Checks that `state`, `read`, `shows` and `target` name values of the file. */
 function checkValueNames(report: CheckReport, pointer: string, { tool, content, cluster }: CheckedTool): void {
   const values = Object.keys(content.values ?? {});
   for (const name of tool.state ?? []) report.requireKnown(`${pointer}/state`, name, values);
@@ -222,7 +222,7 @@ function unfilled(schema: JsonSchema, filled: readonly string[]): readonly strin
   });
 }
 
-/** The list of a choice has to exist, with the members that hold id and name. */
+/** Checks that the list attribute of a `choices` entry exists, and that its items have the members for id and name. */
 export function checkChoices(
   report: CheckReport,
   pointer: string,
@@ -236,7 +236,7 @@ export function checkChoices(
   for (const label of choices.label?.split('|') ?? []) report.field(`${pointer}/choices/label`, label, items);
 }
 
-/** A converter has to fit the kind of value, and a unit must not contradict it. */
+/** Checks that a converter fits the kind of value, and that the unit does not contradict the converter. */
 export function checkConversion(
   report: CheckReport,
   pointer: string,

@@ -5,7 +5,7 @@ import { fieldAt } from '../compile/cluster-view.ts';
 import type { ProfileProblem } from '../files/profile-format.ts';
 import { propertiesOf } from '../values/converter.ts';
 
-/** One line for people: file, place, what, and what to do. */
+/** Returns a problem as one line for people: file, pointer, mistake and fix. */
 export function formatProblem(problem: ProfileProblem): string {
   return `${problem.file}${problem.pointer === '' ? '' : ` at ${problem.pointer}`}: ${problem.problem}\n    fix: ${problem.fix}`;
 }
@@ -23,26 +23,26 @@ export class CheckReport {
     this.problems.push({ file: this.#file, pointer, problem, fix });
   }
 
-  /** Returns the item of this name, or reports that none has it. */
+  /** Returns the item with the given name, or reports that no item has the name. */
   find<Item extends { readonly name: string }>(pointer: string, name: string, items: readonly Item[]): Item | undefined {
     const found = items.find((item) => item.name === name);
     if (!found) this.#unknown(pointer, name, namesOf(items));
     return found;
   }
 
-  /** Returns true for a known name, and reports any other. */
+  /** Returns whether a name is among the known names, and reports an unknown name. */
   requireKnown(pointer: string, name: string, known: readonly string[]): boolean {
     const isKnown = known.includes(name);
     if (!isKnown) this.#unknown(pointer, name, known);
     return isKnown;
   }
 
-  /** Returns the cluster of the standard, or reports that there is none. */
+  /** Returns a cluster of the Matter model, or reports that the model lacks it. */
   cluster(pointer: string, name: string, model: StandardClusterModel): ClusterDescription | undefined {
     return this.requireKnown(pointer, name, model.clusterNames) ? model.cluster(name) : undefined;
   }
 
-  /** Returns the schema of a member, by a path with dots in any case, or reports that the object schema lacks it. */
+  /** Returns the schema of a member, by a dotted path in any letter case, or reports that the object schema lacks the member. */
   field(pointer: string, path: string, schema: JsonSchema): JsonSchema | undefined {
     const found = fieldAt(schema, path);
     if (!found) this.#unknown(pointer, path, Object.keys(propertiesOf(schema)));
@@ -61,10 +61,10 @@ export function namesOf(items: readonly { readonly name: string }[]): readonly s
   return items.map((item) => item.name);
 }
 
-/** Port: the clusters and device types of the standard. */
+/** Port to the clusters and device types of the Matter model. */
 export interface StandardClusterModel {
   readonly clusterNames: readonly string[];
-  /** With all its features and elements, or narrowed to some features. */
+  /** Returns the cluster with all features, or narrowed to the given feature codes. */
   cluster(name: string, features?: readonly string[]): ClusterDescription | undefined;
   readonly deviceTypes: readonly { readonly name: string; readonly clusters: readonly { readonly name: string }[] }[];
 }

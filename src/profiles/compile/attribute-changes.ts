@@ -4,12 +4,12 @@ import type { LiveValues } from './cluster-view.ts';
 import type { DeviceStep } from './compiled-device.ts';
 
 /**
- * New raw values by attribute of the touched cluster, or by `Cluster.Attribute` of the same endpoint; undefined for a value that is not
+ * New raw values by attribute name of the same cluster, or by `Cluster.Attribute` of the same endpoint. A value is undefined if it is not
  * known before the call runs.
  */
 export type AttributeChanges = Readonly<Record<string, Json | undefined>>;
 
-/** A command or write, beside the values that the device reported last. */
+/** A command or write, with the values that the device reported last. */
 export class TouchedCluster {
   readonly #step: Exclude<DeviceStep, { kind: 'read' }>;
   readonly #live: LiveValues;
@@ -24,7 +24,7 @@ export class TouchedCluster {
     return this.#step.kind === 'write' ? this.#step.value : null;
   }
 
-  /** Returns a field in any spelling; undefined when it is absent or null. */
+  /** Returns a command field by its name in any spelling; undefined if the field is absent or null. */
   field(name: string): Json | undefined {
     return (this.#step.kind === 'invoke' ? memberOf(this.#step.fields, name) : undefined) ?? undefined;
   }
@@ -33,7 +33,7 @@ export class TouchedCluster {
     return numberOrUndefined(this.field(name));
   }
 
-  /** Returns the last raw value of an attribute of this cluster, or of another one of the endpoint. */
+  /** Returns the last raw value of an attribute of this cluster, or of another cluster of the endpoint. */
   live(attribute: string, cluster = this.#step.cluster): Json | undefined {
     return this.#live(this.#step.endpoint, cluster, attribute) ?? undefined;
   }
@@ -47,15 +47,15 @@ function numberOrUndefined(value: Json | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The changes that a command or write of a standard cluster makes. */
+/** Returns the changes that a command or write of a Matter cluster makes. */
 type Changes = (touched: TouchedCluster) => AttributeChanges;
 
-/** Changes to values that are not known before the call runs. */
+/** Returns attribute changes whose new values are not known before the call runs. */
 function unknownChanges(...attributes: readonly string[]): AttributeChanges {
   return Object.fromEntries(attributes.map((attribute) => [attribute, undefined]));
 }
 
-/** Rules judge the end of a movement when the movement begins; stopping it sets nothing. */
+/** No change: the owner's rules judge a movement when it begins, and stopping a movement sets no value. */
 const NO_CHANGE: Changes = () => ({});
 
 const LOWEST_LEVEL = 1;
@@ -66,7 +66,7 @@ const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
 const off: Changes = () => ({ OnOff: false });
 
-/** The longer of two times counts (§1.5.7.6). */
+/** The device keeps the longer of the running and the new on-time (§1.5.7.6). */
 function onWithTimedOff(touched: TouchedCluster): AttributeChanges {
   const time = touched.number('onTime');
   const left = time === undefined ? undefined : Math.max(time, touched.liveNumber('OnTime') ?? 0);
@@ -79,7 +79,7 @@ function toggle(touched: TouchedCluster): AttributeChanges {
   return { OnOff: now === false ? true : undefined, ...restoredLevel(touched) };
 }
 
-/** Turning on moves the level to OnLevel, else back to the last level (§1.6.6.11). */
+/** Returns the level after turning on: OnLevel if it is set, else the last level (§1.6.6.11). */
 function restoredLevel(touched: TouchedCluster): AttributeChanges {
   const level = touched.liveNumber('OnLevel', 'LevelControl') ?? touched.liveNumber('CurrentLevel', 'LevelControl');
   return { 'LevelControl.CurrentLevel': level };
@@ -106,13 +106,13 @@ function steppedLevel(touched: TouchedCluster): number | undefined {
   return Math.min(Math.max(now + (mode === 'Up' ? size : -size), min), max);
 }
 
-/** A light at its lowest level may be on, or may be off because of the command (§1.6.7). */
+/** Returns whether a light is on at a level. At the lowest level the command may have turned the light off (§1.6.7): undefined. */
 function isOnAt(touched: TouchedCluster, level: number | undefined): boolean | undefined {
   const lowest = touched.liveNumber('MinLevel') ?? LOWEST_LEVEL;
   return level === undefined || level === lowest ? undefined : level > lowest;
 }
 
-/** Application Clusters §3.2: a colour has coordinates in several systems; those in the other systems are not known before. */
+/** Returns the changes of a colour command. The coordinates in other colour systems are unknown in advance (Application Clusters §3.2). */
 function colorAt(mode: string, coordinates: AttributeChanges): AttributeChanges {
   return { ...unknownChanges(...COORDINATES), ...coordinates, ColorMode: mode };
 }
@@ -151,7 +151,7 @@ const LIGHT_CHANGES: Readonly<Record<string, Changes>> = {
 
 const HEATING = 'OccupiedHeatingSetpoint';
 const COOLING = 'OccupiedCoolingSetpoint';
-// 0.01 °C a step of SetpointRaiseLower, whose amount counts tenths (Application Clusters §4.3.12.1).
+// The amount of SetpointRaiseLower counts 0.1 °C, setpoints count 0.01 °C (Application Clusters §4.3.12.1).
 const CENTI_PER_TENTH = 10;
 
 function raiseLower(touched: TouchedCluster): AttributeChanges {
@@ -174,7 +174,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** Returns a setpoint moves the other one where it comes closer than the dead band (§4.3.11.19). */
+/** Returns the changes of a setpoint. The device also moves the other setpoint if the two come closer than the dead band (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefined): AttributeChanges {
   const change = { [attribute]: raw };
   const deadBand = touched.liveNumber('MinSetpointDeadBand');
@@ -188,13 +188,13 @@ function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefi
   return isMoved ? { ...change, [other]: bound } : change;
 }
 
-/** The setpoint for an empty home counts as that for an occupied one: a rule about it holds whoever is at home. */
+/** Treats the setpoint for an unoccupied home as the occupied one, so that rules hold whether or not anybody is at home. */
 const setpointWrite =
   (attribute: string): Changes =>
   (touched) =>
     setpoint(touched, attribute, touched.value);
 
-/** Speed, percent and mode of a fan follow each other (§4.4.6). */
+/** Speed, percent and mode of a fan change together (§4.4.6). */
 const unknownFan: Changes = () => unknownChanges('FanMode', 'PercentSetting', 'PercentCurrent');
 
 function fanPercent(touched: TouchedCluster): AttributeChanges {
@@ -234,7 +234,7 @@ const CLIMATE_CHANGES: Readonly<Record<string, Changes>> = {
 
 const OPEN_AT = 100;
 
-/** A cover counts how far it is closed, in 0.01 % (Application Clusters §5.3). */
+/** Returns the position of a cover, which Matter counts as 0.01 % closed (Application Clusters §5.3). */
 function coverAt(axis: 'Lift' | 'Tilt', position: Json | undefined): AttributeChanges {
   return { [`CurrentPosition${axis}Percent100ths`]: position, [`TargetPosition${axis}Percent100ths`]: position };
 }
@@ -255,13 +255,13 @@ function openValve(touched: TouchedCluster): AttributeChanges {
   };
 }
 
-/** The device refuses a sum above its MaxCookTime (§8.13.6.3). */
+/** The device rejects a total time above its MaxCookTime (§8.13.6.3). */
 function addCookTime(touched: TouchedCluster): AttributeChanges {
   const [now, added] = [touched.liveNumber('CookTime'), touched.number('timeToAdd')];
   return { CookTime: now === undefined || added === undefined ? undefined : now + added };
 }
 
-/** The pump chooses its speed in the new mode itself (§4.2.7.22). */
+/** After a change of its mode the pump chooses its speed itself (§4.2.7.22). */
 const pumpMode =
   (attribute: string): Changes =>
   ({ value }) => ({ [attribute]: value, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus') });
@@ -272,7 +272,7 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.UnlockDoor': locked('Unlocked'),
   'DoorLock.UnlockWithTimeout': locked('Unlocked'),
   'DoorLock.UnboltDoor': locked('Unlocked'),
-  // In passage mode a lock stays open, and a change of the mode may leave it in any state (§5.2.9.24).
+  // In passage mode a lock stays open, and other mode changes may leave the lock in any state (§5.2.9.24).
   'DoorLock.OperatingMode': ({ value }) => ({ OperatingMode: value, LockState: undefined }),
   'WindowCovering.UpOrOpen': wholeCover(0),
   'WindowCovering.DownOrClose': wholeCover(10_000),
@@ -284,10 +284,10 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'ValveConfigurationAndControl.Close': () => ({ CurrentState: 'Closed', CurrentLevel: 0 }),
   'PumpConfigurationAndControl.OperationMode': pumpMode('OperationMode'),
   'PumpConfigurationAndControl.ControlMode': pumpMode('ControlMode'),
-  // The device takes the lowest of several limits: it never becomes more than this.
+  // The device applies the lowest of several limits, so the current never exceeds this value.
   'EnergyEvse.UserMaximumChargeCurrent': ({ value }) => ({ MaximumChargeCurrent: value }),
   'MicrowaveOvenControl.AddMoreTime': addCookTime,
 };
 
-/** The changes that a standard command or write makes, by `Cluster.Element`. */
+/** The changes that commands and writes of Matter clusters make, by `Cluster.Element`. */
 export const KNOWN_CHANGES = { ...LIGHT_CHANGES, ...CLIMATE_CHANGES, ...MOVING_CHANGES };

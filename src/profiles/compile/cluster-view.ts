@@ -7,10 +7,10 @@ import { type Choice, type ConversionContext, type Converter, propertiesOf, rawK
 import { type ConverterName, converterOf, memberOf } from '../values/converters.ts';
 import { orNullSchema } from '../values/human-schema.ts';
 
-/** The last reported value of an attribute of a device; undefined before the first report. */
+/** Returns the last reported value of an attribute of a device; undefined before the first report. */
 export type LiveValues = (endpoint: number, cluster: string, attribute: string) => Json | undefined;
 
-/** For devices that have reported nothing. */
+/** Live values of a device that has reported nothing yet. */
 export const NO_LIVE_VALUES: LiveValues = () => undefined;
 
 /** A field of a command's request. */
@@ -19,7 +19,7 @@ interface FieldView {
   readonly schema: JsonSchema;
 }
 
-/** One cluster of one endpoint for profiles: names in any case, and live values. */
+/** A cluster of an endpoint as profiles see it: element names in any letter case, and live values. */
 export class ClusterView {
   readonly endpoint: number;
   readonly description: ClusterDescription;
@@ -48,7 +48,7 @@ export class ClusterView {
     return byName(this.description.attributes, name);
   }
 
-  /** Returns whether the endpoint has that cluster too. */
+  /** Returns whether the endpoint also has the given cluster. */
   hasNeighbour(cluster: string): boolean {
     return this.#around.neighbours.includes(cluster);
   }
@@ -57,7 +57,7 @@ export class ClusterView {
     return features.every((feature) => this.description.features.includes(feature));
   }
 
-  /** Returns the attribute's last raw value; undefined also when the device lacks it. */
+  /** Returns the attribute's last raw value; undefined if nothing was reported or the device lacks the attribute. */
   live(attribute: string): Json | undefined {
     const found = this.attribute(attribute);
     return found && this.#around.live(this.endpoint, this.description.name, found.name);
@@ -73,7 +73,7 @@ export class ClusterView {
     return this.#around.live(this.endpoint, cluster, attribute);
   }
 
-  /** Returns the tightest limit that the device states; undefined while it stated none. */
+  /** Returns the tightest limit that the device has reported; undefined if it has reported no limit. */
   limit(entry: LimitsEntry, end: 'min' | 'max'): number | undefined {
     const paths = [entry[end] ?? []].flat();
     const at = { cluster: entry.cluster ?? this.name, end };
@@ -83,7 +83,7 @@ export class ClusterView {
     return end === 'min' ? Math.max(...stated) : Math.min(...stated);
   }
 
-  /** A path may lead over the items of a list: what one of them allows is allowed. */
+  /** For a path through a list, the widest limit among the items counts. */
   #limitAt(path: string, { cluster, end }: { readonly cluster: string; readonly end: 'min' | 'max' }): number | undefined {
     const [attribute = '', ...members] = path.split('.');
     const root = cluster === this.name ? this.live(attribute) : this.liveOf(cluster, attribute);
@@ -93,7 +93,7 @@ export class ClusterView {
     return end === 'min' ? Math.min(...numbers) : Math.max(...numbers);
   }
 
-  /** Returns the names that the device lists in one of its attributes, or in one of another cluster. */
+  /** Returns the names that the device lists in an attribute of this cluster or of another cluster. */
   choices(entry: ChoicesEntry): readonly Choice[] {
     const list = entry.cluster === undefined ? this.live(entry.from) : this.liveOf(entry.cluster, entry.from);
     if (!Array.isArray(list)) return [];
@@ -105,7 +105,7 @@ export class ClusterView {
   }
 }
 
-/** Returns a field of an object schema by a path with dots, in any case. */
+/** Returns a field of an object schema by a dotted path, in any letter case. */
 export function fieldAt(schema: JsonSchema, path: string): FieldView | undefined {
   const [head = '', ...rest] = path.split('.');
   const properties = propertiesOf(schema);
@@ -138,7 +138,7 @@ function unique(name: string, taken: Set<string>): string {
   return candidate;
 }
 
-/** A value of a device, with its conversion. */
+/** A value of a device with its conversion to human units. */
 export interface CompiledValue {
   readonly name: string;
   readonly title: string;
@@ -148,12 +148,12 @@ export interface CompiledValue {
   readonly endpoint: number;
   readonly cluster: string;
   readonly attribute: string;
-  /** The device does not report changes, so a cached value may be wrong. */
+  /** True if the device does not report changes of the value: the hub has to read it, since the cached value may be outdated. */
   readonly hasToBeAsked: boolean;
-  /** Schema of the human value, null included. */
+  /** Schema of the value in human units; it allows null. */
   readonly schema: JsonSchema;
   toHuman(raw: Json): Json;
-  /** Returns whether the raw value is the wanted one, within the resolution of the device. */
+  /** Returns whether the raw value equals the wanted value within the resolution of the device. */
   shows(raw: Json, wanted: Json): boolean;
 }
 
@@ -163,7 +163,7 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** Returns the converter that an entry names, else the one for its kind of value; one `member` of a bitmap is a flag. */
+/** Returns the converter that an entry names, else the default for its kind of value. A `member` of a bitmap is converted as a flag. */
 export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');
@@ -218,7 +218,7 @@ function rawSchema(attribute: AttributeDescription, member: string | undefined):
   return { schema: (found ?? {}) as JsonSchema, isFlag: false };
 }
 
-/** Returns the schema without limits and names, which reported values may exceed. */
+/** Returns the schema without limits and enum names, because reported values may exceed them. */
 function openSchema(converter: Converter, context: ConversionContext): JsonSchema {
   const { minimum: _low, maximum: _high, enum: _names, ...schema } = converter.schema(context) as Record<string, unknown>;
   return schema;
@@ -229,7 +229,7 @@ function valueSchema(entry: ValueEntry, unit: string, schema: JsonSchema): JsonS
   return { ...orNullSchema(schema), description, ...(unit !== '' && { 'x-unit': unit }) };
 }
 
-/** Returns the unit of the attribute itself, unless it has a scale. */
+/** Returns the attribute's own unit, unless the attribute has a scale. */
 function deviceUnit(attribute: AttributeDescription): string {
   return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
 }
@@ -244,7 +244,7 @@ function sameRaw(converter: Converter, raw: Json, asked: { wanted: Json; context
   return JSON.stringify(inOrder(wanted)) === JSON.stringify(inOrder(raw));
 }
 
-/** A device may report a list in another order than it was written. */
+/** Returns lists in sorted order, because a device may report a list in another order than it was written. */
 function inOrder(raw: Json): Json {
   return Array.isArray(raw) ? raw.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : raw;
 }

@@ -23,7 +23,10 @@ interface CompileContext {
   readonly values: readonly CompiledValue[];
 }
 
-/** Tools and values of a capability on one cluster of a device: those whose command, attribute and features the cluster has. */
+/**
+ * Returns the capability's tools and values for one cluster of a device, without those that need a command, attribute or feature that the
+ * cluster lacks.
+ */
 export function compileCapability(capability: Capability, view: ClusterView, siblings: readonly ClusterView[]) {
   const values = Object.entries(capability.values ?? {}).flatMap(([name, entry]) => {
     const home = entry.cluster === undefined ? view : siblings.find((other) => other.name === entry.cluster);
@@ -58,7 +61,7 @@ function compileTool(action: string, entry: ToolEntry, context: CompileContext):
   };
 }
 
-/** A second write of a value changes nothing; a second command that runs for a time begins its time anew. */
+/** Returns whether repeating the tool changes nothing. Writes are idempotent; a repeated command with a duration restarts the duration. */
 function isUsuallyIdempotent(entry: ToolEntry, { parameters }: Behaviour): boolean {
   if (entry.command === undefined) return entry.recipe === undefined;
   const isTimed = Object.entries(propertiesOf(parameters)).some(
@@ -111,7 +114,7 @@ function commandBehaviour(entry: ToolEntry, name: string, { view, values }: Comp
   };
 }
 
-/** Returns the field at a path with dots. */
+/** Returns the field at a dotted path. */
 function fieldOf(fields: JsonObject, path: string): Json | undefined {
   return valueAt(fields, path.split('.'));
 }
@@ -137,7 +140,7 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], { view, valu
       });
       const steps = [...fixed, ...written];
       if (steps.length > 0) return { steps, target: targetOf(entry, given, values) };
-      // Model servers refuse `anyOf` at the root of parameters, so that "at least one" is checked here and not by the schema.
+      // Servers of language models reject `anyOf` at the root of parameters, so the schema cannot say "at least one".
       throw new AtmoError('VALIDATION_ERROR', `Give at least one of ${params.map((param) => param.name).join(', ')}`);
     },
   };
@@ -172,7 +175,7 @@ function readBehaviour(names: readonly string[], values: readonly CompiledValue[
   };
 }
 
-/** Parameters whose field this device has; the others are not offered. */
+/** Returns the parameters whose field this device has; the tool does not offer the others. */
 function paramsOf(
   entry: ToolEntry,
   view: ClusterView,
@@ -184,7 +187,7 @@ function paramsOf(
   });
 }
 
-/** Returns the parameters as the device receives them: each given value, or the device's own limit instead. */
+/** Returns the parameters to send: each given value, limited to the device's range if the parameter asks for that. */
 function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
   const moved = params.flatMap((param): [string, Json][] => {
     const value = given[param.name];
@@ -193,14 +196,17 @@ function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonOb
   return { ...given, ...Object.fromEntries(moved) };
 }
 
-/** Returns the values that the device should show: the file's target, and each given parameter with the name of a value. */
+/**
+ * Returns the target: the values that the device should report after the call. They come from the file's `target` and from parameters that
+ * carry the name of a value.
+ */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const wanted = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);
   const all = [...Object.entries(entry.target ?? {}), ...wanted];
   return Object.fromEntries(all.filter(([name]) => values.some((value) => value.name === name)));
 }
 
-/** Rejects a lowest value above the highest one. */
+/** Throws VALIDATION_ERROR if the lower of two related parameters is above the higher one. */
 function requireOrder(entry: ToolEntry, given: JsonObject): void {
   for (const [name, { notAbove }] of Object.entries(entry.params ?? {})) {
     const [low, high] = [given[name], notAbove === undefined ? undefined : given[notAbove]];

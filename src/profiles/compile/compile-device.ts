@@ -10,7 +10,7 @@ import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTo
 import { settledRisks } from './element-risk.ts';
 import { genericTools } from './generic-tools.ts';
 
-/** A longer name of a part leaves no room for the device's. */
+/** Longest endpoint label in a tool name; a longer label leaves no space for the device's name. */
 const MAX_PART = 16;
 
 interface Part {
@@ -25,7 +25,7 @@ interface CompiledEndpoint {
   readonly noun: string;
 }
 
-/** Compiles a device by its product file, then capability files, then the generic rule. The same input gives the same names. */
+/** Compiles a device with its product file, then capability files, then the generic tools. The same input always gives the same names. */
 export function compileDevice(description: DeviceDescription, profiles: ProfileSet, live: LiveValues = NO_LIVE_VALUES): CompiledDevice {
   const dependsOn = new Set<string>();
   const watched: LiveValues = (endpoint, cluster, attribute) => {
@@ -36,7 +36,7 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
   const endpoints = description.endpoints.map((endpoint) => compileEndpoint(endpoint, { device, profiles, live: watched }));
   const parts = endpoints.flatMap((endpoint) => endpoint.parts);
   const tools = endpoints.flatMap(({ parts: own, noun }) => settledRisks(withUniqueActions(own)).map((tool) => ({ ...tool, noun })));
-  // Clusters that no profile knows have no values but those of their tools.
+  // A cluster without a profile has only the values that its tools return.
   const values = [...new Set(parts.flatMap((part) => [...part.values, ...part.tools.flatMap((tool) => tool.values)]))];
   return {
     device,
@@ -46,7 +46,7 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
-    // A copy, because calls look up more.
+    // Copied, because later calls look up more attributes.
     dependsOn: new Set(dependsOn),
     live,
   };
@@ -68,7 +68,7 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
   const around = { live: context.live, neighbours: endpoint.clusters.map((cluster) => cluster.name) };
   const views = endpoint.clusters.map((cluster) => new ClusterView(endpoint.endpoint, cluster, around));
   const named = files.flatMap((file) => file.capabilities.flatMap((id) => profiles.capability(id) ?? []));
-  // The files' order is the order of the tools; what no file names follows in the device's own order.
+  // Tools follow the order of the device files; the remaining clusters follow in the device's own order.
   const order = [...named.map((capability) => capability.cluster), ...views.map((view) => view.name)];
   const ordered = views.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const capabilityOf = (cluster: string) => named.find((one) => one.cluster === cluster) ?? profiles.usualCapability(cluster);
@@ -76,7 +76,10 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
   return { parts: parts.map((part) => adjusted(part, files)), noun: endpointNoun(endpoint, files, parts) };
 }
 
-/** People's word for the endpoint. A source of power that also switches something is no mere source of power, and no type names it. */
+/**
+ * Returns the noun for an endpoint, such as `light`. A utility type, such as a power source, gives the noun only if all acting tools belong
+ * to its capabilities.
+ */
 function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
   const named = files.find((file) => !file.utility);
   if (named) return named.noun;
@@ -84,7 +87,7 @@ function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfi
   const acting = parts.filter((part) => part.tools.some((tool) => tool.kind === 'act'));
   if (utility && acting.every((part) => utility.capabilities.includes(part.capability?.id ?? ''))) return utility.noun;
   const type = endpoint.deviceTypes[0]?.name ?? '';
-  // Types that only their manufacturer knows have a number in place of a name.
+  // A manufacturer's own device type has a number instead of a name.
   return utility || type === '' || /0x/i.test(type) ? 'device' : readableWords(type);
 }
 
@@ -101,7 +104,7 @@ function compilePart(view: ClusterView, siblings: readonly ClusterView[], capabi
   return { coverage: { ...at, by: tools.length > 0 ? 'generic' : 'nothing' }, tools, values: [] };
 }
 
-/** The part with the device files' changes; the most specific file wins. */
+/** Returns the part with the changes of the device files; the most specific file wins. */
 function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
   const without = new Set(files.flatMap((file) => file.without ?? []));
   const tools = part.tools
@@ -117,7 +120,7 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
 type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
 type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
 
-/** Where two clusters of an endpoint offer the same action, that of the later one begins with the name of its capability. */
+/** Renames duplicate actions of an endpoint: the action of the later cluster starts with its capability's name. */
 function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
@@ -134,7 +137,10 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/** Returns the action with the words of its capability or cluster in front; of two manufacturers of one number, with theirs. */
+/**
+ * Returns the action prefixed with its capability or cluster. If two manufacturers use the same cluster number, the prefix includes the
+ * vendor.
+ */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));
@@ -142,7 +148,7 @@ function freeAction({ capability, cluster, action }: ToolBlueprint, taken: Reado
   return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
 }
 
-/** Where several endpoints offer an action, each gets the label of its endpoint as a suffix, else the number of the endpoint. */
+/** Adds a suffix to actions that several endpoints offer: the label of the endpoint, else its number. */
 function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly EndpointDescription[]): readonly DeviceTool[] {
   const byAction = Map.groupBy(tools, (tool) => tool.action);
   return tools.map((tool) => {
@@ -160,7 +166,7 @@ function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly Endp
   });
 }
 
-/** Returns the label that only this endpoint has; undefined unless each of `among` has such a label. */
+/** Returns the label that distinguishes the endpoint; undefined unless every endpoint of `among` has such a label. */
 function partOf(endpoint: number, among: readonly EndpointDescription[]): string | undefined {
   const named = among.map(({ endpoint: number, labels = [] }) => {
     const others = among
@@ -203,7 +209,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   }));
 }
 
-/** Returns name of a reading whose own name another reading of the endpoint has, with no word twice where that is possible. */
+/** Returns a new name for a reading whose own name is already in use on the endpoint; it avoids repeated words if possible. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
   const own = readableName(cluster);
   const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);

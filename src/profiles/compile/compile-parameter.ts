@@ -8,21 +8,21 @@ import { type ClusterView, chooseConverter } from './cluster-view.ts';
 
 /** A raw field or attribute that a parameter may fill. */
 export interface RawSlot {
-  /** Name in the spelling of the device's description; a path with dots for members of structs. */
+  /** Name as the device's description spells it; a dotted path for a member of a struct. */
   readonly name: string;
   readonly schema: JsonSchema;
 }
 
-/** One parameter, ready to use. */
+/** A parameter of a tool, compiled for one device. */
 export interface CompiledParam {
   readonly name: string;
   readonly slot: RawSlot;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
   readonly example: Json | undefined;
-  /** A value beyond the device's limits becomes the limit. */
+  /** True if a value beyond the device's limits is replaced by the limit instead of rejected. */
   readonly isMovedToLimits: boolean;
-  /** The bounds of the schema in raw units; undefined without any. */
+  /** The bounds of the schema in raw units; undefined if the schema has no bounds. */
   readonly rawBounds: Bounds | undefined;
   toRaw(human: Json): Json;
   toHuman(raw: Json): Json;
@@ -33,7 +33,7 @@ interface ParamContext {
   readonly view: ClusterView;
 }
 
-/** Returns a parameter of a capability on one cluster of a device. */
+/** Returns a parameter of a capability, compiled for one cluster of a device. */
 export function compileParam(name: string, entry: ParamEntry, place: ParamContext): CompiledParam {
   const converter = chooseConverter(entry, place.slot.schema);
   const { min: _min, max: _max, ...unlimited } = contextOf(entry, place);
@@ -81,7 +81,7 @@ function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterVie
   return Math.min(Math.max(raw, min), max);
 }
 
-/** Looked up for each call, because limits and lists of names change. */
+/** Returns the conversion context. It is built for each call, because limits and lists of names change. */
 function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionContext {
   const min = entry.limits && view.limit(entry.limits, 'min');
   const max = entry.limits && view.limit(entry.limits, 'max');
@@ -94,7 +94,7 @@ function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionC
   };
 }
 
-/** Object schema of a tool's parameters. */
+/** Returns the object schema of a tool's parameters. */
 export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
   const required = params.filter((param) => param.isRequired).map((param) => param.name);
   return {
@@ -105,7 +105,7 @@ export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
   };
 }
 
-/** Parameters for an example: all required ones; undefined if one has no sample. */
+/** Returns example parameters: all required parameters; undefined if a required parameter has no sample. */
 export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
   const required = params.filter((param) => param.isRequired);
   if (required.some((param) => param.example === undefined)) return undefined;
@@ -138,7 +138,8 @@ function fits(example: Json, schema: JsonSchema): boolean {
 }
 
 /**
- * Returns a schema of one name or a list of names, with only those that the device offers; unchanged until the device has reported them.
+ * Returns the schema of a name, or list of names, limited to names that the device offers. It is unchanged until the device has reported
+ * them.
  */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
@@ -147,7 +148,7 @@ function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly Offere
 function withNames(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   if (isJsonObject(schema.items as Json)) return { ...schema, items: withNames(schema.items as JsonSchema, isOffered) };
   const names = (Array.isArray(schema.enum) ? schema.enum : []).filter((name) => isOffered(String(name)));
-  // A device that offers no name at all reports a mistake; then it refuses wrong names itself.
+  // A device that reports no names at all is faulty; the schema then stays open and the device rejects wrong names itself.
   return names.length === 0 ? schema : { ...schema, enum: names };
 }
 

@@ -9,31 +9,31 @@ import type { ClusterView, CompiledValue, LiveValues } from './cluster-view.ts';
 
 /** A tool of a device, with its final action. */
 export interface DeviceTool extends ToolBlueprint {
-  /** Endpoint, cluster and action: the same for the same tool, whatever its name is. */
+  /** Endpoint, cluster and action; it identifies the tool even if its name changes. */
   readonly key: string;
   readonly risk: Risk;
-  /** People's word for the part that it acts on: `light`. */
+  /** Noun for the endpoint, such as `light`. */
   readonly noun: string;
   /** The action without the suffix for its endpoint. */
   readonly plainAction: string;
-  /** The action with the number of its endpoint, where several endpoints have it. */
+  /** The action with the number of its endpoint, if several endpoints have the action. */
   readonly numbered?: string;
-  /** The device's label of the endpoint, which no other endpoint with the action has. */
+  /** The device's label of the endpoint, if it differs from the labels of all other endpoints with the action. */
   readonly part?: string;
 }
 
-/** A reading of a device; on a device that is new here its sensor is `<device id>/<path>`. */
+/** A reading of a device. A newly added device gets the sensor id `<device id>/<path>`. */
 export interface DeviceReading extends CompiledValue {
   readonly kind: string;
-  /** Endpoint, cluster and value: the same for the same reading, whatever its name is. */
+  /** Endpoint, cluster and value; it identifies the reading even if its name changes. */
   readonly key: string;
   /** `temperature`, or `temperature/3` where several endpoints have it. */
   readonly path: string;
-  /** The path by the rule of hubs that kept no ids of readings. */
+  /** The path that older hub versions, which stored no reading ids, gave the reading. */
   readonly formerPath: string;
 }
 
-/** The source of the tools of a cluster. */
+/** States which profile, if any, made the tools of a cluster. */
 export interface Coverage {
   readonly endpoint: number;
   readonly cluster: string;
@@ -48,23 +48,23 @@ export interface DeviceEventRule extends EventEntry {
   readonly event: string;
 }
 
-/** The tools, values, readings and events that profiles make of a device. */
+/** The tools, values, readings and events that profiles define for a device. */
 export interface CompiledDevice {
   readonly device: Device;
   readonly noun: string;
   readonly tools: readonly DeviceTool[];
-  /** The values that tools show and rules may name. */
+  /** The values that tools return and the owner's rules may name. */
   readonly values: readonly CompiledValue[];
   readonly readings: readonly DeviceReading[];
   readonly events: readonly DeviceEventRule[];
   readonly coverage: readonly Coverage[];
-  /** Attributes whose live value shaped a tool, as `endpoint/cluster/attribute`. */
+  /** Attributes whose live value determines a tool's schema, as `endpoint/cluster/attribute`. */
   readonly dependsOn: ReadonlySet<string>;
   /** The last reported values. */
   readonly live: LiveValues;
 }
 
-/** The present devices as profiles compile them. */
+/** The current devices, compiled with their profiles. */
 export interface CompiledDevices {
   get(id: DeviceId): CompiledDevice | undefined;
   list(): readonly CompiledDevice[];
@@ -73,46 +73,45 @@ export interface CompiledDevices {
 
 /** A tool of one cluster on one endpoint, before it belongs to a named device. */
 export interface ToolBlueprint {
-  /** `turn_on`; the device's name and the endpoint come in front of and behind it. */
+  /** Action such as `turn_on`; the tool name adds the device's name as a prefix and the endpoint as a suffix. */
   readonly action: string;
   readonly alias?: string;
-  /** The action by the naming rule of older hubs; it stays an alias of the tool. */
+  /** The action as older hub versions named it; it stays an alias of the tool. */
   readonly formerAction?: string;
   readonly title: string;
-  /** Description with `{device}` where noun and name belong. */
+  /** Description in which `{device}` stands for the device's noun and name. */
   readonly description: string;
   readonly endpoint: number;
   readonly cluster: string;
-  /** Capability file; absent for the generic rule. */
+  /** Id of the capability file; absent for a generic tool. */
   readonly capability?: string;
   readonly risk: Risk | 'highest';
-  /** `read` returns values of the device and changes nothing. */
+  /** A `read` tool returns values of the device and changes nothing. */
   readonly kind: 'act' | 'read';
-  /** The commands or attributes that it touches. */
+  /** The commands or attributes that the tool uses. */
   readonly elements: readonly string[];
-  /** It administers the device: needs `admin:device:<id>`. */
+  /** True if the tool administers the device and needs the permission `admin:device:<id>`. */
   readonly isAdministrative: boolean;
   readonly isIdempotent: boolean;
   readonly timeoutMs: number;
   readonly parameters: JsonSchema;
   readonly example?: JsonObject;
-  /** Schema of the command's response, raw. */
+  /** Schema of the command's response in raw Matter units. */
   readonly response?: JsonSchema;
-  /** The values in the state of the result. */
+  /** The values in the `state` of the tool's result. */
   readonly values: readonly CompiledValue[];
-  /** Throws VALIDATION_ERROR for mistakes that schemas cannot express. */
+  /** Returns the steps of a call. Throws VALIDATION_ERROR if the parameters have a mistake that the schema cannot express. */
   plan(params: JsonObject): DevicePlan;
-  /** Bounds that the tool sets to raw fields and attributes. */
+  /** Bounds that the tool imposes on raw fields and attributes. */
   readonly limits?: readonly ElementLimit[];
-  /** For a tool of one command: the values that raw fields set, by their names; undefined for fields that this tool never sends. */
+  /** For a tool of one command: returns the named values that the raw fields set; undefined if this tool never sends such fields. */
   outcome?(fields: JsonObject): JsonObject | undefined;
 }
 
 /** Bounds of one raw number that a tool sends. */
 export interface ElementLimit extends Bounds {
-  /** Command or attribute. */
   readonly element: string;
-  /** Field of the command, as a path with dots; absent for an attribute. */
+  /** Dotted path of a command field; absent for an attribute. */
   readonly field?: string;
 }
 
@@ -127,30 +126,30 @@ export type DeviceStep =
       readonly cluster: string;
       readonly attribute: string;
       readonly value: Json;
-      /** The next steps follow also where the device refuses this one. */
+      /** True if the call continues after the device rejects this write. */
       readonly isOptional?: boolean;
     }
   | { readonly kind: 'read'; readonly endpoint: number; readonly cluster: string; readonly attribute: string };
 
-/** The steps of a call, and the values that the device should show afterwards, by name in human units. */
+/** The steps of a call, and the values (by name, in human units) that the device should report afterwards. */
 export interface DevicePlan {
   readonly steps: readonly DeviceStep[];
   readonly target: JsonObject;
 }
 
-/** Returns an invocation of one of the cluster's commands, with its name and fields spelled as the device's description does. */
+/** Returns the step that invokes a command, with command and fields spelled as in the device's description. */
 export function invoke(view: ClusterView, command: string, fields: JsonObject): DeviceStep {
   const found = view.command(command);
   const schema = found?.parameters ?? {};
   return { kind: 'invoke', endpoint: view.endpoint, cluster: view.name, command: found?.name ?? command, fields: spelled(fields, schema) };
 }
 
-/** Returns a write of one of the cluster's attributes. */
+/** Returns the step that writes an attribute of the cluster. */
 export function write(view: ClusterView, attribute: string, value: Json): DeviceStep {
   return { kind: 'write', endpoint: view.endpoint, cluster: view.name, attribute: view.attribute(attribute)?.name ?? attribute, value };
 }
 
-/** Fields with the names of the schema, without those that this device lacks. */
+/** Returns the fields as the schema spells them, without fields that this device lacks. */
 function spelled(fields: JsonObject, schema: JsonSchema): JsonObject {
   const names = Object.keys(propertiesOf(schema));
   return Object.fromEntries(

@@ -6,7 +6,7 @@ import type { StatedRisk } from '../files/profile-format.ts';
 import type { CompiledDevice, DeviceStep, ToolBlueprint } from './compiled-device.ts';
 import { elementOf } from './step-outcome.ts';
 
-/** Tools with `highest` replaced by the highest risk among the tools of the same endpoint. */
+/** Returns the tools with the risk `highest` replaced by the highest risk among the tools of the same endpoint. */
 export function settledRisks<Tool extends ToolBlueprint>(tools: readonly Tool[]): readonly (Tool & { readonly risk: Risk })[] {
   const highest = maxRisk('low', ...tools.map(({ risk }) => risk).filter((risk) => risk !== 'highest'));
   return tools.map((tool) => ({ ...tool, risk: tool.risk === 'highest' ? highest : tool.risk }));
@@ -17,13 +17,13 @@ export interface TouchedElement {
   readonly endpoint: number;
   readonly cluster: ClusterDescription;
   readonly command?: CommandDescription;
-  /** Written, not read. */
+  /** The attribute that the call writes. */
   readonly attribute?: AttributeDescription;
 }
 
 /**
- * Returns the risk of an element, whatever tool touches it: the risk of the device's own tools for it, else the one that the files state
- * (`stated`), else that of the privilege. Unlocking through the generic tool has the risk of unlocking.
+ * Returns the risk of a command or attribute, independent of the tool that uses it. The device's own tools decide, then the profile files
+ * (`stated`), then the Matter privilege. So unlocking through the generic tool has the same risk as the lock's own tool.
  */
 export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, stated: StatedRisk | undefined): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
@@ -40,8 +40,8 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, s
 }
 
 /**
- * Returns true for a command or write with a number outside of the bounds of the device's own tools with a risk above low: the same number
- * is no less dangerous through another tool. Low risks, such as the time of a change of light, have no limits here.
+ * Returns whether a command or write has a number outside the bounds of the device's own tools. Only tools with a risk above low set such
+ * bounds, so that the generic tool cannot exceed them.
  */
 export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
   if (step.kind === 'read') return false;
@@ -53,7 +53,7 @@ export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boole
   });
 }
 
-/** Returns true for an element that needs the administrator's permission for the device. */
+/** Returns whether a command or attribute needs the administration permission for the device. */
 export function needsAdministrator(touched: TouchedElement): boolean {
   return isAdministrative(touched.cluster.name) || privilegeOf(touched) === 'administer';
 }
@@ -62,7 +62,7 @@ function privilegeOf({ command, attribute }: TouchedElement): Privilege {
   return command?.privilege ?? attribute?.writePrivilege ?? 'operate';
 }
 
-/** Risk of an element that no profile has, by the privilege of the specification. */
+/** Returns the risk of an element without a profile, by its Matter access privilege. */
 export function privilegeRisk(privilege: Privilege): Risk {
   return ({ view: 'none', operate: 'medium', manage: 'medium', administer: 'dangerous' } as const)[privilege];
 }

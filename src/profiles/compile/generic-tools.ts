@@ -7,7 +7,7 @@ import type { CompiledValue } from './cluster-view.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
 import { privilegeRisk } from './element-risk.ts';
 
-/** A generic tool without its endpoint, which all devices with the same description object share. */
+/** A generic tool without its endpoint; all devices with the same description object share it. */
 type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
   readonly readable: readonly AttributeDescription[];
   plan(endpoint: number): ToolBlueprint['plan'];
@@ -16,8 +16,8 @@ type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
 const EMPTY: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
- * Tools of a cluster that no profile knows: one per command and writable attribute, and one that reads everything.
- * Values are raw Matter units with the model's schema.
+ * Returns the tools of a cluster without a profile: one per command, one per writable attribute, and one that reads all attributes. Values
+ * are in raw Matter units with the schema of the Matter model.
  */
 export function genericTools(endpoint: number, cluster: ClusterDescription): readonly ToolBlueprint[] {
   return templatesOf(cluster).map(({ readable, plan, ...rest }) => ({
@@ -108,7 +108,7 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
   };
 }
 
-/** Returns the action in the words of cluster and element; `formerAction` where the rule of older hubs gives another one. */
+/** Returns the action, built from the cluster and element names; `formerAction` is set if older hub versions used another name. */
 function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
   const put = verb === undefined ? [] : [verb];
   const action = joinNames(readableName(name), [...put, readableName(element)].join('_'));
@@ -140,7 +140,7 @@ function unitOf(attribute: AttributeDescription): JsonSchema {
   return { ...(attribute.unit !== undefined && { 'x-unit': attribute.unit, 'x-scale': attribute.scale ?? 1 }) };
 }
 
-/** Returns the first sentence of a description of the model. */
+/** Returns the first sentence of a description in the Matter model. */
 function sentence(text: string | undefined): string {
   if (text === undefined || text === '') return '';
   const first = /^.{1,200}?[.!?](?=\s|$)/s.exec(text)?.[0] ?? `${text.slice(0, 160)}…`;

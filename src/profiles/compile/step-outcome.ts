@@ -4,19 +4,19 @@ import { type AttributeChanges, KNOWN_CHANGES, TouchedCluster } from './attribut
 import type { CompiledValue, LiveValues } from './cluster-view.ts';
 import type { CompiledDevice, DeviceStep } from './compiled-device.ts';
 
-/** The values that a step sets, by the names of the device's values in human units, and those that it may change besides. */
+/** The values that a step sets, by name in human units, and the names of values that it may change in unknown ways. */
 export type StepOutcome = Pick<Effect, 'values' | 'unforeseen'>;
 
-/** Of a device without a description: any value. */
+/** Outcome for a device without a description: any value may change. */
 export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutcome;
 
-/** These bring an endpoint into a state that the call does not contain. */
+/** Commands, such as recalling a scene, that may set an endpoint to any state. */
 const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
 
 /**
- * Returns the outcome of one command or write as the device is now, whatever tool it comes from; `fresh` values count before the last
- * reported ones. It is derived from the raw step, so that a rule about a value cannot be passed by another name, unit or path. An unknown
- * element is assumed to change the whole cluster.
+ * Returns the outcome of one command or write in the device's current state. `fresh` values take precedence over the last reported values.
+ * The raw step decides, so that no other tool name, unit or path bypasses a rule about a value. An unknown element is assumed to change the
+ * whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
   if (step.kind === 'read') return {};
@@ -32,12 +32,12 @@ export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools'
   return written.length > 0 ? outcomeOfChanges({ [step.attribute]: step.value }, step.cluster, written) : outcome({}, own);
 }
 
-/** Command or attribute that a step touches. */
+/** Returns the command or attribute that a step uses. */
 export function elementOf(step: DeviceStep): string {
   return step.kind === 'invoke' ? step.command : step.attribute;
 }
 
-/** Returns names of the values of a cluster, or of the whole endpoint when no cluster is given or it has none. */
+/** Returns the names of the values of a cluster, or of the whole endpoint if no cluster is given or the cluster has no values. */
 export function valueNames(
   values: readonly CompiledValue[],
   at: { readonly endpoint: number; readonly cluster?: string },
@@ -62,7 +62,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** Returns the targets of the tools that send the same command with the same fixed fields. */
+/** Returns the targets of all tools that send the same command with the same fixed fields. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),

@@ -1,4 +1,4 @@
-/** Clusters that set up, name or examine their own node. */
+/** Clusters that configure, name or diagnose the node itself. */
 const OF_OWN_NODE = [
   'AdministratorCommissioning',
   'BasicInformation',
@@ -28,7 +28,7 @@ const OF_OWN_NODE = [
   'WiFiNetworkDiagnostics',
   'WiFiNetworkManagement',
 ];
-/** Clusters whose attributes describe other devices: bound ones, and those of the same group, fabric or network. */
+/** Clusters whose attributes describe other devices: bound devices, and devices of the same group, fabric or network. */
 const OF_OTHER_DEVICES = [
   'AccessControl',
   'Binding',
@@ -47,14 +47,14 @@ const OF_OTHER_DEVICES = [
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([...OF_OWN_NODE, ...OF_OTHER_DEVICES]);
 
 /**
- * Returns true for a cluster that administers a node instead of using it. It makes no tools of a device: the hub's own tools use it, with
- * the permission `admin:device:<id>`.
+ * Returns whether a cluster administers the node. Such a cluster makes no device tools; only the hub's own tools use it, with the
+ * permission `admin:device:<id>`.
  */
 export function isAdministrative(cluster: string): boolean {
   return ADMINISTRATIVE.has(cluster);
 }
 
-/** Returns true for a cluster that needs more than the permission to read its own device. */
+/** Returns whether reading the cluster needs more than the permission to read its device. */
 export function describesOtherDevices(cluster: string): boolean {
   return OF_OTHER_DEVICES.includes(cluster);
 }

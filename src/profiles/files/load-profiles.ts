@@ -11,16 +11,16 @@ import { matchKey, type ProfileFiles, ProfileSet } from './profile-set.ts';
 /** The owner's own profile files. */
 export interface OwnProfiles {
   readonly path: string;
-  /** Stores the texts that were accepted last. */
+  /** Returns the store of the text that the hub last accepted for the file at `path`. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** Is called when files are missing or have mistakes, so that their accepted texts stay in force. */
+  /** Is called if files are missing or invalid; their last accepted texts stay in use. */
   readonly onStale: (faults: readonly string[]) => void;
 }
 
 /**
- * Returns the hub's profiles, with the owner's in place of those of the same name. The hub's files are checked for each release, the
- * owner's here: CONFIG_INVALID with file, path and fix for a file of which no text was ever accepted. `bundled` replaces the files of the
- * directory where they are packed into the program.
+ * Returns the hub's profiles; an owner's file replaces the hub's file of the same name. Throws CONFIG_INVALID with file, pointer and fix if
+ * an owner's file is invalid and no earlier text was accepted. `bundled` replaces the files of the directory if they are packed into the
+ * program.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
   const files = options.bundled ?? profileFilesOf(readProfileDirectory(directory));
@@ -36,7 +36,7 @@ export function loadProfiles(directory: string, options: { readonly own?: OwnPro
   return set;
 }
 
-/** Returns the owner's files that are in force. `makeCheck` is called when there are any. */
+/** Returns the owner's files that are in use. `makeCheck` is called if there is at least one file. */
 export function readOwnProfiles(
   { path, takenOf }: Omit<OwnProfiles, 'onStale'>,
   makeCheck: () => ProfileSchemaCheck,
@@ -54,7 +54,7 @@ export function readOwnProfiles(
   return readOwnerFolder({ path, names, parse, subjectOf, takenOf });
 }
 
-/** Two device files may not match the same devices, and a cluster has one capability that is not a variant. */
+/** Returns a key that two files must not share: the match of a device file, or the cluster of a capability file that is no variant. */
 function subjectOf({ kind, content }: RawProfileFile): string | undefined {
   if (kind === 'devices') return matchKey((content as DeviceFile).match);
   const { cluster, variant } = content as CapabilityFile;
@@ -63,7 +63,7 @@ function subjectOf({ kind, content }: RawProfileFile): string | undefined {
 
 const PROFILE_KINDS = ['capabilities', 'devices'] as const;
 
-/** One profile file, unchecked. */
+/** A profile file before any check. */
 export interface RawProfileFile {
   readonly kind: (typeof PROFILE_KINDS)[number];
   /** File name without `.json`. */
@@ -72,19 +72,19 @@ export interface RawProfileFile {
   readonly content: unknown;
 }
 
-/** Returns all files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is not JSON. */
+/** Returns all files of a profile directory, or an empty list if it does not exist. Throws CONFIG_INVALID if a file is not JSON. */
 export function readProfileDirectory(directory: string): readonly RawProfileFile[] {
   return PROFILE_KINDS.flatMap((kind) =>
     jsonFilesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))),
   );
 }
 
-/** Reads one file; the kind is the name of its folder. */
+/** Reads one profile file; its folder determines its kind. */
 export function readProfileFile(kind: RawProfileFile['kind'], path: string): RawProfileFile {
   return { kind, id: basename(path, '.json'), path, content: parseJsonFile(path) };
 }
 
-/** Checked files in the form that ProfileSet takes; later files replace earlier ones of the same id. */
+/** Returns checked files in the form that ProfileSet takes; a later file replaces an earlier file with the same id. */
 export function profileFilesOf(files: readonly RawProfileFile[]): ProfileFiles {
   const of = (kind: RawProfileFile['kind']) =>
     Object.fromEntries(files.filter((file) => file.kind === kind).map((file) => [file.id, file.content]));
@@ -108,7 +108,7 @@ const FIXES: Readonly<Record<string, string>> = {
   required: 'add it',
 };
 
-/** Checks files against their schemas: spelling and form. */
+/** Validates profile files against their JSON Schemas. */
 export class ProfileSchemaCheck {
   readonly #validators: Readonly<Record<RawProfileFile['kind'], ValidateFunction>>;
 

@@ -9,8 +9,8 @@ import type { DraftFile } from './profile-format.ts';
 import type { ProfileSet } from './profile-set.ts';
 
 /**
- * Ready-to-paste files for a device: a device file for the product, and a capability file for each application cluster
- * that no profile knows. Decisions that a person has to review have careful values: medium risk, the names of the model.
+ * Returns files to paste for a device: a device file for the product, and a capability file for each application cluster without a profile.
+ * Choices that a person has to review have cautious values: medium risk, and names from the Matter model.
  */
 export function draftProfile(description: DeviceDescription, profiles: ProfileSet): readonly DraftFile[] {
   const { device } = description;

@@ -3,16 +3,18 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { ConverterName } from '../values/converters.ts';
 import type { Shorthand } from '../values/parameter-shorthand.ts';
 
-/** A file to save under `device-profiles/`, or in the owner's own profiles. */
+/** A drafted file to save under `device-profiles/` or among the owner's profiles. */
 export interface DraftFile {
   readonly path: string;
   readonly content: JsonObject;
 }
 
-/** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
+/**
+ * Risk in a profile file. `highest` means the highest risk of all tools of the endpoint; scenes use it, because they may do anything there.
+ */
 export type StatedRisk = Risk | 'highest';
 
-/** Logic of the hub for tools that data cannot describe. */
+/** Name of a recipe: hub code for tools that data cannot describe. */
 export type RecipeName =
   | 'set_color'
   | 'set_temperature'
@@ -22,62 +24,61 @@ export type RecipeName =
   | 'select_areas'
   | 'turn_on_for';
 
-/** Names that a device lists in an attribute: its modes, inputs or levels. */
+/** Names that a device lists in an attribute, such as its modes, inputs or levels. */
 export interface ChoicesEntry {
-  /** Attribute with the list. */
   readonly from: string;
   /** Another cluster on the same endpoint that has the attribute. */
   readonly cluster?: string;
-  /** Member with the id; without it, the id is the index in the list, from 0. */
+  /** Member with the id; if absent, the id is the index in the list, from 0. */
   readonly id?: string;
-  /** Member with the name, as a path with dots; without it, the item itself is the name. */
+  /** Dotted path of the member with the name; if absent, the item itself is the name. */
   readonly label?: string;
 }
 
 /**
- * The names of an enum or bitmap that a device has: by an attribute that lists or flags them; by an attribute whose value stands for
- * some of them; or by another cluster of the endpoint that these names need.
+ * Tells which names of an enum or bitmap a device supports: an attribute lists or flags them, an attribute's value implies some of them, or
+ * they need another cluster of the endpoint.
  */
 export type OfferedEntry =
   | string
   | { readonly from: string; readonly names: Readonly<Record<string, readonly string[]>> }
   | { readonly cluster: string; readonly names: readonly string[] };
 
-/** The device's own limits, raw: attributes, or members of them as paths with dots. Of several the tightest counts. */
+/** The device's own limits in raw units: attributes, or dotted paths to their members. Of several limits the tightest applies. */
 export interface LimitsEntry {
   /** Another cluster on the same endpoint that has the attributes. */
   readonly cluster?: string;
   readonly min?: string | readonly string[];
   readonly max?: string | readonly string[];
-  /** Attribute with the number of levels of the device, the lowest of which is 0. */
+  /** Attribute with the number of levels; the lowest level is 0. */
   readonly below?: string;
 }
 
-/** Conversion of a raw Matter value to a human one. */
+/** Conversion of a raw Matter value to a human unit. */
 interface Conversion {
-  /** Without it: booleans and texts as they are, enums by name in snake_case, numbers unchanged. */
+  /** If absent, booleans, texts and numbers stay unchanged, and enum names become snake_case. */
   readonly convert?: ConverterName;
-  /** Unit of the human value, where the converter does not fix it. */
+  /** Unit of the human value, if the converter does not define it. */
   readonly unit?: string;
   readonly choices?: ChoicesEntry;
-  /** Plain words for names of the standard: name in snake_case → word. */
+  /** Plain words for names of the Matter model: name in snake_case → word. */
   readonly rename?: Readonly<Record<string, string>>;
 }
 
-/** One value of a device: part of a tool's result and, with `kind`, a reading with history. */
+/** A value of a device: part of a tool's result and, if `kind` is set, a reading with history. */
 export interface ValueEntry extends Conversion {
   readonly attribute: string;
-  /** Another cluster on the same endpoint; the value is left out where it is absent. */
+  /** Another cluster on the same endpoint; the value is omitted if the endpoint lacks the cluster. */
   readonly cluster?: string;
   /** Member of a struct, or flag of a bitmap. */
   readonly member?: string;
   readonly title: string;
   readonly description?: string;
-  /** Measured quantity; it makes the value a reading. */
+  /** Measured quantity, which makes the value a reading. */
   readonly kind?: string;
-  /** The value counts down to 0: any value up to the target shows the target. */
+  /** True if the value counts down to 0: any value up to the target then fulfils the target. */
   readonly countsDown?: boolean;
-  /** A better attribute for the same quantity: where the device has it, this value is no reading. */
+  /** A better attribute for the same quantity: if the device has it, this value is no reading. */
   readonly readingUnless?: string;
 }
 
@@ -89,43 +90,41 @@ export interface ParamEntry extends Conversion {
   readonly optional?: boolean;
   readonly example?: Json;
   readonly limits?: LimitsEntry;
-  /** Values beyond the device's limits become the limit: for a speaker, 0 is its lowest volume. */
+  /** True if values beyond the device's limits become the limit: 0 on a speaker is then its lowest volume. */
   readonly toLimits?: boolean;
-  /** Another parameter of the tool that this one must not exceed. */
+  /** Another parameter of the tool that is the maximum of this parameter. */
   readonly notAbove?: string;
-  /** The source of the names that the device has. */
+  /** Tells which names the device supports. */
   readonly offered?: OfferedEntry | readonly OfferedEntry[];
-  /** Bounds that are narrower than those of the device: `int [5-600]`, in human units. */
+  /** Bounds in human units that are narrower than the device's, such as `int [5-600]`. */
   readonly narrow?: Shorthand;
   readonly secret?: boolean;
 }
 
-/** One tool: exactly one of `command`, `write`, `read` and `recipe`. */
+/** A tool, which has exactly one of `command`, `write`, `read` and `recipe`. */
 export interface ToolEntry {
   readonly title: string;
-  /** One sentence for models; `{device}` becomes noun and quoted name. */
+  /** One sentence for language models; `{device}` is replaced by the noun and the quoted name. */
   readonly description: string;
   readonly risk: StatedRisk;
   readonly command?: string;
-  /** Attributes that are written. */
   readonly write?: readonly string[];
-  /** Values that are read from the device. */
   readonly read?: readonly string[];
   readonly recipe?: RecipeName;
   readonly params?: Readonly<Record<string, ParamEntry>>;
-  /** Fields or attributes with constant raw values. */
+  /** Constant raw values of fields or attributes. */
   readonly fixed?: JsonObject;
-  /** Values that the device should show afterwards, in human units; besides them, parameters with the name of a value. */
+  /** Values, in human units, that the device should report after the call; parameters named like a value are added to them. */
   readonly target?: JsonObject;
-  /** Values that show a parameter with another name: parameter → value. */
+  /** Maps a parameter to the value that reflects it, if their names differ: parameter → value. */
   readonly shows?: Readonly<Record<string, string>>;
-  /** Values in the state of the result; all values of the file when absent. */
+  /** Values in the `state` of the result; if absent, all values of the file. */
   readonly state?: readonly string[];
-  /** Feature codes that the cluster must have, all of them. */
+  /** Feature codes, all of which the cluster must have. */
   readonly features?: readonly string[];
   readonly idempotent?: boolean;
   readonly timeoutSeconds?: number;
-  /** Short form of the action, which is an alias. */
+  /** Short form of the action, used as an alias. */
   readonly alias?: string;
 }
 
@@ -133,7 +132,7 @@ export interface ToolEntry {
 export interface EventEntry {
   readonly title: string;
   readonly kind: string;
-  /** Titles by a number in the event; `title` for other numbers. */
+  /** Titles by a number in the event; other numbers use `title`. */
   readonly titleBy?: { readonly member: string; readonly titles: Readonly<Record<string, string>> };
 }
 
@@ -142,12 +141,12 @@ export interface CapabilityFile {
   readonly $schema?: string;
   readonly title: string;
   readonly cluster: string;
-  /** Replaces the cluster's usual capability, only where a device file names it. */
+  /** True for a file that replaces the cluster's default capability, only in device files that name it. */
   readonly variant?: boolean;
   readonly values?: Readonly<Record<string, ValueEntry>>;
   readonly tools?: Readonly<Record<string, ToolEntry>>;
   readonly events?: Readonly<Record<string, EventEntry>>;
-  /** Risk of commands and attributes that only the generic tool reaches. */
+  /** Risk of commands and attributes that only the generic tool can use. */
   readonly risks?: Readonly<Record<string, StatedRisk>>;
 }
 
@@ -156,14 +155,14 @@ export interface Capability extends CapabilityFile {
   readonly id: string;
 }
 
-/** The devices that a device file matches: a device type of the library, one product, or one type of one product. */
+/** The devices that a device file matches: a Matter device type, one product, or one device type of one product. */
 export interface DeviceMatch {
   readonly deviceType?: string;
   readonly vendorId?: number;
   readonly productId?: number;
 }
 
-/** Changes of a device file to a tool of its capabilities. */
+/** Changes that a device file makes to a tool of its capabilities. */
 export interface ToolOverride {
   readonly title?: string;
   readonly description?: string;
@@ -174,15 +173,15 @@ export interface ToolOverride {
 export interface DeviceFile {
   readonly $schema?: string;
   readonly title: string;
-  /** People's word for it: `light`, `robot vacuum`. */
+  /** Noun for the device: `light`, `robot vacuum`. */
   readonly noun: string;
   readonly match: DeviceMatch;
-  /** True for a type that does not name the purpose of a device, such as its source of power. */
+  /** True for a device type that says nothing about the device's purpose, such as a power source. */
   readonly utility?: boolean;
-  /** Ids of capability files, the most important one first. Other clusters get their usual capability. */
+  /** Ids of capability files, the most important first. All other clusters get their default capability. */
   readonly capabilities: readonly string[];
   readonly overrides?: Readonly<Record<string, ToolOverride>>;
-  /** Titles of values on this device, where the title of the capability would mislead. */
+  /** Titles of values on this device, if the capability's title would mislead. */
   readonly titles?: Readonly<Record<string, string>>;
   /** Tools that this device does not get. */
   readonly without?: readonly string[];
@@ -193,7 +192,7 @@ export interface DeviceProfile extends DeviceFile {
   readonly id: string;
 }
 
-/** Rank of a match: product and type 3, product 2, type 1. */
+/** Returns the rank of a match: 3 for product and type, 2 for product, 1 for type. */
 export function specificity(match: DeviceMatch): number {
   return (match.vendorId === undefined ? 0 : 2) + (match.deviceType === undefined ? 0 : 1);
 }

@@ -19,7 +19,7 @@ export interface ProfileFiles {
   readonly devices: Readonly<Record<string, DeviceFile>>;
 }
 
-/** The properties of an endpoint that device files match. */
+/** The properties of an endpoint that device files are matched against. */
 export interface MatchSubject {
   readonly vendorId: number;
   readonly productId: number;
@@ -38,7 +38,7 @@ export class ProfileSet {
     this.#devices = devices;
   }
 
-  /** Indexes files that fit their schemas; throws CONFIG_INVALID for two files that match alike and for unknown capabilities. */
+  /** Indexes schema-valid files. Throws CONFIG_INVALID if two files match the same devices or a file names an unknown capability. */
   static fromFiles(files: ProfileFiles): ProfileSet {
     const capabilities = new Map(Object.entries(files.capabilities).map(([id, file]) => [id, { ...file, id }]));
     const devices = new Map<string, DeviceProfile>();
@@ -65,12 +65,12 @@ export class ProfileSet {
     return this.#capabilities.get(id);
   }
 
-  /** Returns the capability that a cluster gets where no device file names another. */
+  /** Returns the capability that a cluster gets if no device file names another. */
   usualCapability(cluster: string): Capability | undefined {
     return this.#usual.get(cluster);
   }
 
-  /** Returns the most specific device file for each of the endpoint's device types, in their order, product files first. */
+  /** Returns the most specific device file for each device type of the endpoint, in the order of the types, with product files first. */
   match(subject: MatchSubject): readonly DeviceProfile[] {
     const { vendorId, productId } = subject;
     const product = this.#devices.get(matchKey({ vendorId, productId }));
@@ -82,13 +82,13 @@ export class ProfileSet {
     return all.toSorted((a, b) => specificity(b.match) - specificity(a.match));
   }
 
-  /** People's word for a device type. */
+  /** Returns the noun for a device type. */
   nounFor(subject: MatchSubject): string | undefined {
     const files = this.match(subject);
     return (files.find((file) => !file.utility) ?? files[0])?.noun;
   }
 
-  /** Returns the highest risk that any file states for a command or attribute; undefined when none does. */
+  /** Returns the highest risk that any file states for a command or attribute; undefined if no file states a risk. */
   statedRisk(cluster: string, element: string): StatedRisk | undefined {
     const order: readonly StatedRisk[] = ['none', 'low', 'medium', 'highest', 'dangerous'];
     return this.capabilities()
@@ -97,10 +97,10 @@ export class ProfileSet {
       .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
   }
 
-  /** Returns the risk of a command on any device; `medium` for a command that no file has. */
+  /** Returns the risk of a command on any device; `medium` if no file states a risk. */
   riskOf(cluster: string, command: string): Risk {
     const stated = this.statedRisk(cluster, command) ?? 'medium';
-    // The content of a scene is not known here.
+    // The effect of a scene is not known at this point.
     return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
   }
 }
@@ -111,7 +111,7 @@ function statedRisks(capability: Capability, element: string): readonly StatedRi
   return [...listed, ...used.map((tool) => tool.risk)];
 }
 
-/** `vendor:product:type` with `*` for an absent member of the match. */
+/** Returns the match as `vendor:product:type`, with `*` for each absent member. */
 export function matchKey(match: DeviceMatch): string {
   return `${match.vendorId ?? '*'}:${match.productId ?? '*'}:${match.deviceType ?? '*'}`;
 }
@@ -136,7 +136,7 @@ function invalid(id: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', `devices/${id}.json ${problem}`);
 }
 
-/** Commands and attributes that a tool of a capability file may touch. */
+/** Returns the commands and attributes that a tool of a capability file may use. */
 export function elementsOf(tool: ToolEntry): readonly string[] {
   if (tool.command !== undefined) return [tool.command];
   return tool.recipe === undefined ? (tool.write ?? []) : RECIPES[tool.recipe].elements;

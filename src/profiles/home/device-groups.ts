@@ -11,15 +11,17 @@ import type { RemoteTools } from '../../tools/registry/tool-directory.ts';
 
 const NO_TYPES: ReadonlySet<string> = new Set();
 
-/** The present types and areas of devices, by which `device:control:@type/light` and the owner's rules select devices. */
+/**
+ * Resolves the types and areas of local devices, by which permissions (`device:control:@type/light`) and the owner's rules select devices.
+ */
 export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
-  // Each check of a permission needs the types. A device's list of types is a new array when it changes.
+  // Cached, because each permission check needs the types. A device gets a new array when its list of types changes.
   readonly #typesOfList = oncePerObject(typesAndFamilies);
   readonly #keyOfArea = new Map<string, string>();
 
-  /** `areas` resolves renamed areas. */
+  /** `areas` maps the former names of renamed areas. */
   constructor(directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
     this.#directory = directory;
     this.#areas = areas;
@@ -64,7 +66,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
     return names ? this.#typesOfList(names) : NO_TYPES;
   }
 
-  /** Returns text that is no device's id finds no device. */
+  /** Returns the device with the id; undefined for text that is no device's id. */
   #device(id: string): Device | undefined {
     return this.#directory.get(id as DeviceId);
   }
@@ -81,20 +83,20 @@ interface AnnouncedGroups {
   readonly area?: string;
 }
 
-/** Hub → device → its announced groups. */
+/** The announced groups by hub id and device id. */
 type GroupsByHub = ReadonlyMap<string, Map<string, AnnouncedGroups>>;
 
 const NO_HUBS: GroupsByHub = new Map();
-/** Types of a device whose hub announces no devices. */
+/** Types of a device if its hub announces no devices. */
 const TYPES_UNKNOWN: ReadonlySet<string> = new Set();
 
 /**
- * Types and areas of the devices of other hubs: the type from the announced device, the area from the tools of the device. An
- * announcement counts for the devices of its own hub only, whatever ids it contains.
+ * Resolves the types and areas of remote devices: types from the announced device, areas from the device's tools. An announcement applies
+ * only to devices of the hub that sent it, whatever ids it contains.
  */
 export class RemoteDeviceGroups implements RemoteGroups {
   readonly #source: () => RemoteDeviceSource | undefined;
-  /** Valid while the list of tools is the same array; every announcement replaces it. */
+  /** Valid while the tool list is the same array; every announcement replaces the array. */
   #cached: { readonly tools: readonly RegisteredTool[]; readonly hubs: GroupsByHub } | undefined;
 
   constructor(source: () => RemoteDeviceSource | undefined) {
@@ -141,7 +143,7 @@ function announcedGroups(view: RemoteDeviceSource['view'], tools: readonly Regis
   return announced;
 }
 
-/** People's words for families of devices, with their types of the Matter Device Library. */
+/** Device families in plain words, with their Matter device types. */
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   light: ['OnOffLight', 'DimmableLight', 'ColorTemperatureLight', 'ExtendedColorLight'],
   plug: ['OnOffPlugInUnit', 'DimmablePlugInUnit', 'MountedOnOffControl', 'MountedDimmableLoadControl'],
@@ -168,7 +170,7 @@ for (const [family, types] of Object.entries(FAMILIES)) {
   for (const type of types) ofType.set(type, [...(ofType.get(type) ?? []), family]);
 }
 
-/** `DimmableLight` is `dimmable-light`, `DeviceType0xfff1` is `device-type0xfff1`. */
+/** Returns a device type as a slug: `DimmableLight` is `dimmable-light`, `DeviceType0xfff1` is `device-type0xfff1`. */
 function typeSlug(type: string): string {
   return type
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
@@ -176,7 +178,7 @@ function typeSlug(type: string): string {
     .toLowerCase();
 }
 
-/** Slugs of Matter device types and of their families; every sensor and detector is a `sensor` too. */
+/** Returns the slugs of Matter device types and their families; every sensor and detector also belongs to `sensor`. */
 export function typesAndFamilies(types: readonly string[]): ReadonlySet<string> {
   const slugs = types.map(typeSlug);
   const sensors = slugs.some((one) => /-(sensor|detector|alarm)$/.test(one)) ? ['sensor'] : [];

@@ -6,20 +6,19 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { ClaimedDeviceNames } from '../../tools/names/name-references.ts';
 import { hashedName, plainPrefix, plainText, toolName } from './device-tool-names.ts';
 
-/** Device id → its names. */
 const SPACE = 'device.names';
 const STATE = 'device.names.state';
 const OPENED = 'opened';
 const READINGS_OPENED = 'readings-opened';
-/** Most names of one device, so that a device that keeps changing its name does not take those of others. */
+/** Most names of one device, so that a device that keeps changing its name cannot take the names of other devices. */
 const MAX_NAMES = 32;
 
 /** A tool of a device, before it has a name. */
 export interface ToolToName {
-  /** Key of the tool on the device, whatever its name is. */
+  /** Key of the tool on the device; it does not change with the tool's name. */
   readonly key: string;
   readonly action: string;
-  /** Short forms of the action, and its names by the rule of older hubs. */
+  /** Short forms of the action, and the tool's names in older hub versions. */
   readonly shortForms: readonly string[];
 }
 
@@ -30,7 +29,7 @@ export interface NamedTool {
 }
 
 interface PrefixClaim {
-  /** The prefix that the device would have if it were alone. */
+  /** The prefix that the device would have if no other device used it. */
   readonly plain: string;
   readonly prefix: string;
 }
@@ -53,14 +52,14 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/** A long action leaves room for two digits of a number: above so many namesakes the names end in a hash. */
+/** A long action leaves space for a two-digit number only: with more tools of one name, the names end in a hash. */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
 
 /**
- * Stores the names of all devices for ever: the first device that takes a prefix of tool names, or a tool name, keeps it after
- * renames, restarts and its own removal. Other devices get another one. Only the owner frees names.
+ * Stores the names of all devices permanently. The first device that takes a prefix of tool names, or a tool name, keeps it after renames,
+ * restarts and its own removal; other devices get a different name. Only the owner can free names.
  */
 export class DeviceNameRegistry {
   readonly #store: KeyValueStore;
@@ -75,12 +74,12 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** False until the devices of an older hub, which stored no names, have their former names. */
+  /** False until devices from an older hub version, which stored no names, have their former names. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** False until the readings of an older hub, which stored no ids, have their former ids. */
+  /** False until readings from an older hub version, which stored no ids, have their former ids. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -89,7 +88,7 @@ export class DeviceNameRegistry {
     for (const state of [OPENED, READINGS_OPENED]) if (this.#store.get(STATE, state) === undefined) this.#store.set(STATE, state, true);
   }
 
-  /** Gives a device its names by the rule of older hubs, unless another device has them. `save` writes them. */
+  /** Gives a device the names of older hub versions, except names that another device has. `save` writes them. */
   adopt(device: Device, prefix: string, tools: ReadonlyMap<string, readonly string[]>): void {
     const before = this.#recordOf(device.id);
     const isFree = (this.#prefixes.get(prefix) ?? device.id) === device.id;
@@ -102,8 +101,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Takes names for the tools of a device, for ever, and returns them by the keys of the tools. `others` are the prefixes of its
-   * neighbours, from which shortened names have to differ. `save` writes new names.
+   * Assigns permanent names to the tools of a device and returns them by tool key. `others` are the prefixes of other devices; a shortened
+   * name must differ from them. `save` writes new names.
    */
   name(device: Device, tools: readonly ToolToName[], others: readonly string[]): ReadonlyMap<string, NamedTool> {
     const { prefix, prefixes } = this.#prefixFor(device);
@@ -130,9 +129,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Takes paths for the readings of a device, for ever, and returns them by the keys of the readings: history, grants, rules and
-   * programs elsewhere refer to the ids that contain them. A reading whose path another one has or had gets the number of its endpoint
-   * as a suffix. `save` writes new paths.
+   * Assigns permanent paths to the readings of a device and returns them by reading key. History, grants, rules and other programs refer to
+   * the ids that contain the paths. If another reading has or had the path, the endpoint number is added. `save` writes new paths.
    */
   nameReadings(device: DeviceId, readings: readonly ReadingToName[]): ReadonlyMap<string, string> {
     const before = this.#recordOf(device);
@@ -151,7 +149,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Writes the names of a device if they changed. After STORAGE_FAILED they are valid until the hub stops, and the next call tries again.
+   * Writes the names of a device if they changed. After STORAGE_FAILED the names stay valid until the hub stops, and the next call tries to
+   * write again.
    */
   save(device: DeviceId): void {
     if (!this.#unsaved.has(device)) return;
@@ -159,18 +158,18 @@ export class DeviceNameRegistry {
     this.#unsaved.delete(device);
   }
 
-  /** Returns the present prefix of a device's tool names; undefined for a device that never had any. */
+  /** Returns the current prefix of a device's tool names; undefined for a device that never had a prefix. */
   prefixOf(device: DeviceId): string | undefined {
     return this.#records.get(device)?.prefixes[0]?.prefix;
   }
 
-  /** Returns the other device that has the prefix for this device's name; undefined if the device has it itself. */
+  /** Returns the other device that holds the prefix for this device's name; undefined if this device holds it. */
   holderOfWanted(device: Device): DeviceId | undefined {
     const holder = this.#prefixes.get(plainPrefix(device));
     return holder === device.id ? undefined : holder;
   }
 
-  /** Returns all names of a device, the present ones first; undefined for a device that never had any. */
+  /** Returns all names of a device, the current ones first; undefined for a device that never had a name. */
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined {
     const record = this.#records.get(device);
     if (!record) return undefined;
@@ -182,14 +181,14 @@ export class DeviceNameRegistry {
     };
   }
 
-  /** Returns the names of every device that ever had some. */
+  /** Returns the names of all devices that ever had a name. */
   all(): readonly ClaimedDeviceNames[] {
     return [...this.#records.keys()].flatMap((device) => this.namesOf(device) ?? []);
   }
 
   /**
-   * Returns the device that has a name, be it the prefix of its tools, a tool name, or a name of the device; undefined if no device, or
-   * more than one, has it.
+   * Returns the device that a name refers to: a prefix of tool names, a tool name or a device name. Undefined if no device or several
+   * devices have the name.
    */
   findHolder(name: string): DeviceId | undefined {
     const holder = this.#prefixes.get(name) ?? this.holderOf(name);
@@ -199,8 +198,9 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Frees a former name of a device, with the names of tools that begin with it, so that other devices can take them, and returns the freed
-   * names. Present names stay while `isHere`; all names of a removed device can be freed, at once by its id. Throws STORAGE_FAILED.
+   * Frees a former name of a device, and the tool names that begin with it, for other devices, and returns the freed names. Current names
+   * stay while `isHere` is true. For a removed device all names can be freed; its id as `name` frees them at once. Throws STORAGE_FAILED if
+   * the record cannot be written.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     const { after, freed } = this.#without(device, name, isHere);
@@ -215,7 +215,7 @@ export class DeviceNameRegistry {
     return this.#without(device, name, isHere).freed;
   }
 
-  /** Returns the record of a device without one name, and the freed names; no record where all names are freed. */
+  /** Returns the device's record without one name, and the freed names; no record if all names are freed. */
   #without(device: DeviceId, name: string, isHere: boolean): { readonly after: NameRecord | undefined; readonly freed: readonly string[] } {
     const before = this.#recordOf(device);
     if (name === device && !isHere) return { after: undefined, freed: textsIn(before) };
@@ -234,7 +234,7 @@ export class DeviceNameRegistry {
     return { after, freed: textsIn(before).filter((one) => !left.has(one)) };
   }
 
-  /** Moves the names of a device to the device that it turned out to be. Throws STORAGE_FAILED. */
+  /** Moves the names of a device to the device that it turned out to be. Throws STORAGE_FAILED if the records cannot be written. */
   merge(from: DeviceId, to: DeviceId): void {
     const [gone, kept] = [this.#recordOf(from), this.#recordOf(to)];
     this.#forget(from);
@@ -250,12 +250,12 @@ export class DeviceNameRegistry {
     this.save(to);
   }
 
-  /** Former names of a device, in people's spelling. */
+  /** Returns the former names of a device as people spelled them. */
   formerNames(device: DeviceId): readonly string[] {
     return this.#records.get(device)?.names.slice(1) ?? [];
   }
 
-  /** Returns the device that has a tool name, also a removed one. */
+  /** Returns the device that holds a tool name; it may be a removed device. */
   holderOf(tool: string): DeviceId | undefined {
     return this.#tools.get(tool)?.split(' ', 1)[0] as DeviceId | undefined;
   }
@@ -274,7 +274,7 @@ export class DeviceNameRegistry {
     const own = prefixes.find((claim) => claim.plain === plain);
     const isFree = (prefix: string) => (this.#prefixes.get(prefix) ?? device.id) === device.id;
     const [newest] = prefixes;
-    // Claims are for ever, since rules and automations refer to them: a device that keeps changing its name gets no more of them.
+    // Claims are permanent, because rules and automations refer to them, so the number of claims per device is limited.
     if (!own && newest && prefixes.length >= MAX_NAMES) return { prefix: newest.prefix, prefixes };
     const claim = own ?? { plain, prefix: firstFree(plain, (candidate) => candidate, isFree) };
     return { prefix: claim.prefix, prefixes: [claim, ...prefixes.filter((one) => one !== own)] };
@@ -316,7 +316,8 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
 }
 
 /**
- * Returns the first free name of a prefix, or of the prefix with a number: `lamp`, `lamp_2`, … It ends because `nameOf` has endless names.
+ * Returns the first free name of a prefix or of the prefix with a number: `lamp`, `lamp_2`, … The loop ends, because `nameOf` has endlessly
+ * many names.
  */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
@@ -329,7 +330,7 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** Parses a stored record, without the parts that only other versions know. */
+/** Parses a stored record and drops members that only other hub versions use. */
 function recordOf(value: Json): NameRecord {
   const { prefixes, tools, names, readings } = objectOf(value);
   const isText = (entry: [string, Json]): entry is [string, string] => typeof entry[1] === 'string';

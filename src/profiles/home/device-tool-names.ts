@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Device } from '../../core/devices/device-model.ts';
 import { type DeviceId, slug } from '../../core/ids.ts';
 
-/** Longest tool name; every model server accepts it. */
+/** Longest tool name; every server of language models accepts this length. */
 export const NAME_LIMIT = 40;
 const MIN_DEVICE_PART = 10;
-/** A shorter prefix is not recognisable. */
+/** Shortest prefix: people would not recognise the device in a shorter one. */
 const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
-/** Returns the prefix of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
+/** Returns the tool-name prefix that a device would have alone: from its name, or its id if the name has no Latin letters. */
 export function plainPrefix(device: Device): string {
   return plainText(device.name) ?? plainText(device.id) ?? 'device';
 }
@@ -22,8 +22,8 @@ export function plainText(text: string): string | undefined {
 }
 
 /**
- * Devices in the order in which they take names when several appear at once. Of several devices of one name, one that a person named
- * comes before those that report the name; among equals the one whose id is that name, else the first id.
+ * Returns devices in the order in which they take names if several appear at once. Among devices with the same name, a name that a person
+ * gave comes before a reported name; then a device whose id is the name, then the lowest id.
  */
 export function byRightToName(devices: readonly Device[]): readonly Device[] {
   const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));
@@ -31,8 +31,8 @@ export function byRightToName(devices: readonly Device[]): readonly Device[] {
 }
 
 /**
- * `<prefix>_<action>`, at most 40 characters. A longer name loses words in the middle of the prefix, but none that differ from the
- * prefixes of `others`. A name ends in a hash of the whole only where the action leaves no room for a device.
+ * Returns `<prefix>_<action>`, at most 40 characters. A longer name loses words in the middle of the prefix, but not the words that differ
+ * from the prefixes of `others`. If the action leaves no space for the device, the name ends in a hash of the whole name.
  */
 export function toolName(prefix: string, action: string, others: readonly string[] = []): string {
   const whole = `${prefix}_${action}`;
@@ -41,14 +41,14 @@ export function toolName(prefix: string, action: string, others: readonly string
   return room < MIN_PREFIX ? hashedName(prefix, action) : `${shortened(prefix, room, others)}_${action}`;
 }
 
-/** Returns the prefix by the rule of older hubs for a device whose name another device had; which of them had it, was left to chance. */
+/** Returns the prefix that older hub versions gave to a second device with the same name; chance decided which device was second. */
 export function unclaimedSecondPrefix(device: Device): string {
   return `${plainPrefix(device)}_${hash(device.id)}`;
 }
 
 /**
- * Returns the prefixes of devices by the rule of older hubs, which stored no names: the plain one for the first of a name, with a hash of
- * the id for the others. Only state directories of such hubs have these names.
+ * Returns the prefixes of devices as older hub versions, which stored no names, made them. The first device of a name has the plain prefix,
+ * the others add a hash of their ids. Only state directories of such versions contain these names.
  */
 export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(byRightToName(devices), plainPrefix);
@@ -58,7 +58,7 @@ export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<Devic
   return new Map(prefixes);
 }
 
-/** Returns a tool name by the rule of older hubs: cut at the end of the prefix, with a hash. */
+/** Returns a tool name as older hub versions made it: with a shortened prefix and a hash. */
 export function unclaimedToolName(prefix: string, action: string): string {
   const whole = `${prefix}_${action}`;
   return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
@@ -72,7 +72,7 @@ function shortened(prefix: string, room: number, others: readonly string[]): str
   return fitting(prefix, (words) => tellingFirst(words, (word) => known.some((other) => !other.has(word))), room);
 }
 
-/** Returns the words of a prefix that fit into `room` characters, chosen in the order of their importance. */
+/** Returns the words of a prefix that fit into `room` characters; `order` ranks the words by importance. */
 function fitting(prefix: string, order: (words: readonly string[]) => readonly number[], room: number): string {
   const words = prefix.split('_');
   const kept = new Set<number>();
@@ -87,7 +87,7 @@ function fitting(prefix: string, order: (words: readonly string[]) => readonly n
   return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
 }
 
-/** Returns the beginnings of the first and the last word, where the whole words do not fit. */
+/** Returns the beginnings of the first and last word, if the whole words do not fit. */
 function cutEnds(words: readonly string[], room: number): string {
   const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
   if (last === '') return first.slice(0, room);
@@ -95,7 +95,7 @@ function cutEnds(words: readonly string[], room: number): string {
   return `${first.slice(0, room - 1 - tail.length)}_${tail}`;
 }
 
-/** First, last, second, last but one: what people read in a name. */
+/** Returns the word order by importance: first, last, second, last but one, because people recognise a name by its ends. */
 function endsFirst(words: readonly string[]): readonly number[] {
   const order: number[] = [];
   for (let [from, to] = [0, words.length - 1]; from <= to; from++, to--) order.push(...(from === to ? [from] : [from, to]));
@@ -110,7 +110,7 @@ function tellingFirst(words: readonly string[], tells: (word: string) => boolean
   return [...ends, ...telling, ...inner.filter((index) => !telling.includes(index))];
 }
 
-/** Returns a name that ends in a hash of the whole, for a name that is too long or has too many namesakes. */
+/** Returns a name that ends in a hash of the whole name; for names that are too long or that too many tools share. */
 export function hashedName(prefix: string, action: string): string {
   const room = NAME_LIMIT - HASH_LENGTH - 1;
   const device = prefix.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');

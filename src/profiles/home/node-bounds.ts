@@ -50,7 +50,7 @@ export class NodeBounds implements DeviceBounds {
     }));
   }
 
-  /** Returns a device that is not compiled may do anything. */
+  /** Returns the highest risk if the device is not compiled, because it may do anything. */
   riskOn(device: DeviceId, endpoint: number): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** The meaning of a colour word: a colour, or white light of a temperature. */
+/** The meaning of a colour word: an RGB colour, or white light of a colour temperature. */
 export type NamedColor = { readonly rgb: Rgb } | { readonly kelvin: number };
 
 const COLORS: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ const WHITES: Readonly<Record<string, number>> = {
 /** The words that `parseColor` accepts. */
 export const COLOR_NAMES: readonly string[] = [...Object.keys(COLORS), ...Object.keys(WHITES)];
 
-/** Returns a colour from a word or `#rrggbb`; VALIDATION_ERROR lists the words. */
+/** Returns the colour of a word or `#rrggbb`. Throws VALIDATION_ERROR with the list of words for any other text. */
 export function parseColor(text: string): NamedColor {
   const word = text.trim().toLowerCase().replace(/[_-]+/g, ' ');
   const kelvin = Object.hasOwn(WHITES, word) ? WHITES[word] : undefined;
@@ -61,7 +61,7 @@ function rgbOf(value: number): Rgb {
   return { r: value >> 16, g: (value >> 8) & 0xff, b: value & 0xff };
 }
 
-/** A colour as screens have it: 0 to 255 each, sRGB. */
+/** An sRGB colour; each component is 0 to 255. */
 export interface Rgb {
   readonly r: number;
   readonly g: number;
@@ -80,7 +80,7 @@ export interface Chromaticity {
   readonly y: number;
 }
 
-/** Hue and saturation of a colour; grey has hue 0. */
+/** Returns the hue and saturation of a colour; grey has hue 0. */
 export function rgbToHueSaturation({ r, g, b }: Rgb): HueSaturation {
   const max = Math.max(r, g, b);
   const delta = max - Math.min(r, g, b);
@@ -89,7 +89,7 @@ export function rgbToHueSaturation({ r, g, b }: Rgb): HueSaturation {
   return { hue: (sector * 60 + 360) % 360, saturation: (delta / max) * 100 };
 }
 
-/** Returns the brightest colour of that hue and saturation. */
+/** Returns the brightest colour with the given hue and saturation. */
 export function hueSaturationToRgb({ hue, saturation }: HueSaturation): Rgb {
   const channel = (offset: number): number => {
     const k = (offset + hue / 60) % 6;
@@ -98,7 +98,7 @@ export function hueSaturationToRgb({ hue, saturation }: HueSaturation): Rgb {
   return { r: channel(5), g: channel(3), b: channel(1) };
 }
 
-/** Chromaticity of an sRGB colour (IEC 61966-2-1, D65). Black has none and becomes white. */
+/** Returns the chromaticity of an sRGB colour (IEC 61966-2-1, D65). Black has no chromaticity and becomes white. */
 export function rgbToChromaticity(color: Rgb): Chromaticity {
   const [r, g, b] = [linear(color.r), linear(color.g), linear(color.b)];
   const x = 0.4124 * r + 0.3576 * g + 0.1805 * b;
@@ -108,7 +108,7 @@ export function rgbToChromaticity(color: Rgb): Chromaticity {
   return sum === 0 ? { x: 0.3127, y: 0.329 } : { x: x / sum, y: y / sum };
 }
 
-/** Chromaticity of white light of 1667 to 25,000 K on the Planckian locus (Kim et al. 2002). */
+/** Returns the chromaticity of white light of 1667 to 25,000 K on the Planckian locus (Kim et al. 2002). */
 export function kelvinToChromaticity(kelvin: number): Chromaticity {
   const t = Math.min(Math.max(kelvin, 1667), 25_000);
   const x =

@@ -8,8 +8,8 @@ import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter
 const ONLY_WHILE_ON = { ...ALSO_WHILE_OFF, OptionsOverride: {} };
 
 /**
- * Brighter or darker by percent of the whole range (Application Clusters §1.6.7.3). Brighter turns a lamp on; darker
- * never does, and leaves one that is on at its lowest brightness instead of turning it off.
+ * Changes the brightness by percent of the whole range (Application Clusters §1.6.7.3). Brighter turns a lamp on. Darker never turns a lamp
+ * on or off: a lamp that is on stays at its lowest brightness.
  */
 export const adjustBrightness: Recipe = {
   cluster: 'LevelControl',
@@ -18,13 +18,13 @@ export const adjustBrightness: Recipe = {
   parameters: () => difference('Percentage points to add, negative to make it darker.', -20),
   plan(params, view) {
     const isUp = differenceOf(params) > 0;
-    // The target of a lamp that is on follows from its state when the call begins.
+    // The target of a lamp that is on follows from its state at the start of the call.
     const target = !isUp && view.liveOf('OnOff', 'OnOff') === false ? { is_on: false } : {};
     return { steps: [stepOf(view, params, { command: isUp ? 'StepWithOnOff' : 'Step', options: ONLY_WHILE_ON })], target };
   },
 };
 
-/** Louder or quieter by percent of the whole range. A speaker that is muted stays so. */
+/** Changes the volume by percent of the whole range; a muted speaker stays muted. */
 export const adjustVolume: Recipe = {
   cluster: 'LevelControl',
   elements: ['Step'],
@@ -64,8 +64,8 @@ const SHORTEST_SECONDS = 0.1;
 const LONGEST_SECONDS = 6553;
 
 /**
- * Turns on for a time (Application Clusters §1.5.7.6). The command alone can only lengthen a time that runs already, since the device
- * keeps the longer one; what is written to OnTime before it takes the place of the time that is left (§1.5.6.4).
+ * Turns the device on for a time (Application Clusters §1.5.7.6). OnTime is written first and replaces the remaining time (§1.5.6.4),
+ * because the command alone can only lengthen it.
  */
 export const turnOnFor: Recipe = {
   cluster: 'OnOff',

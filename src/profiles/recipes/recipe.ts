@@ -9,19 +9,18 @@ export interface RecipeParameters {
   readonly example: JsonObject;
 }
 
-/** A tool whose commands need logic. Numbers marked `x-unit: °C` arrive in Celsius whatever unit the caller chose. */
+/** A tool that needs code to choose its commands. Numbers marked `x-unit: °C` are always in Celsius, whatever unit the caller chose. */
 export interface Recipe {
-  /** The cluster that it is for. */
   readonly cluster: string;
-  /** Commands and attributes that it may touch. */
+  /** Commands and attributes that the recipe may use. */
   readonly elements: readonly string[];
   isOffered(view: ClusterView): boolean;
   parameters(view: ClusterView): RecipeParameters;
-  /** Throws VALIDATION_ERROR for a request that this device cannot fulfil. */
+  /** Returns the steps of a call. Throws VALIDATION_ERROR if this device cannot fulfil the request. */
   plan(params: JsonObject, view: ClusterView): DevicePlan;
 }
 
-/** `transition_seconds` of a recipe whose command has a TransitionTime. */
+/** The parameter `transition_seconds` of recipes whose command has a TransitionTime. */
 export const transitionParameter: JsonSchema = {
   type: 'number',
   minimum: 0,
@@ -32,11 +31,11 @@ export const transitionParameter: JsonSchema = {
 };
 
 /**
- * Options of LevelControl and ColorControl for a command that also works while the light is off (Application Clusters §1.6.5.8, §3.2.7.2).
+ * Options with which a LevelControl or ColorControl command also works while the light is off (Application Clusters §1.6.5.8, §3.2.7.2).
  */
 export const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
 
-/** TransitionTime in tenths of a second, as LevelControl and ColorControl count it; 0 where the caller names none. */
+/** Returns TransitionTime in tenths of a second for LevelControl and ColorControl; 0 if the caller gives none. */
 export function transitionTime(params: JsonObject): number {
   return Math.round(Number(params.transition_seconds ?? 0) * 10);
 }

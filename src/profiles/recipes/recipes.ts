@@ -6,10 +6,10 @@ import type { Recipe } from './recipe.ts';
 import { setColor } from './set-color.ts';
 import { adjustTemperature, setTemperature } from './thermostat.ts';
 
-/** The areas that a machine knows, by the names in its own map (Application Clusters §1.17). */
+/** The areas in the map of a robot, by their names (Application Clusters §1.17). */
 const AREAS = { from: 'SupportedAreas', id: 'AreaId', label: 'AreaInfo.LocationInfo.LocationName' } as const;
 
-/** Chooses the rooms that a robot works in, by name; an empty list means everywhere. */
+/** Selects the rooms that a robot works in by name; an empty list selects all rooms. */
 const selectAreas: Recipe = {
   cluster: 'ServiceArea',
   elements: ['SelectAreas'],

@@ -20,7 +20,10 @@ import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter
 
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
-/** Colour by name, RGB, hue and saturation or temperature, sent in a form that the light supports (Application Clusters §3.2). */
+/**
+ * Sets a colour by name, RGB, hue and saturation, or temperature, and sends it in a form that the light supports (Application Clusters
+ * §3.2).
+ */
 export const setColor: Recipe = {
   cluster: 'ColorControl',
   elements: ['MoveToHueAndSaturation', 'MoveToColor', 'MoveToColorTemperature'],
@@ -41,8 +44,8 @@ const rgb = {
 };
 
 /**
- * A color as one text, which every client can write: of a schema with several forms some adapters keep only the object. The object
- * `{r, g, b}` is accepted as well.
+ * A colour as one text. If a schema offers several forms, some LLM adapters keep only the object. The handler also accepts the object `{r,
+ * g, b}`.
  */
 export const COLOR_SCHEMA = {
   type: 'string',
@@ -84,7 +87,7 @@ function parameters(view: ClusterView): RecipeParameters {
   };
 }
 
-/** Kelvin bounds of a light that can do white; undefined for one that cannot. */
+/** Returns the colour temperature range of a light in kelvin; undefined for a light without white. */
 function whiteRange(view: ClusterView): { readonly minimum: number; readonly maximum: number } | undefined {
   const field = view.attribute('ColorTemperatureMireds');
   if (!field || !view.command('MoveToColorTemperature')) return undefined;
@@ -103,7 +106,7 @@ function wantedColor(params: JsonObject): WantedColor {
   return { kelvin: Number(params.kelvin) };
 }
 
-/** Rejects a colour in two ways, of which one would be dropped. */
+/** Throws VALIDATION_ERROR for a colour given in two forms, because one form would be ignored. */
 function requireOneWay(params: JsonObject): void {
   const ways = ['color', 'hue', 'kelvin'].filter((name) => params[name] !== undefined);
   const isAlone = params.saturation === undefined || params.hue !== undefined;

@@ -6,12 +6,12 @@ import type { Bounds } from '../values/human-schema.ts';
 import { celsiusRange, celsiusToFahrenheit, fahrenheitToCelsius } from '../values/temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 
-// Distance of heating and cooling where the device reports no setpoints, in 0.01 °C.
+// Distance between heating and cooling setpoints if the device reports none, in 0.01 °C.
 const DEFAULT_BAND = 200;
 
 /**
- * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode the band between heating and cooling
- * is the person's choice: it keeps its width and moves until the wanted temperature lies in its middle.
+ * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode the person has chosen the width of the band between
+ * heating and cooling: the band keeps its width and is centred on the wanted temperature.
  */
 export const setTemperature: Recipe = {
   cluster: 'Thermostat',
@@ -39,7 +39,7 @@ export const setTemperature: Recipe = {
 };
 
 /**
- * Returns the bounds of a single setpoint; where heating and cooling have different ones, the description names them and the plan checks
+ * Returns the schema of a single setpoint. If heating and cooling have different bounds, the description states them and the plan checks
  * them.
  */
 function temperatureSchema(view: ClusterView, example: number): JsonSchema {
@@ -62,14 +62,14 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   requireWithin(wanted, range(view, ['heat', 'cool']));
   const { heat, cool } = bandAround(wanted, view);
   const steps = [write(view, ATTRIBUTE.heat, heat), write(view, ATTRIBUTE.cool, cool)];
-  // Upwards the cooling setpoint moves first: else heating would run into the dead band.
+  // When the temperature rises, the cooling setpoint is written first: otherwise the heating setpoint would enter the dead band.
   const isUpwards = heat > (view.liveNumber(ATTRIBUTE.heat) ?? heat);
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
 /**
- * Returns the band around the wanted temperature with its present width; only the limits of the device make it narrower, down to its dead
- * band.
+ * Returns the band around the wanted temperature with its current width. Only the device's limits make it narrower, at most down to the
+ * dead band.
  */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
@@ -110,7 +110,7 @@ function requireWithin(wanted: number, { min, max }: Bounds): void {
 
 const MODE = { heat: 'Heat', cool: 'Cool', both: 'Both' } as const;
 
-/** Moves setpoints by a difference: SetpointRaiseLower takes signed steps of 0.1 °C (Application Clusters §4.3.10.1). */
+/** Changes setpoints by a difference: SetpointRaiseLower takes signed steps of 0.1 °C (Application Clusters §4.3.10.1). */
 export const adjustTemperature: Recipe = {
   cluster: 'Thermostat',
   elements: ['SetpointRaiseLower'],
@@ -142,7 +142,7 @@ export const adjustTemperature: Recipe = {
   },
 };
 
-/** Returns the new setpoints, without those that the device never reported. */
+/** Returns the new setpoints, except setpoints that the device never reported. */
 function shiftedSetpoints(view: ClusterView, setpoint: Setpoint, amount: number): JsonObject {
   const moved = setpointsOf(view).filter((one) => setpoint === 'both' || setpoint === one);
   return Object.fromEntries(
@@ -161,10 +161,10 @@ type Setpoint = 'heat' | 'cool' | 'both';
 const ATTRIBUTE = { heat: 'OccupiedHeatingSetpoint', cool: 'OccupiedCoolingSetpoint' } as const;
 const HEATING_MODES = ['heat', 'emergencyheat'];
 const COOLING_MODES = ['cool', 'precooling'];
-// The limits that Application Clusters §4.3.9 gives where a device states none, in 0.01 °C.
+// Limits of Application Clusters §4.3.9 for a device that reports none, in 0.01 °C.
 const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max: 3200 } } as const;
 
-// In 0.1 °C, as the attribute counts.
+// In 0.1 °C, the unit of the attribute.
 const STANDARD_DEAD_BAND = 20;
 
 /** Returns the setpoints that a thermostat has. */
@@ -173,8 +173,8 @@ function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
 }
 
 /**
- * Lowest and highest setpoint in 0.01 °C: the tighter of the set limits and the absolute ones, else the standard's. Where
- * a dead band is kept, the other setpoint needs room beside it (Application Clusters §4.3.11.19).
+ * Returns the lowest and highest setpoint in 0.01 °C: the tighter of the configured and absolute limits, else the limits of the
+ * specification. If the thermostat has a dead band, the range leaves space for the other setpoint (Application Clusters §4.3.11.19).
  */
 function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   const own = statedLimits(view, setpoint);
@@ -196,12 +196,14 @@ function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   return min <= max ? { min, max } : standard;
 }
 
-/** Least distance of the setpoints for heating and cooling, in 0.01 °C; the standard's 2 °C where the device reports none. */
+/**
+ * Returns the smallest distance between the heating and cooling setpoints, in 0.01 °C; the specification's 2 °C if the device reports none.
+ */
 function deadBandOf(view: ClusterView): number {
   return (view.liveNumber('MinSetpointDeadBand') ?? STANDARD_DEAD_BAND) * 10;
 }
 
-/** Returns the setpoints that a call without a choice means: those that the present mode follows. */
+/** Returns the setpoints that apply in the current mode, for a call that names no setpoint. */
 function currentSetpoint(view: ClusterView): Setpoint {
   const has = setpointsOf(view);
   if (has.length === 1) return has[0] ?? 'heat';
@@ -211,7 +213,7 @@ function currentSetpoint(view: ClusterView): Setpoint {
   return mode === 'auto' ? 'both' : 'heat';
 }
 
-/** Schema of the choice of a setpoint; undefined for a thermostat with one. */
+/** Returns the schema of the parameter that selects a setpoint; undefined for a thermostat with one setpoint. */
 function setpointSchema(view: ClusterView): JsonSchema | undefined {
   if (setpointsOf(view).length < 2) return undefined;
   const description =

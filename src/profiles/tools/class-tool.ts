@@ -11,7 +11,7 @@ import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
 import { allSettled, runDeviceTool, type Settlement, toolEffects } from './run-device-tool.ts';
 
-/** The parts that tools over classes of devices use. */
+/** The services that class tools use. A class tool controls any device of a class, such as lights. */
 export interface ClassToolPorts {
   readonly devices: CompiledDevices;
   readonly names: DeviceNames;
@@ -25,13 +25,13 @@ export interface Delegation {
   readonly params: JsonObject;
 }
 
-/** In examples: no home has a device of this id, so that an example cannot be called as it stands. */
+/** Device id in examples; no device has it, so that nobody can run an example unchanged. */
 export const EXAMPLE_DEVICE = '<device id>';
 
 /** `device_id` of a class tool. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 
-/** The common declaration of class tools. */
+/** The part of the declaration that all class tools share. */
 export const CLASS_TOOL = {
   category: 'acting',
   permissions: ['device:control:{device_id}'],
@@ -41,17 +41,17 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
-/** Returns true for the tool of an action, also where its name says which of several endpoints it means. */
+/** Returns whether a tool does an action; the tool's name may add a suffix for its endpoint. */
 export function isAction(tool: DeviceTool, action: string): boolean {
   return tool.action === action || tool.plainAction === action;
 }
 
-/** Returns the tool of a device that does an action of a capability. */
+/** Returns the device's tool for an action of a capability. */
 export function toolFor(compiled: CompiledDevice, capability: string, action: string): DeviceTool | undefined {
   return compiled.tools.find((tool) => tool.capability === capability && isAction(tool, action));
 }
 
-/** Parameters with the device's id in place of its name. */
+/** Returns the parameters with the device's id in place of its name. */
 export function withDeviceId<Params extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   params: Params,
@@ -60,14 +60,14 @@ export function withDeviceId<Params extends { readonly device_id: string }>(
   return { ...params, device_id: ports.names.resolve(params.device_id, caller) } as unknown as JsonObject;
 }
 
-/** Returns the compiled device; throws DEVICE_NOT_FOUND if it was removed meanwhile. */
+/** Returns the compiled device; throws DEVICE_NOT_FOUND if the device was removed in the meantime. */
 export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: string }): CompiledDevice {
   const compiled = ports.devices.get(parseDeviceId(params.device_id));
   if (compiled) return compiled;
   throw new AtmoError('DEVICE_NOT_FOUND', `The device ${params.device_id} is gone; list the devices to see what there is`);
 }
 
-/** Parameters of a device's tool, checked against its own schema, defaults filled in. */
+/** Returns a call of a device's tool, with the parameters checked against the tool's schema and defaults filled in. */
 export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonObject): Delegation {
   return { tool, params: ports.validator.parameters(tool.parameters, params) };
 }
@@ -75,16 +75,16 @@ export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonOb
 interface DelegatedAnswer {
   readonly state: JsonObject;
   readonly settlement: Settlement;
-  /** The result of the last of the device's tools. */
+  /** The result of the last delegated tool. */
   readonly answer: JsonObject;
 }
 
-/** The declaration and the handlers of a class tool that works through the device's own tools. */
+/** Returns the declaration and handlers of a class tool that calls the device's own tools. */
 export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
-  // Without a caller, messages name no other device.
+  // Without a caller, error messages must not name other devices.
   const discreet = visibleTo(ports, { canSee: () => false });
   const run = (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
     runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context);
@@ -95,14 +95,14 @@ export function delegating<Request extends { readonly device_id: string }>(
         delegationsOf(visibleTo(ports, caller), canonical as unknown as Request);
         return canonical;
       },
-      /** The same as if the caller had used the device's own tools. */
+      /** Returns the effects of the delegated calls, as if the caller had used the device's own tools. */
       effects: (params: Request): readonly Effect[] => {
         const compiled = deviceOf(ports, params);
         return delegationsOf(discreet, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
       },
     },
     run,
-    /** The handler of a tool that returns state and settlement. */
+    /** Returns the result of the class tool, with state and settlement. */
     answer: async (params: Request, context: ToolContext) => {
       const { state, settlement } = await run(params, context);
       return { success: true, state, ...settlement };
@@ -110,14 +110,14 @@ export function delegating<Request extends { readonly device_id: string }>(
   };
 }
 
-/** Returns the same ports, whose list of devices holds only those that the caller may see. */
+/** Returns the ports with only those devices that the caller may see. */
 function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
   const { devices } = ports;
   const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));
   return { ...ports, devices: { get: (id) => devices.get(id), describe: (id) => devices.describe(id), list } };
 }
 
-/** Runs delegations in order; later answers complete the earlier ones' state. */
+/** Runs delegations in order and merges their states; a later result overrides an earlier one. */
 async function runDelegations(
   ports: ClassToolPorts,
   work: { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[] },
@@ -135,7 +135,7 @@ async function runDelegations(
   return { state, settlement: allSettled(actions), answer };
 }
 
-/** Refuses a device that a class tool does not fit, and names those that do. */
+/** Throws an error for a device that the class tool cannot control; the error names suitable devices. */
 export function notFitting(
   ports: ClassToolPorts,
   compiled: CompiledDevice,

@@ -22,7 +22,7 @@ import {
 } from './class-tool.ts';
 import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
 
-/** Core tools over any fitting device; they use the device's own tools, with the same effects and risk. */
+/** Returns the core tools for classes of devices. They call the device's own tools, with the same effects and risk. */
 export function classTools(ports: ClassToolPorts): readonly RegisteredTool[] {
   return [turnOnLight(ports), turnOffLight(ports), setThermostat(ports), setCover(ports), controlDevice(ports)];
 }
@@ -45,7 +45,7 @@ interface LightRequest {
   readonly color?: Json;
 }
 
-/** `turn_on_light`: also dims and colors where the light can. */
+/** Returns the tool `turn_on_light`, which also sets brightness and colour if the light supports them. */
 function turnOnLight(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, onDelegations);
   return defineTool(
@@ -68,7 +68,6 @@ function turnOnLight(ports: ClassToolPorts): RegisteredTool {
   );
 }
 
-/** `turn_off_light`. */
 function turnOffLight(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, offDelegations);
   return defineTool(
@@ -109,7 +108,7 @@ function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly 
   );
 }
 
-/** A brightness below the lowest of a light becomes the lowest. */
+/** Replaces a brightness below the light's minimum by the minimum. */
 function dimming({ parameters }: DeviceTool, brightness: number): JsonObject {
   const { minimum = brightness, maximum = brightness }: { minimum?: number; maximum?: number } = propertiesOf(parameters).brightness ?? {};
   return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
@@ -137,7 +136,7 @@ interface CoverRequest {
   readonly open_percent: number;
 }
 
-/** `set_cover`: blinds, shades and shutters by how far they are open. */
+/** Returns the tool `set_cover`, which moves blinds, shades and shutters to a share of open. */
 function setCover(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, coverDelegations);
   return defineTool(
@@ -165,7 +164,7 @@ function setCover(ports: ClassToolPorts): RegisteredTool {
   );
 }
 
-/** By position where the cover knows it; else fully open or closed, whichever is nearer. */
+/** Moves the cover to the position if the cover supports positions; else fully opens or closes it, whichever is nearer. */
 function coverDelegations(ports: ClassToolPorts, request: CoverRequest): readonly Delegation[] {
   const compiled = deviceOf(ports, request);
   const toolOf = (device: CompiledDevice, action: string) => toolFor(device, 'window-covering', action);
@@ -184,7 +183,7 @@ interface ThermostatRequest {
   readonly unit: 'celsius' | 'fahrenheit';
 }
 
-/** `set_thermostat`: absolute setpoint and mode, in the caller's unit. */
+/** Returns the tool `set_thermostat`, which sets temperature (in the caller's unit) and mode. */
 function setThermostat(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, thermostatDelegations);
   return defineTool(
@@ -243,7 +242,7 @@ function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest
   ];
 }
 
-/** Returns names a mistake in the temperature by the parameter of this tool. */
+/** Runs `make`; an error about the temperature then names the parameter of this tool. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();
@@ -260,7 +259,7 @@ interface ControlRequest {
   readonly params: JsonObject;
 }
 
-/** `control_device`: any of a device's own tools by its action. Permission and risk are that tool's. */
+/** Returns the tool `control_device`, which runs any of a device's own tools by action, with that tool's permission and risk. */
 function controlDevice(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, (_, request: ControlRequest) => [delegationOf(ports, request)]);
   return defineTool(

@@ -20,7 +20,7 @@ import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement 
 
 /** The second name of the tool, with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
-// Large clusters have dozens of attributes; an answer is about what a call may have changed.
+// Large clusters have dozens of attributes; the result only needs those that the call may have changed.
 const MAX_STATE_ATTRIBUTES = 16;
 
 const SWITCH = { cluster: 'OnOff', attribute: 'OnOff' } as const;
@@ -47,9 +47,9 @@ interface Request {
 }
 
 /**
- * `matter:control_matter_device`: any command or attribute of any device, by its name in the Matter
- * specification, in raw Matter units. Permission and risk are those of the command itself: unlocking through it is
- * unlocking. A refusal by the device answers `success: false` with the Matter status.
+ * Returns the tool `matter:control_matter_device`, which runs any command or attribute access on any device, by its Matter name, in raw
+ * units. Permission and risk are those of the command: unlocking through this tool counts as unlocking. If the device rejects the call, the
+ * result has `success: false` with the Matter status.
  */
 export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
   return defineTool(
@@ -118,7 +118,7 @@ const RETURNS: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Returns the call with everything spelled as the device's description does, fields checked and defaults filled in. */
+/** Returns the call with all names spelled as in the device's description, fields checked and defaults filled in. */
 function canonical(ports: MatterToolPorts, request: Request, device: DeviceId): JsonObject {
   const element = elementOf(ports, request, device);
   const at = { device_id: device, endpoint: element.endpoint, cluster: element.cluster.name };
@@ -195,7 +195,7 @@ interface Touched {
   readonly request: Request;
 }
 
-/** Returns the attributes that the call is about, read from the device in one interaction, and whether the device ignored the command. */
+/** Returns the attributes that the call concerns, read from the device in one interaction, and whether the device ignored the command. */
 async function stateAfter(
   ports: MatterToolPorts,
   { device, element, request }: Touched,
@@ -221,15 +221,15 @@ async function stateAfter(
       isIgnored: isOn === false && executes === false,
     };
   } catch (error) {
-    // A command that the device acknowledged stays a success, whatever became of the read behind it.
+    // The device acknowledged the command, so the call stays a success even if the following read fails.
     if (element.kind === 'attribute') throw error;
     return { state: {}, isIgnored: false };
   }
 }
 
 /**
- * Returns whether a command works also while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2): true for every command that
- * does not depend on it, undefined if the device's own options decide.
+ * Returns whether a command also works while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2). Returns true for commands that
+ * do not depend on the on/off state, and undefined if the device's own options decide.
  */
 function executesIfOff({ name, parameters }: CommandDescription, { optionsMask, optionsOverride }: JsonObject): boolean | undefined {
   const bits = propertiesOf(parameters).optionsMask?.properties;
@@ -262,9 +262,9 @@ type MatterElement = { readonly endpoint: number; readonly cluster: ClusterDescr
 );
 
 /**
- * Finds the command or attribute of a request by its name in any letter case, with or without underscores. Without an endpoint: 1
- * where it has the cluster, else the first that has. NOT_SUPPORTED names the elements that the device has, VALIDATION_ERROR rejects
- * neither or both of command and attribute.
+ * Finds the command or attribute of a request by name, in any letter case, with or without underscores. The default endpoint is 1 if it has
+ * the cluster, else the first endpoint with the cluster. Throws NOT_SUPPORTED with the existing elements if the device lacks the element,
+ * and VALIDATION_ERROR unless exactly one of command and attribute is given.
  */
 function elementOf(ports: MatterToolPorts, query: Request, device: DeviceId): MatterElement {
   const description = ports.devices.describe(device);

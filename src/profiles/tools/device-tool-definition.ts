@@ -9,7 +9,7 @@ import { propertiesOf } from '../values/converter.ts';
 import { TEMPERATURE_UNITS } from '../values/temperature-unit.ts';
 import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
 
-/** Definition of a device's tool in the hub's form. `name` is its final name. */
+/** Returns the definition of a device's tool under its final name `name`. */
 export function deviceToolDefinition(device: Device, tool: DeviceTool, name: string): ToolDefinition {
   const isRead = tool.kind === 'read';
   const example = tool.example && { description: tool.title, params: tool.example };
@@ -52,12 +52,12 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
   };
 }
 
-/** Tags of the subject: the capability, else the cluster, which says less: the volume of a speaker is a LevelControl too. */
+/** Returns tags for the capability, else for the cluster. A cluster says less: the volume of a speaker is a LevelControl too. */
 function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }
 
-/** For models: the sentence of the profile with noun, quoted name, area and part. */
+/** Returns the description for language models: the profile's sentence with noun, quoted name, area and endpoint label. */
 function describe(device: Device, tool: DeviceTool): string {
   const sentence = tool.description.replaceAll('{device}', `the ${tool.noun} ${quoted(device.name)}`);
   const area = device.area === undefined ? '' : ` In the area ${quoted(device.area)}.`;
@@ -66,13 +66,13 @@ function describe(device: Device, tool: DeviceTool): string {
   return `${sentence}${part}${area}${danger}`;
 }
 
-/** Returns a sentence about the endpoint of a tool that several endpoints have, with the label of the device. */
+/** Returns a sentence that tells apart the endpoints which have the same tool, with the device's label. */
 function partOf({ part, numbered, endpoint }: DeviceTool): string {
   if (numbered === undefined) return '';
   return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;
 }
 
-/** Schema of the result; it is the same for all tools over the same values. */
+/** Returns the schema of the result; tools with the same values share one schema. */
 function returnsOf(tool: DeviceTool): JsonSchema {
   const properties = Object.fromEntries(tool.values.map((value) => [value.name, value.schema]));
   const state = { type: 'object', properties, additionalProperties: false, description: 'What the device says now' };

@@ -23,7 +23,7 @@ import { runDeviceTool, toolEffects } from './run-device-tool.ts';
 // The first reports of a device come in a burst; the device is compiled again once, after the burst.
 const SETTLE_MS = 250;
 
-/** The parts that the synchronisation uses. */
+/** The services that the synchronisation uses. */
 export interface DeviceToolPorts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly directory: DeviceDirectory;
   readonly access: DeviceAccess;
@@ -40,8 +40,8 @@ interface Entry {
 }
 
 /**
- * Registers the tools of the devices and describes their sensors, each time when a device is added, changes or is removed. The tools
- * of an unreachable device stay, and every former name of a tool is an alias.
+ * Registers tools and sensors of devices whenever a device is added, changes or is removed. Tools of an unreachable device stay registered,
+ * and every former tool name is an alias.
  */
 export class DeviceToolSync implements Service, CompiledDevices {
   readonly #ports: DeviceToolPorts;
@@ -66,8 +66,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 
   /**
-   * Makes the tools of all devices. To be called once all devices are known, since their order does not decide which of several new
-   * ones takes a name.
+   * Makes the tools of all devices. Call it once all devices are loaded: their loading order must not decide which new device gets a name.
    */
   open(): void {
     const { directory, names, logger } = this.#ports;
@@ -78,7 +77,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
     for (const one of compiled.values()) if (one) this.#nameTools(one);
     for (const { id } of directory.list()) this.#enter(compiled.get(id));
-    // The next start finds the same names and takes them again.
+    // If the write fails, the next start assigns the same names again.
     attemptWrite(
       () => names.open(),
       (problem) => logger.error('device.names_not_kept', { problem }),
@@ -91,7 +90,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     this.#pending.clear();
   }
 
-  /** Makes the tools of a device anew, also after the owner changed its names. */
+  /** Makes the tools of a device again; also called after the owner changed the device's names. */
   refresh(id: DeviceId): void {
     if (this.#isOpen) this.#enter(this.#compile(id));
   }
@@ -171,7 +170,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     if (!description) return undefined;
     const known = attributesOf(description);
     return compileDevice(description, profiles, (endpoint, cluster, attribute) => {
-      // Access to an attribute that the device lacks is NOT_SUPPORTED.
+      // Reading or writing an attribute that the device lacks gives NOT_SUPPORTED.
       if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
@@ -197,7 +196,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** Keeps the ids of readings in a state directory of a hub that stored none. */
+  /** Preserves the reading ids of a state directory from an older hub version, which stored no ids. */
   #adoptReadings(devices: readonly Device[]): void {
     for (const { id } of devices) {
       const readings = this.#compile(id)?.readings ?? [];
@@ -206,7 +205,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** Keeps the names of tools in a state directory of a hub that stored none. */
+  /** Preserves the tool names of a state directory from an older hub version, which stored no names. */
   #adoptUnclaimedNames(devices: readonly Device[]): void {
     const prefixes = unclaimedPrefixes(devices);
     const { names } = this.#ports;
@@ -218,7 +217,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       const named = tools.map((tool): [string, readonly string[]] => {
         const forms = [tool.formerAction ?? tool.numbered ?? tool.action, tool.alias ?? []].flat();
         const plain = forms.map((form) => unclaimedToolName(prefix, form));
-        // Where another device of its name had taken a name first, the tool had the second one.
+        // If another device had taken the plain name first, this device's tools had the second name.
         const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
         return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
       });
@@ -238,7 +237,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     try {
       this.#ports.registry.register(tool, { replace: true });
     } catch (error) {
-      // One tool that the description of a device makes impossible must not prevent the others.
+      // One tool that cannot be registered must not prevent the registration of the others.
       this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
     }
   }
@@ -270,7 +269,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 }
 
-/** Returns the title by the number that the event carries, such as how often a button was pressed. */
+/** Returns the event's title for the number in its data, such as how often a button was pressed. */
 function eventTitle({ title, titleBy }: DeviceEventRule, data: JsonObject): string {
   const number = titleBy && memberOf(data, titleBy.member);
   return titleBy?.titles[String(number)] ?? title;
@@ -280,7 +279,7 @@ function toolToName({ key, action, alias, numbered }: DeviceTool): ToolToName {
   return { key, action, shortForms: [alias, numbered].filter((form) => form !== undefined && form !== action) as readonly string[] };
 }
 
-/** `<endpoint>/<cluster>/<attribute>` of all attributes of a device. */
+/** Returns all attributes of a device as `<endpoint>/<cluster>/<attribute>`. */
 function attributesOf({ endpoints }: DeviceDescription): ReadonlySet<string> {
   const paths = endpoints.flatMap(({ endpoint, clusters }) =>
     clusters.flatMap(({ name, attributes }) => attributes.map((attribute) => `${endpoint}/${name}/${attribute.name}`)),

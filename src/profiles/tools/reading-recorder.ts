@@ -22,14 +22,14 @@ interface RecorderPorts {
 /** Records the reports of devices in the reading store, in human units. */
 export class ReadingRecorder {
   readonly #ports: RecorderPorts;
-  /** By device: `endpoint/cluster/attribute` → its sensors. */
+  /** The sensors by device id and by `endpoint/cluster/attribute`. */
   readonly #sensors = new Map<DeviceId, ReadonlyMap<string, readonly RecordedSensor[]>>();
 
   constructor(ports: RecorderPorts) {
     this.#ports = ports;
   }
 
-  /** Describes a device's sensors under the paths of their keys, removes those that it lost, and records the cached values. */
+  /** Describes a device's sensors under the given paths, removes sensors that the device lost, and records the cached values. */
   set(compiled: CompiledDevice, paths: ReadonlyMap<string, string>): void {
     const { device } = compiled;
     const { access, readings } = this.#ports;
@@ -82,7 +82,7 @@ export class ReadingRecorder {
   }
 }
 
-/** Returns a title in the middle of a sentence; abbreviations such as HEPA stay in capitals. */
+/** Returns a title for use inside a sentence: in lower case, but abbreviations such as HEPA stay in capitals. */
 function inSentence(title: string): string {
   return title.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 }

@@ -35,17 +35,17 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
   }));
 }
 
-/** Values of a state that a message names; the details hold all of them. */
+/** Most values that an error message names; the error's details contain all of them. */
 const MAX_NAMED_VALUES = 6;
 
-/** The result of a tool that acts. */
+/** The result of a tool that controls a device. */
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool: its commands and writes in order, then one read of the values of its state. Returns `{state, target, settled}` in human
- * units, with `settled_reason` where nothing could be compared; for reading tools `{state, age_seconds, reachability}`. The target of a
- * relative command, such as toggle, is derived from a read right before it. Errors are those of DeviceAccess; a refusal in a response
- * is CLUSTER_STATUS too.
+ * Runs a tool: its commands and writes in order, then one read of the values in its state. Returns `{state, target, settled}` in human
+ * units, with `settled_reason` if nothing could be compared; a read tool returns `{state, age_seconds, reachability}`. For a relative
+ * command, such as toggle, the target is computed from a read just before the command. Errors are those of DeviceAccess; a Matter response
+ * that rejects the command is CLUSTER_STATUS too.
  */
 export async function runDeviceTool(
   compiled: CompiledDevice,
@@ -70,7 +70,7 @@ async function act(
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
-/** Returns a refusal of a value as out of range, with the ranges in the schema of the tool, which the device has stated. */
+/** Converts an out-of-range error of the device so that it states the ranges of the tool's schema, which the device has reported. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
   const known = propertiesOf(tool.parameters);
@@ -81,7 +81,7 @@ function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): 
   return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
 }
 
-/** Adds the target to a plan without one, where it follows from the present state of the device. */
+/** Adds the target to a plan without a target, if it follows from the device's current state. */
 async function withRelativeTarget(
   compiled: CompiledDevice,
   { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
@@ -108,10 +108,12 @@ async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Pro
   return response;
 }
 
-/** InvalidInState (Core §8.10), and the same status in a response. */
+/** Interaction Model status InvalidInState (Core §8.10), and the same status in a command response. */
 const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
 
-/** Throws the error of a command; where the state of the device forbids the command, with that state, so that the caller can change it. */
+/**
+ * Throws the error of a command. If the device's state forbids the command, the error includes the state, so that the caller can change it.
+ */
 async function refusedInState(
   device: Device,
   { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
@@ -158,7 +160,7 @@ async function stateAfter(
     const readings = await access.read(pathsOf(device, values), { signal });
     return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
-    // The device has acknowledged the command, and an error would deny it.
+    // An error here would hide that the device has acknowledged the command.
     return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
   }
 }
@@ -169,13 +171,13 @@ async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Pr
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {
     state: stateOf(tool.values, readings, 'celsius'),
-    // One value of unknown age makes the age of the whole unknown.
+    // If the age of one value is unknown, the age of the whole result is unknown.
     age_seconds: oldestMs === 0 ? null : Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
     reachability: readings.find((reading) => reading.reachability !== 'reachable')?.reachability ?? 'reachable',
   };
 }
 
-/** Returns the cached readings, which the subscription keeps up to date; undefined when a value has to be read from the device. */
+/** Returns the cached readings, which the Matter subscription updates; undefined if a value has to be read from the device. */
 function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: DeviceAccess): readonly AttributeReading[] | undefined {
   if (tool.capability === undefined || tool.values.some((value) => value.hasToBeAsked)) return undefined;
   const readings = paths.flatMap((path) => access.cached(path) ?? []);
@@ -193,8 +195,8 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
 }
 
 /**
- * Whether a device shows the target. True and false are the result of a comparison with its state; null means that nothing was
- * compared, for the reason given.
+ * Tells whether the device reports the target. True and false come from a comparison with its state; null means that nothing was compared,
+ * for the given reason.
  */
 export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
 
@@ -213,7 +215,7 @@ const UNREAD: Settlement = notCompared('the device acknowledged the action, and 
 
 const NOTHING_NAMED = notCompared('this action names no state in which the device has to be afterwards');
 
-/** Compares the readings with each value of the target; `readings` stand in the order of `values`. */
+/** Compares the readings with the target values; `readings` has the same order as `values`. */
 function settlementOf(
   target: JsonObject,
   { values, readings }: { readonly values: readonly CompiledValue[]; readonly readings: readonly AttributeReading[] },
@@ -232,24 +234,24 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** Returns the settlement of a call of several actions: that of the action that is farthest from its target. */
+/** Returns the settlement of a call with several actions: that of the action farthest from its target. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };
   return answer ? { settled: null, settled_reason: String(answer.settled_reason) } : NOTHING_NAMED;
 }
 
-/** Nothing could be compared, for the reason given. */
+/** Returns the settlement for a call where nothing could be compared, with the reason. */
 export function notCompared(why: string): Settlement {
   return { settled: null, settled_reason: `Nothing was compared: ${why}` };
 }
 
-/** Statuses of success. `Exhausted` is that of a complete log (Core §11.11.4.2). */
+/** Status values that mean success. `Exhausted` is the status of a complete log (Core §11.11.4.2). */
 const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);
 
 /**
- * Throws CLUSTER_STATUS for a response that refuses although the interaction succeeded: the `status` of ChangeToModeResponse,
- * SelectAreasResponse and the like, the `commandResponseState` of OperationalCommandResponse (Application Clusters §1.14.7.5).
+ * Throws CLUSTER_STATUS if a response rejects the command although the interaction succeeded: by `status` in ChangeToModeResponse,
+ * SelectAreasResponse and similar, or by `commandResponseState` in OperationalCommandResponse (Application Clusters §1.14.7.5).
  */
 export function requireAcceptance(what: string, response: JsonObject | null): void {
   const refusal = response && refusalOf(response);

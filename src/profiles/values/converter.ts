@@ -3,43 +3,43 @@ import type { Json, JsonSchema } from '../../core/json.ts';
 /** Kinds of raw values, by the JSON Schema of an attribute or field. */
 export type RawKind = 'boolean' | 'integer' | 'number' | 'enum' | 'bitmap' | 'octets' | 'text' | 'list' | 'struct' | 'any';
 
-/** One name that a device gives to one of its modes, inputs, levels … */
+/** A name that a device gives to one of its modes, inputs or levels. */
 export interface Choice {
-  /** Value on the wire. */
+  /** Raw Matter value. */
   readonly id: Json;
   /** Name in `[a-z0-9_]`, unique among the choices. */
   readonly name: string;
 }
 
-/** The facts beside the value that a converter may use. */
+/** The facts, besides the value, that a converter may use. */
 export interface ConversionContext {
   /** Schema of the raw value. */
   readonly schema: JsonSchema;
-  /** Raw limits of the device, where it reports narrower ones. */
+  /** Raw limits that the device reports, if they are narrower than the schema's. */
   readonly min?: number;
   readonly max?: number;
   readonly unit?: string;
-  /** Flag of a bitmap. */
+  /** Name of a flag of a bitmap. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
-  /** People's words for names of the standard. */
+  /** Plain words for names of the Matter model. */
   readonly rename?: Readonly<Record<string, string>>;
 }
 
-/** Converts raw Matter values to human units and back. `null` never reaches it. */
+/** Converts raw Matter values to human units and back. It is never called with `null`. */
 export interface Converter {
-  /** Unit of the human value, where the converter fixes it. */
+  /** Unit of the human value, if the converter defines it. */
   readonly unit?: string;
   /** Kinds of raw values that it converts. */
   readonly takes: readonly RawKind[];
   toHuman(raw: Json, context: ConversionContext): Json;
-  /** Throws VALIDATION_ERROR for a value without a raw form. */
+  /** Throws VALIDATION_ERROR if the value has no raw form. */
   toRaw(human: Json, context: ConversionContext): Json;
   /** Schema of the human value, with bounds. */
   schema(context: ConversionContext): JsonSchema;
 }
 
-/** Returns the members of an object schema; none for any other schema. */
+/** Returns the properties of an object schema; an empty object for any other schema. */
 export function propertiesOf({ properties = {} }: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return properties as Record<string, JsonSchema>;
 }
@@ -49,7 +49,7 @@ export function requiredOf({ required }: JsonSchema): readonly string[] {
   return Array.isArray(required) ? required : [];
 }
 
-/** Returns the kind of value that a raw schema describes, whether it may be null or not. */
+/** Returns the kind of value that a raw schema describes, ignoring whether the value may be null. */
 export function rawKind(schema: JsonSchema): RawKind {
   if (enumNames(schema).length > 0) return 'enum';
   const types = typesOf(schema);
@@ -62,7 +62,7 @@ export function rawKind(schema: JsonSchema): RawKind {
   return 'any';
 }
 
-/** Returns the names that the schema of an enum allows, also where it allows numbers that the model does not name. */
+/** Returns the names of an enum's schema, even if the schema also allows unnamed numbers. */
 export function enumNames(schema: JsonSchema): readonly string[] {
   return [schema, ...branchesOf(schema)]
     .flatMap((branch) => (Array.isArray(branch.enum) ? branch.enum : []))
@@ -76,7 +76,7 @@ export function isNullable(schema: JsonSchema): boolean {
   );
 }
 
-/** Returns a raw number; integers beyond 2^53 come as decimal text. */
+/** Returns a raw value as a number; integers beyond 2^53 arrive as decimal text. */
 export function numberOf(raw: Json): number {
   return typeof raw === 'string' ? Number(raw) : (raw as number);
 }
@@ -88,7 +88,7 @@ export function rawBounds(context: ConversionContext): { readonly min: number; r
   const min = stated('minimum') ?? Number.NEGATIVE_INFINITY;
   const max = stated('maximum') ?? Number.POSITIVE_INFINITY;
   const narrow = { min: Math.max(min, context.min ?? min), max: Math.min(max, context.max ?? max) };
-  // Limits that leave no value are a mistake of the device; the range of the standard still holds.
+  // Device limits that allow no value are a fault of the device; the range of the Matter type then applies.
   return narrow.min <= narrow.max ? narrow : { min, max };
 }
 

@@ -20,7 +20,7 @@ const enumConverter: Converter = {
   },
 };
 
-/** Returns true for a name that a profile renames: callers may still use the name of the standard. */
+/** Returns whether a profile has renamed this name; callers may still use the Matter name. */
 function isFormer(name: string, context: ConversionContext): boolean {
   return wordOf(name, context) !== snakeCase(name);
 }
@@ -34,7 +34,7 @@ function wordsOf(context: ConversionContext): readonly string[] {
   return enumNames(context.schema).map((name) => wordOf(name, context));
 }
 
-/** A device's own names for the values of a number. */
+/** Converts a number to the device's own name for it. */
 export const choiceConverter: Converter = {
   takes: ['integer', 'octets', 'text'],
   toHuman: (raw, { choices = [] }) => choices.find((choice) => choice.id === raw)?.name ?? `value_${String(raw)}`,
@@ -46,7 +46,7 @@ export const choiceConverter: Converter = {
   schema: ({ choices = [] }) => (choices.length > 0 ? { type: 'string', enum: choices.map((choice) => choice.name) } : { type: 'string' }),
 };
 
-/** A list of values by the device's own names for them. */
+/** Converts a list of numbers to the device's own names for them. */
 export const choicesConverter: Converter = {
   takes: ['list'],
   toHuman: (raw, context) => (raw as readonly Json[]).map((one) => choiceConverter.toHuman(one, context)),
@@ -54,7 +54,7 @@ export const choicesConverter: Converter = {
   schema: (context) => ({ type: 'array', uniqueItems: true, maxItems: 255, items: choiceConverter.schema(context) }),
 };
 
-/** One flag of a bitmap or one boolean member, as a boolean. */
+/** Converts one flag of a bitmap, or one boolean member, to a boolean. */
 const flagConverter: Converter = {
   takes: ['bitmap'],
   toHuman: (raw, context) => memberOf(raw, context.member ?? '') === true,
@@ -62,7 +62,7 @@ const flagConverter: Converter = {
   schema: () => ({ type: 'boolean' }),
 };
 
-/** A bitmap as the list of its flags that are set. */
+/** Converts a bitmap to the list of flags that are set. */
 const flagsConverter: Converter = {
   takes: ['bitmap'],
   toHuman: (raw) => Object.entries(raw as JsonObject).flatMap(([name, isSet]) => (isSet === true ? [snakeCase(name)] : [])),
@@ -73,7 +73,7 @@ const flagsConverter: Converter = {
   schema: (context) => ({ type: 'array', uniqueItems: true, items: { type: 'string', enum: flagNames(context).map(snakeCase) } }),
 };
 
-/** Returns a member of a struct or bitmap by its name in any spelling; undefined when it is absent. */
+/** Returns a member of a struct or bitmap by its name in any spelling; undefined if it is absent. */
 export function memberOf(value: Json, name: string): Json | undefined {
   if (!isJsonObject(value)) return undefined;
   const wanted = name.toLowerCase();
@@ -81,7 +81,7 @@ export function memberOf(value: Json, name: string): Json | undefined {
 }
 
 function choiceByNumber(human: Json, choices: readonly Choice[]): Json {
-  // Devices that list no names accept the number: `value_3`.
+  // A device that lists no names accepts the number in the form `value_3`.
   const number = /^value_(\d+)$/.exec(String(human))?.[1];
   if (number !== undefined && choices.length === 0) return Number(number);
   return noSuchName(
@@ -106,16 +106,16 @@ function schemaMember(context: ConversionContext): string {
 
 interface Scale {
   readonly unit?: string;
-  /** Decimals that the human value keeps; 0 makes it an integer. */
+  /** Number of decimals in the human value; 0 makes it an integer. */
   readonly decimals: number;
-  /** Human limits where the type allows more: a percentage ends at 100. */
+  /** Human limits that are narrower than the type's: a percentage ends at 100. */
   readonly min?: number;
   readonly max?: number;
   human(raw: number): number;
   raw(human: number): number;
 }
 
-/** Returns a converter between numbers; bounds are those human values whose raw form is within the raw bounds. */
+/** Returns a converter between numbers. The human bounds are the outermost values whose raw form is within the raw bounds. */
 function numberConverter(scale: Scale): Converter {
   const round = (value: number): number => Number(value.toFixed(scale.decimals));
   return {
@@ -127,7 +127,7 @@ function numberConverter(scale: Scale): Converter {
   };
 }
 
-/** Returns a converter that divides, such as 2150 hundredths to 21.5. */
+/** Returns a converter that divides the raw value: 2150 hundredths become 21.5. */
 function dividing(divisor: number, unit?: string): Converter {
   return numberConverter({
     ...(unit !== undefined && { unit }),
@@ -146,7 +146,7 @@ function humanBounds(scale: Scale, context: ConversionContext): JsonSchema {
   return { ...(isSafe(minimum) && { minimum }), ...(isSafe(maximum) && { maximum }) };
 }
 
-/** Returns the first representable human value from `bound` on in the direction whose raw form is allowed. */
+/** Returns the human value nearest to `bound`, in the given direction, whose raw form is allowed. */
 function inward(bound: number, direction: 1 | -1, limits: { scale: Scale; raw: { min: number; max: number } }): number {
   if (!Number.isFinite(bound)) return bound;
   const { scale, raw } = limits;
@@ -183,7 +183,7 @@ const count: Converter = {
 
 const measured: Converter = {
   takes: ['integer', 'number'],
-  // A single-precision value has seven digits; more would be noise of the conversion.
+  // A single-precision number has seven significant digits; more digits would be conversion noise.
   toHuman: (raw) => Number(numberOf(raw).toPrecision(7)),
   toRaw: (human) => human,
   schema: () => ({ type: 'number' }),
@@ -205,7 +205,7 @@ const text: Converter = {
 
 const time = (perSecond: number): Converter => ({
   takes: ['integer'],
-  // A time of a device may lie beyond the range of Date.
+  // A device may report a time beyond the range of Date.
   toHuman: (raw) => {
     const at = new Date((numberOf(raw) / perSecond) * 1000);
     return Number.isNaN(at.getTime()) ? null : at.toISOString();
@@ -221,11 +221,11 @@ const pin: Converter = {
   schema: () => ({ type: 'string', pattern: '^[0-9]{1,16}$', 'x-secret': true }),
 };
 
-/** Every conversion that profiles may name. Matter sends the left side of each pair, people see the right one. */
+/** Every converter that profiles may name. In `a to b`, Matter sends a, and people see b. */
 export const CONVERTERS = {
-  /** Unchanged, lists and structs in their raw form. */
+  /** Leaves the value unchanged; lists and structs stay in raw form. */
   same,
-  /** Whole number, unchanged, with the type's bounds. */
+  /** Integer, unchanged, with the bounds of its type. */
   count,
   /** Measured number, unchanged, without bounds. */
   measured,
@@ -249,7 +249,7 @@ export const CONVERTERS = {
   deciseconds: dividing(10, 's'),
   milliseconds: dividing(1000, 's'),
   minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
-  /** 1..254 to percent of 254: 40 % is 102 (LevelControl, saturation, volume). The lowest level is 1 %: 0 % is nothing at all. */
+  /** 1..254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %; 0 % is off. */
   level_percent: numberConverter({
     unit: '%',
     decimals: 0,
@@ -262,7 +262,7 @@ export const CONVERTERS = {
   half_percent: numberConverter({ unit: '%', decimals: 1, max: 100, human: (raw) => raw / 2, raw: (human) => human * 2 }),
   /** 0.01 % to percent. */
   percent100ths: numberConverter({ unit: '%', decimals: 2, max: 100, human: (raw) => raw / 100, raw: (human) => human * 100 }),
-  /** Matter counts how far a cover is closed (Application Clusters §5.3); people how far it is open: open 100 % is 0. */
+  /** Percent closed, as Matter counts (Application Clusters §5.3), to percent open: 0 becomes 100 %. */
   open_percent: numberConverter({ unit: '%', decimals: 0, min: 0, max: 100, human: (raw) => 100 - raw, raw: (human) => 100 - human }),
   open_percent100ths: numberConverter({
     unit: '%',
@@ -272,7 +272,7 @@ export const CONVERTERS = {
     human: (raw) => (10_000 - raw) / 100,
     raw: (human) => 10_000 - human * 100,
   }),
-  /** Mireds to kelvin: 10^6 divided either way. */
+  /** Mireds to kelvin: 10^6 divided by the value, in both directions. */
   kelvin: numberConverter({
     unit: 'K',
     decimals: 0,
@@ -303,7 +303,7 @@ export const CONVERTERS = {
     human: (raw) => (raw === 0 ? 0 : 10 ** ((raw - 1) / 10_000)),
     raw: (human) => (human <= 0 ? 0 : Math.max(1, 10_000 * Math.log10(human) + 1)),
   }),
-  /** true ↔ false: a contact that Matter calls true is closed. */
+  /** Inverts a boolean: a contact that Matter reports as true is closed. */
   not: inverted,
   enum: enumConverter,
   choice: choiceConverter,
@@ -315,14 +315,14 @@ export const CONVERTERS = {
   time: time(1),
   /** Microseconds since 1970 to ISO 8601. */
   time_micro: time(1_000_000),
-  /** Digits to octets; never shown again. */
+  /** Digits of a PIN to octets; the hub never returns them. */
   pin,
 } as const satisfies Record<string, Converter>;
 
-/** The names for `convert` in a capability file. */
+/** The names that `convert` may have in a capability file. */
 export type ConverterName = keyof typeof CONVERTERS;
 
-/** Returns the converter of that name; throws CONFIG_INVALID for an unknown one. */
+/** Returns the converter with the given name; throws CONFIG_INVALID if no converter has it. */
 export function converterOf(name: string): Converter {
   if (name in CONVERTERS) return CONVERTERS[name as ConverterName];
   throw new AtmoError('CONFIG_INVALID', `No converter is called ${JSON.stringify(name)}; there are ${Object.keys(CONVERTERS).join(', ')}`);

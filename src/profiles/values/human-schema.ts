@@ -6,7 +6,7 @@ import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 import { isLineNumber, MATTER_SECRET_NAMES, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { enumNames, isNullable, propertiesOf, rawKind, requiredOf } from './converter.ts';
 
-/** Returns a schema that allows null as well. */
+/** Returns the schema extended by null. */
 export function orNullSchema(schema: JsonSchema): JsonSchema {
   if (isNullable(schema) || Object.keys(schema).every((key) => key === 'description')) return schema;
   const withEnum = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
@@ -16,7 +16,7 @@ export function orNullSchema(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, 'null'], ...withEnum };
 }
 
-/** A raw object schema in which each property has a description: its own, or its name and unit. */
+/** Returns a raw object schema in which each property has a description: its own, or else its name and unit. */
 export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema => {
   const entries = Object.entries(propertiesOf(schema)).map(([name, property]) => [
     name,
@@ -25,7 +25,7 @@ export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema =
   return { ...schema, type: 'object', properties: Object.fromEntries(entries), additionalProperties: false };
 });
 
-/** Returns a description of a raw value for people: the model's words, and the unit. */
+/** Returns a description of a raw value for people: the Matter model's text and the unit. */
 export function rawDescription(name: string, schema: JsonSchema): string {
   const own = typeof schema.description === 'string' ? schema.description : name;
   const unit =
@@ -39,7 +39,7 @@ function scaleText(schema: JsonSchema): string {
   return `${Number(scale.toPrecision(4))} `;
 }
 
-/** Returns the required fields that no caller has to give: empty bitmaps, and null if null is a value. */
+/** Returns required fields with values that callers may omit: empty bitmaps, and null for nullable fields. */
 export function emptyFields(schema: JsonSchema): JsonObject {
   const fields = requiredOf(schema).flatMap((name): [string, Json][] => {
     const property = propertiesOf(schema)[name];
@@ -50,12 +50,12 @@ export function emptyFields(schema: JsonSchema): JsonObject {
   return Object.fromEntries(fields);
 }
 
-/** Raw request fields of a caller, with empty options for those that are missing and the names of enums in the spelling of the schema. */
+/** Returns raw request fields with empty options added, and enum names spelled as in the schema. */
 export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObject {
   return withDefaultOptions(spelledNames(schema, fields) as JsonObject, requiredOf(schema));
 }
 
-/** Returns the raw value with the names of enums in the spelling of the schema, from any case or from snake_case (`emergency_heat`). */
+/** Returns the raw value with enum names spelled as in the schema; they may be in any letter case or snake_case (`emergency_heat`). */
 export function spelledNames(schema: JsonSchema, value: Json): Json {
   if (typeof value === 'string') {
     const wanted = value.toLowerCase();
@@ -68,7 +68,7 @@ export function spelledNames(schema: JsonSchema, value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelledNames(own(name), member)]));
 }
 
-/** Returns the object with a value at a path with dots. */
+/** Returns the object with a value set at a dotted path. */
 export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
   const [head = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...object, [head]: value };
@@ -76,9 +76,7 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-/**
- * Returns a value that fits the human schema of a parameter, for examples; undefined for a schema that has no default, names or numbers.
- */
+/** Returns an example value for a parameter's human schema; undefined if the schema has no default, names or numbers. */
 export function sampleOf(schema: JsonSchema): Json | undefined {
   if (schema.default !== undefined) return schema.default as Json;
   const [name] = enumNames(schema);
@@ -92,7 +90,7 @@ export function sampleOf(schema: JsonSchema): Json | undefined {
 
 const lowerCase: ReadonlySet<string> = new Set(MATTER_SECRET_NAMES.map((name) => name.toLowerCase()));
 
-/** Returns a schema of the model in which fields that carry secrets are marked, at any depth. */
+/** Returns a schema of the Matter model in which secret fields are marked, at any depth. */
 export function withSecretsMarked(schema: JsonSchema): JsonSchema {
   let hasSome = false;
   const marked = mapSchema(schema, (part) =>
@@ -102,11 +100,10 @@ export function withSecretsMarked(schema: JsonSchema): JsonSchema {
       return isSecret;
     }),
   );
-  // All devices share the schemas, and most have no secrets.
+  // Returns the original if it has no secrets: devices share the schemas.
   return hasSome ? marked : schema;
 }
 
-/** Lowest and highest value. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -115,8 +112,8 @@ export interface Bounds {
 const DAY_S = 86_400;
 
 /**
- * Bounds by unit that no device of a home exceeds. Profiles narrow them for each parameter, and the device's own limits further.
- * Counters over a device's whole life have wide bounds.
+ * Bounds by unit that no household device exceeds. Profiles narrow them for each parameter, and the device's own limits narrow them
+ * further. Lifetime counters have wide bounds.
  */
 const REASONABLE: Readonly<Record<string, Bounds>> = {
   s: { min: 0, max: 31 * DAY_S },
@@ -138,18 +135,18 @@ const REASONABLE: Readonly<Record<string, Bounds>> = {
   kWh: { min: -1_000_000, max: 1_000_000 },
 };
 
-/** Returns the reasonable bounds of a unit; undefined for shares, counts and plain numbers. */
+/** Returns the reasonable bounds of a unit; undefined for percentages, counts and plain numbers. */
 export function reasonableBounds(unit: string): Bounds | undefined {
   return Object.hasOwn(REASONABLE, unit) ? REASONABLE[unit] : undefined;
 }
 
-/** Returns the schema of human numbers, within the reasonable bounds of their unit. */
+/** Returns the schema of a number in human units, limited to the reasonable bounds of the unit. */
 export function withinReason(schema: JsonSchema, unit: string): JsonSchema {
   const bounds = reasonableBounds(unit);
   return bounds && (schema.type === 'integer' || schema.type === 'number') ? withBounds(schema, bounds) : schema;
 }
 
-/** Returns the schema of raw numbers, at any depth, within the reasonable bounds of the units in the Matter model. */
+/** Returns the schema with its raw numbers, at any depth, limited to the reasonable bounds of their units in the Matter model. */
 export function rawWithinReason(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => {
     const bounds = reasonableBounds(typeof part['x-unit'] === 'string' ? part['x-unit'] : '');
@@ -158,7 +155,7 @@ export function rawWithinReason(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A 64-bit number may be a number or, beyond 2^53, a text: no reasonable value needs the text. */
+/** Removes the text form of a 64-bit number, which only values beyond 2^53 need: no reasonable value is that large. */
 function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
   if (!Array.isArray(part.anyOf)) return withBounds(part, bounds);
   const branches = part.anyOf.filter((one) => isSchemaObject(one) && one.pattern === undefined) as JsonSchema[];
@@ -168,6 +165,6 @@ function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
 function withBounds(schema: JsonSchema, { min, max }: Bounds): JsonSchema {
   const { minimum = min, maximum = max } = schema as { minimum?: number; maximum?: number };
   const narrow = { minimum: Math.max(minimum, min), maximum: Math.min(maximum, max) };
-  // A device whose own range lies elsewhere keeps it: its numbers then mean something else than the table's.
+  // If the device's range lies outside the reasonable bounds, its range stays: its numbers have another meaning.
   return narrow.minimum <= narrow.maximum ? { ...schema, ...narrow } : schema;
 }

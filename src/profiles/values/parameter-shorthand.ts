@@ -18,8 +18,8 @@ export interface ShorthandObject {
 export type Shorthand = string | ShorthandObject;
 
 /**
- * JSON Schema of a shorthand; `isOptional` is kept apart since it belongs to the surrounding object. Throws CONFIG_INVALID for anything
- * else.
+ * Returns the JSON Schema of a shorthand; `isOptional` is separate, because it belongs to the enclosing object. Throws CONFIG_INVALID if
+ * the shorthand is malformed.
  */
 export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: JsonSchema; readonly isOptional: boolean } {
   if (typeof shorthand !== 'string') return { schema: schemaOf(shorthand), isOptional: false };
@@ -30,14 +30,14 @@ export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: Json
   return { schema: schemaOf({ type, ...rangeOf(type, groups.range, shorthand), ...standard }), isOptional: groups.optional !== undefined };
 }
 
-/** Returns a schema made narrower by a shorthand: the tighter bounds, the names that both allow, the shorthand's default. */
+/** Returns a schema narrowed by a shorthand: the tighter bounds, the common names, and the shorthand's default. */
 export function narrowed(schema: JsonSchema, shorthand: Shorthand): JsonSchema {
   const { minimum, maximum, enum: names, default: standard } = schemaOfShorthand(shorthand).schema as Record<string, Json | undefined>;
   const own = schema as { minimum?: number; maximum?: number; enum?: readonly string[] };
   const low = typeof minimum === 'number' ? Math.max(minimum, own.minimum ?? minimum) : own.minimum;
   const high = typeof maximum === 'number' ? Math.min(maximum, own.maximum ?? maximum) : own.maximum;
   const both = Array.isArray(names) ? (own.enum?.filter((name) => names.includes(name)) ?? names) : own.enum;
-  // A device whose own range lies elsewhere keeps it: a profile cannot give a device what it does not have.
+  // If the bounds do not overlap with the device's own range, the device's range stays.
   if (low !== undefined && high !== undefined && low > high) return schema;
   return {
     ...schema,

@@ -8,28 +8,28 @@ export type TemperatureUnit = (typeof TEMPERATURE_UNITS)[number];
 
 const PARAMETER = 'unit';
 
-/** °C as °F, to a hundredth. */
+/** Returns °C as °F, to a hundredth. */
 export function celsiusToFahrenheit(celsius: number): number {
   return Number(((celsius * 9) / 5 + 32).toFixed(2));
 }
 
-/** Returns a range of °C in both units, as callers may give them. */
+/** Returns a text with a range of °C in both units. */
 export function celsiusRange(minimum: number, maximum: number): string {
   return `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
 }
 
-/** °F as °C, to a hundredth. */
+/** Returns °F as °C, to a hundredth. */
 export function fahrenheitToCelsius(fahrenheit: number): number {
   return Number((((fahrenheit - 32) * 5) / 9).toFixed(2));
 }
 
-/** Returns true for a tool that takes a temperature, so that callers choose its unit. */
+/** Returns whether a tool has a temperature parameter, so that callers can choose the unit. */
 export function takesTemperature(parameters: JsonSchema): boolean {
   const properties = propertiesOf(parameters);
   return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
 }
 
-/** Returns the parameters with a choice of unit; bounds in both units move into the description, and `inCelsius` checks them. */
+/** Returns the parameters with a unit parameter added. Bounds move into the description in both units, and `inCelsius` checks them. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
     name,
@@ -50,8 +50,8 @@ export function unitOf(params: JsonObject): TemperatureUnit {
 }
 
 /**
- * Parameters in Celsius without the choice; VALIDATION_ERROR names the range in the caller's unit. `parameters` are those before
- * `withUnitChoice`.
+ * Returns the parameters in Celsius, without the unit parameter. Throws VALIDATION_ERROR with the range in the caller's unit if a value is
+ * out of range. `parameters` is the schema before `withUnitChoice`.
  */
 export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObject {
   const { [PARAMETER]: _, ...rest } = params;
@@ -65,7 +65,7 @@ export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObjec
   );
 }
 
-/** Returns a value with the unit `valueUnit` in the caller's unit. */
+/** Returns a value converted from `valueUnit` to the caller's unit. */
 export function inCallerUnit(value: Json, valueUnit: string, unit: TemperatureUnit): Json {
   return unit === 'fahrenheit' && valueUnit === '°C' && typeof value === 'number' ? celsiusToFahrenheit(value) : value;
 }
@@ -74,7 +74,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   if (typeof value !== 'number') return value;
   const celsius = given.unit === 'fahrenheit' ? fahrenheitToCelsius(value) : value;
   const { minimum = celsius, maximum = celsius } = given.schema as { minimum?: number; maximum?: number };
-  // A tolerance of half a hundredth: 86 °F is 30 °C, and rounding must not make a call fail.
+  // A tolerance of 0.005: rounding must not reject a bound that was converted from °F, such as 86 °F for 30 °C.
   if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
   const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
   const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
@@ -88,7 +88,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   );
 }
 
-// One pair of bounds cannot hold for two units: 1 to 46.4 would let 40 °C into a fridge, and name it as allowed.
+// One pair of bounds cannot hold for two units: with 1 to 46.4 (°F), 40 °C would be a valid fridge temperature.
 function withoutBounds(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;
