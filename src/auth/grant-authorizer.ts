@@ -16,12 +16,12 @@ const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
 interface GrantParts {
   readonly groups: ResourceGroups;
-  /** Devices of other hubs belong to no group when absent. */
+  /** The groups of devices of other hubs; if absent, these devices belong to no group. */
   readonly elsewhere?: RemoteGroups;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** Compares a principal's grants with the required permissions. An expired or revoked token grants nothing. */
+/** Compares a principal's grants with the required permissions. An expired or revoked token has no grants. */
 export class GrantAuthorizer implements Authorizer {
   readonly #parts: GrantParts;
 
@@ -59,7 +59,7 @@ export class GrantAuthorizer implements Authorizer {
     return new GrantAuthorizer({ groups, validity });
   }
 
-  /** Returns undefined when the token has ended. */
+  /** Returns the principal's grants; undefined if its token has expired or was revoked. */
   #grantsOf(principal: Principal): Grants | undefined {
     return this.#parts.validity.isStillValid(principal) ? parsedGrants(principal.permissions) : undefined;
   }
@@ -67,20 +67,20 @@ export class GrantAuthorizer implements Authorizer {
   #isCovered({ exact, wider }: Grants, permission: string): boolean {
     const required = parsePermission(permission);
     if (required === undefined) return false;
-    // Texts are compared byte by byte: a grant on one resource covers only the identical permission.
+    // Texts are compared byte by byte: a grant on a single resource covers only the identical permission.
     return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#parts.groups));
   }
 }
 
 interface Grants {
   readonly all: readonly Grant[];
-  /** Grants on a single resource; a guest's token may have a hundred of them. */
+  /** Grants on a single resource, stored as a set because a guest's token may have a hundred of them. */
   readonly exact: ReadonlySet<string>;
   readonly wider: readonly Grant[];
 }
 
 /**
- * Returns the parsed grants, or no grants if one of them is malformed. A principal's list never changes, so that each list is parsed once.
+ * Returns the parsed grants, or no grants if one of them is malformed. A principal's list never changes, so each list is parsed only once.
  */
 const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   const parsed = permissions.map(parseGrant);
@@ -89,7 +89,7 @@ const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   return { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
 });
 
-/** Returns namespace and action of a permission whose resource is filled in from a call's parameters. */
+/** Returns the namespace and action of a permission whose resource comes from a call's parameters; undefined for other permissions. */
 function templateHead(permission: string): { readonly namespace: string; readonly action: string } | undefined {
   if (!permission.includes('{')) return undefined;
   const [, namespace, action] = TEMPLATE.exec(permission) ?? [];

@@ -9,7 +9,7 @@ import type { Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { openKeyFile } from './secret-file.ts';
 
-/** Name of the key's file in the state directory. */
+/** File name of the hub's private key in the state directory. */
 const HUB_KEY_FILE = 'hub.key';
 const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
 const DERIVED_BYTES = 32;
@@ -34,7 +34,9 @@ export class HubKey implements Service {
     this.#onRepaired = onRepaired;
   }
 
-  /** Reads the key, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed. */
+  /**
+   * Reads the key file, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed.
+   */
   async start(): Promise<void> {
     const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
     this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: derivedKey(privateKey, SEAL_CONTEXT) };
@@ -45,7 +47,7 @@ export class HubKey implements Service {
     return hubIdOf(this.publicKey);
   }
 
-  /** Returns raw public key: 32 bytes, base64url. */
+  /** Returns the raw public key: 32 bytes in base64url. */
   get publicKey(): string {
     return this.#started().publicKey;
   }
@@ -55,9 +57,9 @@ export class HubKey implements Service {
   }
 
   /**
-   * Returns a text with which secrets can be compared but not read: the HMAC-SHA-256 (64 hex digits) of the value's RFC 8785 form, under a
-   * key derived from the hub's key. Equal secrets give equal texts while the hub keeps its key. Throws VALIDATION_ERROR for a value that
-   * JSON cannot represent.
+   * Returns a keyed hash with which secrets can be compared but not read: the HMAC-SHA-256 (64 hex digits) of the value's RFC 8785 form,
+   * under a key derived from the hub's key. Equal secrets have equal hashes while the hub keeps its key. Throws VALIDATION_ERROR if JSON
+   * cannot represent the value.
    */
   sealSecret(value: unknown): string {
     return createHmac('sha256', this.#started().sealKey)
@@ -75,7 +77,7 @@ export class HubKey implements Service {
   }
 }
 
-/** Returns 32 bytes that HKDF-SHA-256 (RFC 5869) derives from a private key; each use of the key has its own context. */
+/** Derives 32 bytes from a private key with HKDF-SHA-256 (RFC 5869). Each use of the key has its own `context`. */
 export function derivedKey(key: KeyObject, context: string): Uint8Array {
   const secret = key.export({ type: 'pkcs8', format: 'der' });
   return new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), context, DERIVED_BYTES));

@@ -6,13 +6,14 @@ import type { OnRepaired } from '../core/files/recoverable-file.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { deletionHint, readSecretFile, type SecretFile, writeSecretFile } from './secret-file.ts';
 
-/** Name of the token's file in the state directory. */
+/** File name of the owner's token in the state directory. */
 const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
  * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (mode 0600) since the first start. Only this file and its
- * backup have the text; memory has its SHA-256. If the file was changed or deleted, the token ends and the next start creates a new token.
+ * backup contain the text; memory holds its SHA-256. If the file is changed or deleted, the token becomes invalid and the next start
+ * creates a new token.
  */
 export class OwnerCredential implements Service {
   readonly #file: SecretFile;
@@ -35,21 +36,24 @@ export class OwnerCredential implements Service {
     return this.#generation;
   }
 
-  /** Reads the token, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed. */
+  /**
+   * Reads the token file, or creates it at the first start. Rejects with STORAGE_FAILED if others can read the file or if it is malformed.
+   */
   async start(): Promise<void> {
     const token = readToken(this.#file);
-    // A new token costs nothing. The old token might have leaked: a person may have deleted the file because others had read it.
+    // A new token is always safe. The old token may have leaked: a person may have deleted the file because others had read it.
     if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }
 
-  /** Returns true if the text is the owner's token; takes the same time wherever it differs. */
+  /** Returns whether the text is the owner's token. The comparison takes constant time. */
   matches(credential: string): boolean {
     return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
   }
 
   /**
-   * Replaces the token; the old token ends at once. Throws STORAGE_FAILED if the file cannot be written; the old token then stays valid.
+   * Replaces the token; the old token becomes invalid at once. Throws STORAGE_FAILED if the file cannot be written; the old token then
+   * stays valid.
    */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
@@ -79,7 +83,7 @@ function readToken(file: SecretFile): string | undefined {
 /** The principal of the owner's token. */
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
-/** Authenticates the owner's token. Each replacement of the token makes a new principal, so that the old principal is no longer valid. */
+/** Authenticates the owner's token. Each new token gets a new principal object, so that the old principal is no longer valid. */
 export class OwnerAuthenticator implements Authenticator {
   readonly #credential: Pick<OwnerCredential, 'matches' | 'generation'>;
   readonly #generationOf = new WeakMap<Principal, number>();
@@ -89,7 +93,7 @@ export class OwnerAuthenticator implements Authenticator {
     this.#credential = credential;
   }
 
-  /** Throws UNAUTHENTICATED without a credential, and TOKEN_INVALID if it is not the owner's token. */
+  /** Rejects with UNAUTHENTICATED if there is no credential, and with TOKEN_INVALID if it is not the owner's token. */
   async authenticate({ bearer: credential }: Credentials): Promise<Authenticated> {
     if (!credential) {
       throw new AtmoError(

@@ -5,45 +5,45 @@ import { AtmoError } from '../core/errors.ts';
 import { readTextIfExists } from '../core/files/file-system.ts';
 import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/recoverable-file.ts';
 
-/** A file that only its user may read. */
+/** A file that only the user of the hub's process may read. */
 export interface SecretFile {
   readonly path: string;
-  /** End of the error message about a file that others can read, after the command that corrects its mode. */
+  /** Last sentence of the error message if others can read the file. It follows the command that corrects the file's mode. */
   readonly ifOthersReadIt: string;
-  /** Returns whether a text is valid content of the file. */
+  /** Returns whether the text is complete, valid content of the file. */
   readonly isWhole: (text: string) => boolean;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * Returns the text of a file that only its user may read; undefined if the file never existed. Restores a damaged or lost file from its
- * copy. Throws STORAGE_FAILED if others can read it, or if both file and copy are lost.
+ * Returns the text of a secret file; undefined if the file never existed. Restores a damaged or lost file from its backup copy. Throws
+ * STORAGE_FAILED if others can read the file, or if both the file and its copy are lost.
  */
 export function readSecretFile(file: SecretFile): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => new RecoverableFile(file).read());
 }
 
-/** Returns the text of a secret file that the owner manages and that has no copy. Throws like `readSecretFile`. */
+/** Returns the text of a secret file that the owner manages and that has no backup copy. Throws like `readSecretFile`. */
 export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => readTextIfExists(file.path));
 }
 
 /**
- * Writes the file and its copy with mode 0600. After a crash each has either the old or the new text. Throws STORAGE_FAILED if a write
- * fails.
+ * Writes the file and its backup copy with mode 0600. After a crash, each of them has either the old or the new text. Throws STORAGE_FAILED
+ * if a write fails.
  */
 export function writeSecretFile(file: SecretFile, text: string): void {
   storage(file.path, () => new RecoverableFile(file).write(text));
 }
 
-/** Removes the file and its copy. Throws STORAGE_FAILED if it fails. */
+/** Removes the file and its backup copy. Throws STORAGE_FAILED if the removal fails. */
 export function removeSecretFile(file: SecretFile): void {
   storage(file.path, () => new RecoverableFile(file).remove());
 }
 
-/** Returns advice how the owner deletes a file permanently: a remaining copy would restore it. */
+/** Returns advice on how the owner deletes a file permanently: a remaining backup copy would restore it. */
 export function deletionHint(path: string): string {
   return `delete it and its copy (rm ${path} ${backupCopyPath(path)})`;
 }
@@ -76,14 +76,14 @@ function storage<Result>(path: string, work: () => Result): Result {
 /** A file with one private key. */
 export interface KeyFile {
   readonly path: string;
-  /** What becomes invalid with the key, for a person who has to decide: `every token that this hub issued`. */
+  /** What becomes invalid if the key is lost, as text for the owner: `every token that this hub issued`. */
   readonly endsWithIt: string;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600); creates the file if it does not exist. Throws
- * STORAGE_FAILED with the remedy if others can read the file or if it is malformed; the file is never replaced then.
+ * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600), and creates the file if it does not exist. Throws
+ * STORAGE_FAILED with the remedy if others can read the file or if it is malformed. An existing file is never replaced.
  */
 export function openKeyFile({ path, endsWithIt, onRepaired }: KeyFile): KeyObject {
   const renewed = `the next start makes a new key, and ${endsWithIt} ends with the old one`;
@@ -110,7 +110,7 @@ function makeKey(file: SecretFile): KeyObject {
   return key;
 }
 
-/** Returns undefined for a text that is no such key; the parser's reason is dropped, since it could quote the text. */
+/** Returns undefined if the text is not an Ed25519 key. The parser's error is dropped because it could quote the text. */
 function parseKey(text: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(text);

@@ -15,13 +15,13 @@ interface TrustedClockServices {
 }
 
 interface TrustedClockOptions {
-  /** `auto` searches for evidence, `always` trusts the machine's clock, `never` trusts only the owner. */
+  /** `auto` searches for evidence, `always` trusts the machine's clock, `never` trusts only a time set by the owner. */
   readonly trust: 'auto' | 'always' | 'never';
   /** Milliseconds since 1970. */
   readonly buildTimeMs: number;
 }
 
-/** A time that is known to have passed, with the reading of the monotonic clock at that moment. */
+/** A time that has certainly passed, with the monotonic clock's value at that moment. */
 interface Mark {
   readonly timeMs: number;
   readonly monotonicMs: number;
@@ -31,23 +31,23 @@ const SPACE = 'clock';
 const SAVE_EVERY_MS = 600_000;
 const LOOK_UNTRUSTED_MS = 10_000;
 const LOOK_TRUSTED_MS = 60_000;
-/** Clocks in a network differ by seconds (tokens allow the same skew). */
+/** Permitted difference between clocks in a network (tokens allow the same skew). */
 const TOLERANCE_MS = 60_000;
 const MAX_AHEAD_MS = 24 * 3_600_000;
-/** A time so long after the build of the hub is a mistake. */
+/** A time that is more than 20 years after the hub's build is rejected as a mistake. */
 const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 
 /**
- * The hub's time on boards whose clock may be wrong after a start. It is never before a floor: the build time, the last saved time, and the
- * issue times of trusted issuers. The floor has two parts. `proven` comes from the build, the network or the owner. `assumed` comes from a
- * hardware clock, a host or an issuer, and is replaced when the network or the owner provides another time.
+ * The hub's time on boards whose clock may be wrong after a start. It is never before a floor, which has two parts. `proven` comes from the
+ * build, the network or the owner. `assumed` comes from a hardware clock, a host or an issuer of tokens, and is replaced when the network
+ * or the owner provides another time.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #ports: TrustedClockServices;
   readonly #options: TrustedClockOptions;
   #proven: Mark;
   #assumed: Mark;
-  /** The time that the owner set; it does not follow when the machine's clock is set. */
+  /** The time that the owner set. It advances with the monotonic clock, independent of the machine's clock. */
   #ownerTime: Mark | undefined;
   #found: TimeSource = 'nothing';
   #isRunning = false;
@@ -87,8 +87,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Is called with the issue time of a trusted issuer's token (milliseconds since 1970), after its signature was verified. An untrusted
-   * clock advances to that time, at most 24 h beyond the proven floor; a trusted clock ignores it.
+   * Is called with the issue time (milliseconds since 1970) of a token of a trusted issuer whose signature was verified. An untrusted clock
+   * advances to that time, at most 24 h beyond the proven floor; a trusted clock ignores it.
    */
   observeIssuedAt(timeMs: number): void {
     if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
@@ -97,7 +97,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
 
   /**
    * Sets the owner's time, which may be before the floor. It holds until the network provides the time, and survives restarts of the hub
-   * but not of the machine. If the machine's clock is known to be right, the call only corrects a wrong floor.
+   * but not of the machine. If the machine's clock is known to be right, only a wrong floor is corrected.
    */
   set(timeMs: number): void {
     const { buildTimeMs } = this.#options;
@@ -127,7 +127,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     return this.#ownerTime ? 'owner' : this.#found;
   }
 
-  /** Returns true if the network or the owner's configuration vouches for the machine's clock. */
+  /** Returns whether the network or the owner's configuration confirms the machine's clock. */
   #isSystemRight(): boolean {
     const source = this.#source();
     return source === 'network' || source === 'configuration';
@@ -168,12 +168,12 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
       try {
         this.#save();
       } catch {
-        // All parts that write report a full disk; the floor is saved the next time.
+        // Other modules already report a full disk. The floor is saved at the next attempt.
       }
     });
   }
 
-  /** Advances the floor: to the clock's time if the clock is trusted, else by the elapsed time. */
+  /** Advances and saves the floor: to the clock's time if the clock is trusted, otherwise by the elapsed time. */
   #save(): void {
     if (this.isTrusted()) {
       const shown = this.#mark(this.#shownMs());
@@ -224,9 +224,9 @@ function numberOf(stored: Json | undefined, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** Port: the evidence that the machine has about its clock. */
+/** Port: what the machine knows about the correctness of its clock. */
 export interface ClockEvidence {
-  /** Returns why the machine's clock may be right; undefined without evidence. Never fails. */
+  /** Returns the source that confirms the machine's clock; undefined if there is none. Never rejects. */
   detectSource(): Promise<'network' | 'hardware' | 'host' | undefined>;
   /** Returns an id that stays the same until the machine restarts. */
   bootId(): string;
@@ -234,7 +234,7 @@ export interface ClockEvidence {
   uptimeMs(): number;
 }
 
-/** The system whose clock is read; tests replace it. */
+/** The parts of the system that the evidence is read from; tests replace them. */
 interface SystemParts {
   readonly root?: string;
   readonly isKernelSynchronised?: () => Promise<boolean>;
@@ -245,10 +245,12 @@ interface SystemParts {
 const TIME_ERROR = 5;
 /** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
 const TIMEX_BYTES = 208;
-/** A hardware clock that lost power is wrong by years; an intact clock by a second. */
+/**
+ * Permitted difference between hardware clock and system: a hardware clock that lost power is wrong by years, otherwise by about a second.
+ */
 const HARDWARE_TOLERANCE_MS = 120_000;
 
-/** The evidence of a Linux machine, best first: kernel, systemd-timesyncd, hardware clock, host. */
+/** The evidence of a Linux machine about its clock, in order of preference: kernel, systemd-timesyncd, hardware clock, host. */
 export class SystemClockEvidence implements ClockEvidence {
   readonly #parts: Required<SystemParts>;
 
@@ -258,10 +260,10 @@ export class SystemClockEvidence implements ClockEvidence {
 
   async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
     if (await this.#parts.isKernelSynchronised()) return 'network';
-    // Sandboxed services may not make that call; timesyncd touches this file at its first synchronisation after each boot.
+    // A sandboxed service may not call adjtimex; timesyncd touches this file at its first synchronisation after each boot.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
-    // Containers and most virtual machines have no RTC class: their host keeps the time.
+    // Containers and most virtual machines have no RTC device: their host provides the time.
     if (!existsSync(clocks)) return 'host';
     return this.#agreesWithOneOf(clocks) ? 'hardware' : undefined;
   }
@@ -274,7 +276,7 @@ export class SystemClockEvidence implements ClockEvidence {
     return Math.round(uptime() * 1000);
   }
 
-  /** Returns true if a hardware clock shows the time that the system does: one whose battery is missing does not. */
+  /** Returns whether a hardware clock agrees with the system's time. A hardware clock without a battery does not. */
   #agreesWithOneOf(clocks: string): boolean {
     return readdirSync(clocks).some((name) => {
       const text = readText(join(clocks, name, 'since_epoch'));
@@ -287,7 +289,7 @@ export class SystemClockEvidence implements ClockEvidence {
   }
 }
 
-/** Returns false also where the call is not permitted. */
+/** Returns whether the kernel reports a synchronised clock; false if the call is not permitted. */
 async function queryKernel(): Promise<boolean> {
   try {
     const { default: koffi } = await import('koffi');
@@ -307,10 +309,10 @@ function readText(path: string): string | undefined {
   }
 }
 
-// The bundler sets the build time; a hub that runs from its sources has none.
+// The bundler sets the build time; it is undefined if the hub runs from its sources.
 declare const ATMO_BUILD_TIME_MS: number | undefined;
 
-/** Returns the build time of this program, milliseconds since 1970: an earlier clock is wrong. */
+/** Returns the build time of this program in milliseconds since 1970. A clock with an earlier time is wrong. */
 export function buildTimeMs(): number {
   return typeof ATMO_BUILD_TIME_MS === 'number' ? ATMO_BUILD_TIME_MS : Math.floor(statSync(import.meta.filename).mtimeMs);
 }

@@ -6,16 +6,16 @@ import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
-/** An approval of a request by one person. */
+/** One person's approval of a request. */
 export interface GivenApproval {
   readonly person: string;
   readonly keyId: string;
   readonly atMs: number;
-  /** COSE_Sign1 in base64url, stored as evidence. */
+  /** The person's signature: COSE_Sign1 in base64url, stored as evidence. */
   readonly signature: string;
 }
 
-/** A request as it is stored. It stays `open` until it is used, denied or expired; `given` shows whether it is approved. */
+/** An approval request as stored. Its state is `open` until the request is used, denied or expired; `given` lists the approvals. */
 export interface ApprovalRecord {
   readonly id: string;
   readonly state: 'open' | 'used' | 'denied' | 'expired';
@@ -25,23 +25,22 @@ export interface ApprovalRecord {
   readonly params: JsonObject;
   readonly callHash: string;
   readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
-  /** The program or the steps that the call runs; absent if it runs neither. */
+  /** The program or the steps that the call runs; absent if the call has no program and no steps. */
   readonly runs?: PlannedCall;
   readonly needed: number;
   readonly given: readonly GivenApproval[];
   readonly deniedBy?: string;
-  /** Milliseconds since 1970. */
   readonly createdMs: number;
   readonly expiresMs: number;
   readonly hub: string;
   readonly traceId: string;
-  /** Newest enrolment of an approver when the request was made: later keys do not count. */
+  /** Serial of the newest key enrolment when the request was made. Keys that are enrolled later do not count. */
   readonly newestEnrolment: number;
 }
 
 type Circumstances = Pick<ApprovalRecord, 'id' | 'createdMs' | 'expiresMs' | 'hub' | 'newestEnrolment'>;
 
-/** Returns the record of a new request. */
+/** Returns the stored record of a new approval request. */
 export function recordOf(request: ApprovalRequest, circumstances: Circumstances): ApprovalRecord {
   const { principal, toolId, title, params, callHash, effects, plan, personsNeeded, traceId } = request;
   return {
@@ -60,14 +59,14 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
   };
 }
 
-/** Returns the requester, as `principalKey`. */
+/** Returns the requester in the form of `principalKey`. */
 export function requesterKey({ requester }: ApprovalRecord): string {
   return principalKey({ kind: requester.kind, id: requester.id, permissions: [] });
 }
 
 /**
- * Returns whether the request is for this call. The effects must match too: the same arguments may have other effects later (a group that
- * got a member), and people approved only the effects that they saw.
+ * Returns whether the approval request is for this call. The effects must match too, because the same arguments may later have other
+ * effects (a group may have a new member).
  */
 export function matchesRequest(record: ApprovalRecord, request: ApprovalRequest): boolean {
   const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
@@ -96,12 +95,12 @@ export function statementOf(
 }
 
 interface ViewParts {
-  /** The approvals that count now. */
+  /** The approvals that still count. */
   readonly given: readonly GivenApproval[];
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
 
-/** Returns the request as people see it. */
+/** Returns the approval request as the API shows it to people. */
 export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): ApprovalView {
   const open = given.length >= record.needed ? 'approved' : 'pending';
   return {
@@ -126,7 +125,7 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
   };
 }
 
-/** Returns each device once, with its present name and area: the targets begin with the ids of devices. */
+/** Returns each affected device once, with its current name and area. The effects' targets begin with device ids. */
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
@@ -137,7 +136,7 @@ function targetsOf({ targets, steps = [] }: PlannedCall): readonly string[] {
   return [...targets, ...steps.flatMap(targetsOf)];
 }
 
-/** Returns a stored record; undefined if it is incomplete. Only this program writes records. */
+/** Parses a stored approval record; returns undefined if the record is incomplete. */
 function readRecord(value: Json): ApprovalRecord | undefined {
   if (!isJsonObject(value)) return undefined;
   const texts = [value.id, value.state, value.tool, value.callHash, value.hub];
@@ -152,7 +151,7 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 }
 
 const SPACE = 'approvals';
-/** A closed request stays readable for this long; the audit log keeps its history. */
+/** A closed approval request stays readable for this long; the audit log keeps its history. */
 const KEPT_CLOSED_MS = 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
@@ -163,18 +162,18 @@ interface RepositoryServices {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The requests of a hub, stored before a change is emitted, with the end of each. */
+/** The stored approval requests of a hub with their expiry times. A change is stored before it is emitted. */
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
-  /** Monotonic times at which requests expire: a changed wall clock cannot move them. */
+  /** Expiry times of requests by the monotonic clock: a change of the wall clock does not move them. */
   readonly #deadlinesMs = new Map<string, number>();
 
   constructor(ports: RepositoryServices) {
     this.#ports = ports;
   }
 
-  /** Loads the requests of an earlier process. */
+  /** Loads the approval requests of earlier processes. */
   load(): void {
     const stored = this.#ports.store.entries(SPACE).flatMap(({ value }) => readRecord(value) ?? []);
     for (const record of stored.sort((a, b) => a.createdMs - b.createdMs)) this.#remember(record);
@@ -189,7 +188,7 @@ export class ApprovalRepository {
     return [...this.#records.values()];
   }
 
-  /** Throws STORAGE_FAILED, and then nothing has changed. */
+  /** Throws STORAGE_FAILED if the write fails; the stored record is then unchanged. */
   save(record: ApprovalRecord): void {
     if (!this.#records.has(record.id)) this.#makeRoom();
     const ttlMs = Math.max(0, record.expiresMs - this.#ports.time.now()) + KEPT_CLOSED_MS;
@@ -197,10 +196,10 @@ export class ApprovalRepository {
     this.#remember(record);
   }
 
-  /** Returns milliseconds until the request is too old; 0 or less when it is. */
+  /** Returns the milliseconds until the request expires; 0 or less if it has expired. */
   remainingMs(record: ApprovalRecord): number {
     const nowMs = this.#ports.time.now();
-    // A clock far before the creation of the request was turned back by an unknown time.
+    // The wall clock was set back by an unknown time, so the request counts as expired.
     if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
     const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
     return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
@@ -214,8 +213,8 @@ export class ApprovalRepository {
   }
 
   /**
-   * Deletes records that closed long ago, and the oldest closed records above the limit. A denial stays until it expires, so that the agent
-   * can read it.
+   * Deletes requests that closed long ago, and the oldest closed requests above the limit. A denied request stays until it expires, so that
+   * the agent can read the denial.
    */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);

@@ -35,9 +35,9 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** Used approvals that can still be returned; far fewer calls run at once. */
+/** Largest number of used approvals that can still be returned; far fewer calls run at once. */
 const MAX_GIVEN_BACK = 1_000;
-/** A disk that stays full must not keep the timer busy. */
+/** Shortest timer interval: if the disk stays full, the timer must not run all the time. */
 const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
@@ -46,7 +46,7 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
 }
 
 /**
- * The queue of dangerous calls that wait for people. Each call of each principal has one request, which is valid for ten minutes and for
+ * The queue of dangerous calls that wait for approval. Each call of a principal has one request. A request is valid for ten minutes and for
  * one use, also after a restart, and collects the signatures of k distinct persons. No decision awaits anything between its read and its
  * write.
  */
@@ -55,7 +55,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #collaborators: ApprovalServices;
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
-  /** Requests that this process used. A request that an earlier process used stays used: its call may have taken effect. */
+  /** Requests that this process used. Only these can be returned: the call of an earlier process may have taken effect. */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
 
@@ -74,7 +74,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
     const { record, verdict, isNew } = this.#findOrCreate(request);
     if (isNew) await this.#notifier.requested(record);
-    // No await since the verdict: no other call can have used it.
+    // There is no await since the verdict, so no other call can have used the approval.
     else if (verdict.state === 'approved') await this.#notifier.used(this.#use(record));
     return verdict;
   }
@@ -92,7 +92,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     try {
       this.#records.save(returned);
     } catch {
-      // The approval stays used, which is safe; the caller gets the error of its call.
+      // The approval stays used, which is safe. The caller gets the error of its call.
       this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
       return;
     }
@@ -138,11 +138,13 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // A call has two requests if an approval was returned after a new request; a denial of either request ends both.
+    // A call has two requests if its used approval was returned after a new request was made. A denial of one of them denies the call.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
-  /** Returns the requests in force. Denied requests are included: a denied call is refused until its request expires. */
+  /**
+   * Returns the requests that have not expired or been used. A denied request is included: its call is refused until the request expires.
+   */
   #live(): readonly ApprovalRecord[] {
     return this.#records.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
   }
@@ -162,7 +164,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record;
   }
 
-  /** Bounds open requests. An agent shares its bound with its descendants, and no agent can block the owner. */
+  /** Limits the number of open requests. An agent shares its limit with its descendants; no agent can use up the owner's limit. */
   #requireCapacity(principal: Principal): void {
     const live = this.#live();
     const family = rootAgentOf(principalKey(principal));
@@ -175,7 +177,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     );
   }
 
-  /** Returns the record with the number of persons that the owner's rules require now, if it is higher. */
+  /** Returns the record with a higher number of required persons if the owner's rules now require more. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
@@ -213,7 +215,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return used;
   }
 
-  /** Returns approvals by keys that are still enrolled and are none of the requester's `ownKeys`. */
+  /** Returns the approvals whose keys are still enrolled and are not among the requester's `ownKeys`. */
   #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
     return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
   }
@@ -253,7 +255,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0;
   }
 
-  /** Closes expired requests for good, so that a clock that is set back does not reopen them. */
+  /** Closes expired requests permanently, so that a clock that is set back does not reopen them. */
   #closeOld(): void {
     const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
     try {
@@ -285,8 +287,8 @@ function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys
 }
 
 /**
- * Returns the key with which a person has validly signed a decision. An approval must be signed with a key that was enrolled before the
- * request, by a person other than the requester. Throws PERMISSION_DENIED with the reason.
+ * Returns the enrolled key that validly signed a decision. An approval needs a key that was enrolled before the request, and a person other
+ * than the requester. Throws PERMISSION_DENIED with the reason if the signature is invalid or the person may not decide.
  */
 function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
   const { person } = decision;
@@ -304,7 +306,10 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/** Returns whether the person made the request. The owner may both call and approve; an agent is never the person with the same name. */
+/**
+ * Returns whether the person made the request. The owner may both call and approve. An agent is never a person, even if the names are
+ * equal.
+ */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
   return isSelfOrDescendant(requester.id, person);
@@ -314,12 +319,15 @@ function refuseDecision(reason: string): never {
   throw new AtmoError('PERMISSION_DENIED', reason);
 }
 
-/** Receivers of notes and events about approvals. */
+/** The audit log, event bus and logger that receive changes of approvals. */
 interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes changes of requests to the audit log and emits them as events. The audit rows of the call itself have its content. */
+/**
+ * Writes changes of approval requests to the audit log and emits them as events. The content of a call is only in the audit rows of the
+ * call.
+ */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

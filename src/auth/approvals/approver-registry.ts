@@ -17,7 +17,7 @@ const MAX_KEYS = 256;
 const MAX_KEYS_OF_ONE = 8;
 const MAX_LABEL_LENGTH = 64;
 
-/** A key with its number in the order of all enrolments, which clocks could not give. */
+/** An approver's key with its serial number in the order of all enrolments. A clock could not give a reliable order. */
 export interface EnrolledKey extends ApproverKey {
   readonly serial: number;
 }
@@ -26,10 +26,7 @@ interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/**
- * The registry of the persons whose signatures approve dangerous calls, with their keys. It exists only in the store, never in a
- * configuration file.
- */
+/** The registry of approvers and their public keys. It exists only in the hub's store, never in a configuration file. */
 export class ApproverRegistry implements ApproverDirectory {
   readonly #ports: RegistryCollaborators;
 
@@ -46,7 +43,7 @@ export class ApproverRegistry implements ApproverDirectory {
     return this.list().filter((key) => key.person === person);
   }
 
-  /** Returns serial of the newest enrolment; 0 on a hub that never had one. */
+  /** Returns the serial of the newest enrolment; 0 if no key was ever enrolled. */
   get lastSerial(): number {
     const stored = this.#ports.store.get(COUNTER.space, COUNTER.key);
     return typeof stored === 'number' ? stored : 0;
@@ -59,7 +56,7 @@ export class ApproverRegistry implements ApproverDirectory {
     this.#requireCapacity(person, keyId);
     const serial = this.lastSerial + 1;
     const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
-    // The counter first: after a crash in between a serial is skipped, never given twice.
+    // Write the counter before the key: a crash in between skips a serial, but never assigns it twice.
     this.#ports.store.set(COUNTER.space, COUNTER.key, serial);
     this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
     await this.#note('approver.enrolled', enrolled);
@@ -104,7 +101,7 @@ export class ApproverRegistry implements ApproverDirectory {
   }
 }
 
-/** Returns first 16 hex digits of the SHA-256 of a raw key in base64url. */
+/** Returns the first 16 hex digits of the SHA-256 of a raw key in base64url. */
 function keyIdOf(key: string): string {
   return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
 }
@@ -140,8 +137,8 @@ interface OwnerKeyParts {
 /**
  * Enrols the owner's approver key: a private Ed25519 key in `owner.key` (mode 0600), created for the person `owner` at the first start. The
  * hub stores only the public key; the CLI signs with the file. A lost file is replaced as long as the owner is an approver: whoever can
- * delete the file could also have read it. Throws STORAGE_FAILED if others can read the file or if it is malformed. After a crash at any
- * step the next start completes the enrolment: there is always an approver, and an owner who is an approver signs with the key of the file.
+ * delete the file could also have read it. Throws STORAGE_FAILED if others can read the file or if it is malformed. A crash at any step is
+ * harmless: the next start completes the enrolment.
  */
 export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
   const path = join(stateDirectory, OWNER_KEY_FILE);

@@ -9,20 +9,19 @@ import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from
 import { type Rule, RuleSet } from './rule-set.ts';
 import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf, ZoneClock } from './rule-terms.ts';
 
-/** A compiled rules file. */
 export interface CompiledRules {
   readonly set: RuleSet;
   readonly zone: ZoneClock;
-  /** Probable mistakes that the file itself shows. */
+  /** Probable mistakes that can be found from the file alone. */
   readonly warnings: readonly RuleWarning[];
 }
 
-/** Returns the rules of a hub without a rules file. */
+/** Returns the empty rule set of a hub without a rules file. */
 export function noRules(): CompiledRules {
   return { set: new RuleSet([], 'allow'), zone: new ZoneClock(), warnings: [] };
 }
 
-/** Compiles the text of a rules file. Throws CONFIG_INVALID with file and line of the first mistake. */
+/** Compiles the text of a rules file. Throws CONFIG_INVALID with the file and line of the first mistake. */
 export function compileRules(text: string, file: string): CompiledRules {
   const content = parseCheckedYaml(text, file, RULES_SCHEMA) as RulesFile;
   const { lineOf } = locatedYaml(text, file);
@@ -60,7 +59,7 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
   };
 }
 
-/** Refuses a rule that contradicts an earlier rule, and warns of a rule that repeats an earlier rule. */
+/** Refuses a rule that contradicts an earlier rule. Returns a warning for a rule that repeats an earlier rule. */
 function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
   const same = earlier.find(({ name }) => name === rule.name);
   if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);
@@ -78,7 +77,7 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** Returns whether the earlier terms apply to every call to which the later terms apply: the later rule then never decides. */
+/** Returns whether the earlier conditions hold for every call for which the later conditions hold. The later rule then never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     covers(earlier.agent, later.agent, isWider) &&
@@ -95,7 +94,7 @@ export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Returns whether a wide term covers each narrow term; without wide terms the condition always holds. */
+/** Returns whether each narrow term is covered by a wide term. An absent wide list covers everything. */
 function covers<Term>(
   wide: readonly Term[] | undefined,
   narrow: readonly Term[] | undefined,
@@ -108,7 +107,9 @@ function coversWords(wide: readonly string[] | undefined, narrow: readonly strin
   return covers(wide, narrow, (other, one) => other === one || other === '*');
 }
 
-/** Returns whether the earlier kinds of callers cover the later kinds. A rule that names an agent applies only to agents. */
+/**
+ * Returns whether the earlier rule's kinds of callers include the later rule's kinds. A rule that names an agent applies only to agents.
+ */
 function coversKinds(earlier: RuleTerms, later: RuleTerms): boolean {
   return coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent']));
 }
@@ -119,7 +120,10 @@ function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Returns warnings about unknown names in rules. Such names are allowed, since a device may be added later, but are often misspelt. */
+/**
+ * Returns warnings about unknown names in rules. Unknown names are permitted, since a device may be added later, but they are often
+ * misspelt.
+ */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {
@@ -156,7 +160,7 @@ function unknown(
   ];
 }
 
-/** Checks a rules file without a hub; with `known`, also the names in the rules. Throws NOT_FOUND if the file does not exist. */
+/** Checks a rules file without a hub. With `known`, also checks the names in the rules. Throws NOT_FOUND if the file does not exist. */
 export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   const text = readText(file);
   try {
@@ -168,7 +172,7 @@ export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   }
 }
 
-/** Warns if others can write the file, since a hub would refuse it; a draft may be writable. */
+/** Returns a warning if others can write the file, since a hub would refuse it. For a draft this is only a warning. */
 function openness(file: string): RuleCheck['warnings'] {
   if ((statSync(file).mode & WRITABLE_BY_OTHERS) === 0) return [];
   return [{ line: 1, message: `others than its owner can write this file, and the hub refuses it so; run chmod go-w ${file}` }];

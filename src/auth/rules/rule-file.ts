@@ -6,7 +6,7 @@ import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 
 type OneOrMany<T> = T | readonly T[];
 
-/** A comparison with at least one operator; all given operators must hold. */
+/** A comparison with one or more operators. All given operators must hold. */
 export interface Comparison {
   readonly above?: number;
   readonly below?: number;
@@ -14,7 +14,7 @@ export interface Comparison {
   readonly one_of?: readonly RuleScalar[];
 }
 
-/** Conditions of a rule in the file. All given conditions must hold; of a list, one item must match. */
+/** Conditions of a rule as written in the file. All given conditions must hold; for a list, one item must match. */
 export interface RuleConditions {
   readonly agent?: OneOrMany<string>;
   readonly kind?: OneOrMany<'owner' | 'agent'>;
@@ -40,7 +40,7 @@ export interface RuleEntry {
   readonly when: RuleConditions;
 }
 
-/** The file, its shape checked. */
+/** The parsed rules file after the schema check. */
 export interface RulesFile {
   readonly timezone?: string;
   readonly default: 'allow' | 'deny';
@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// Each keyword applies only to values of its type, so that the error of a list names the faulty item.
+// Each JSON Schema keyword applies only to values of its type, so that an error in a list names the faulty item.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -125,7 +125,7 @@ const MAX_BYTES = 1_000_000;
 /** Mode bits with which users other than the owner may write a file. */
 export const WRITABLE_BY_OTHERS = 0o022;
 
-/** Returns a text that differs if the content, path or permissions of the file may have changed; undefined without a file. */
+/** Returns a signature that changes if the content, path or permissions of the file may have changed; undefined if there is no file. */
 export function rulesSignature(file: string): string | undefined {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -136,8 +136,8 @@ export function rulesSignature(file: string): string | undefined {
 }
 
 /**
- * Returns the text of the rules file; undefined without a file. Throws CONFIG_INVALID if others can write the file, or if it is no regular
- * file.
+ * Returns the text of the rules file; undefined if there is no file. Throws CONFIG_INVALID if others can write the file or if it is not a
+ * regular file.
  */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);
@@ -156,7 +156,7 @@ export function readRulesFile(file: string): string | undefined {
 
 function openRulesFile(file: string): number | undefined {
   try {
-    // A named pipe would keep the hub waiting for a writer.
+    // O_NONBLOCK: opening a named pipe would otherwise wait for a writer.
     return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (systemCode(cause) === 'ENOENT') return undefined;

@@ -22,9 +22,9 @@ export interface Rule extends ListedRule {
   readonly terms: RuleTerms;
 }
 
-/** Time and home in which a call is judged. */
+/** The time and the devices for which a call is judged. */
 export interface RuleContext {
-  /** Undefined while the hub's clock is not trusted. */
+  /** Minute of the week; undefined while the hub's clock is not trusted. */
   readonly minute: MinuteOfWeek | undefined;
   readonly facts: DeviceFacts;
 }
@@ -38,9 +38,9 @@ interface ReadyRule {
 const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule allows';
 
 /**
- * An ordered list of rules. The first matching rule decides each effect of a call. If the effects get different verdicts, deny beats
- * approve, approve beats allow, and of two approvals the larger number of persons counts. A condition that only the run can decide counts
- * as met in rules that deny or require approval, and as not met in rules that allow.
+ * An ordered list of rules. The first matching rule decides each effect of a call. If the effects have different verdicts, deny overrides
+ * approve and approve overrides allow; of two approvals the larger number of persons counts. Some conditions can be decided only while the
+ * call runs. They count as met in rules that deny or require approval, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -59,7 +59,7 @@ export class RuleSet {
     return this.#verdict(call, deciding);
   }
 
-  /** Returns the verdict, and for each effect which rule decides and why. */
+  /** Returns the verdict, and the deciding rule with its reason for each effect. */
   explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
     const view = viewCall(call, context);
     const fitting = this.#fitting(view);
@@ -67,7 +67,7 @@ export class RuleSet {
     return { verdict: this.judge(call, context), effects };
   }
 
-  /** Returns the rules whose conditions about caller, tool, time and parameters hold. */
+  /** Returns the rules whose conditions about caller, tool, time and parameters hold for the call. */
   #fitting(view: CallView): readonly ReadyRule[] {
     return this.#ready.filter(({ rule, ofCall }) => holds(rule, ofCall, view));
   }
@@ -106,7 +106,7 @@ export class RuleSet {
   }
 }
 
-/** Returns the effects to judge; a call without effects is judged once, by the conditions about the call. */
+/** Returns the effects to judge. A call without effects is judged once, without conditions about effects. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
@@ -128,25 +128,25 @@ function personsOf(rule: Rule | undefined): number {
   return rule?.persons ?? 1;
 }
 
-/** Whether a condition is met; `unforeseen` if only the run of the call will show it. */
+/** Whether a condition is met; `unforeseen` if this is known only while the call runs. */
 type Truth = 'yes' | 'no' | 'unforeseen';
 
 /** The facts of a call that conditions test. */
 interface CallView {
   readonly call: RuledCall;
   readonly agent: readonly string[];
-  /** Present and former names of the tool. */
+  /** Current and former names of the tool, each split into segments. */
   readonly tools: readonly (readonly string[])[];
-  /** Undefined while the hub's clock is not trusted. */
+  /** Minute of the week; undefined while the hub's clock is not trusted. */
   readonly minute: MinuteOfWeek | undefined;
   readonly facts: DeviceFacts;
 }
 
-/** One effect of a call. */
+/** One effect of a call, as conditions test it. */
 interface EffectView {
   readonly effect: Effect;
   readonly device: string | undefined;
-  /** Cluster and command or attribute; undefined if the effect is not on a single element of a device. */
+  /** Cluster and command or attribute; undefined if the effect does not concern a single command or attribute of a device. */
   readonly action: readonly string[] | undefined;
   readonly facts: DeviceFacts;
 }
@@ -154,7 +154,7 @@ interface EffectView {
 /** One condition of a rule. */
 interface Condition<View> {
   test(view: View): Truth;
-  /** Returns the condition that holds, in words. */
+  /** Returns a sentence fragment that explains to people why the condition holds. */
   words(view: View): string;
 }
 
@@ -263,12 +263,14 @@ function anyOf(patterns: readonly NamePattern[], name: readonly string[]): boole
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** Returns the kind of the caller; every caller except the owner counts as an agent. */
+/** Returns the kind of the caller. Every caller except the owner counts as an agent. */
 function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }
 
-/** Returns whether the action of an effect matches. Effects without a single command, such as a binding, may match any pattern. */
+/**
+ * Returns whether the action of an effect matches a pattern. An effect without a single command, such as a binding, may match any pattern.
+ */
 function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
   if (action) return truth(anyOf(patterns, action));
   return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';
@@ -298,7 +300,10 @@ function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string 
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
 }
 
-/** Returns the device in a permission such as `sensor:read:hall/temperature` or `admin:device:hall`, for effects without a device. */
+/**
+ * Returns the device id in a permission such as `sensor:read:hall/temperature` or `admin:device:hall`. It is used for effects that name no
+ * device.
+ */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
   if (!permission) return undefined;

@@ -15,9 +15,12 @@ import { type CompiledRules, compileRules, lintRules, noRules } from './rule-com
 import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
-/** Interval of checks of the file. A check costs microseconds; a watched directory would wake the hub with each log line in it. */
+/**
+ * Interval at which the rules file is checked. A check takes microseconds; a file watcher on the folder would wake the hub for each log
+ * line written there.
+ */
 const CHECK_AGAIN_MS = 1_000;
-/** A file that an editor is still writing is read once it has stayed unchanged for so long. */
+/** A changed file is read after it has stayed unchanged for this long, since an editor may still be writing it. */
 const SETTLE_MS = 200;
 
 const SPACE = 'rules';
@@ -27,16 +30,18 @@ const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
 
 /** The parts of the hub that the rules use. */
 export interface RuleStoreServices extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
-  /** The clock for times of day. */
+  /** The clock for the days and times in rules. */
   readonly time: TrustedTime;
   readonly facts: DeviceFacts;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /** Stores the last accepted rules: an absent file alone does not show whether there were no rules or they were lost. */
+  /**
+   * Stores the last accepted rules. If the file is absent, the stored copy shows whether there were never any rules or the file was lost.
+   */
   readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 }
 
 /**
- * The owner's rules from their file. If the file has mistakes, is empty or is gone, the last accepted rules stay in force, also after a
+ * The owner's rules from their file. If the file has mistakes, is empty or is lost, the last accepted rules stay in force, also after a
  * restart, and the owner is warned. `start` throws CONFIG_INVALID for a mistake if no rules were ever accepted.
  */
 export class RuleStore implements RuleEngine, RuleAdministration, Service {
@@ -46,14 +51,17 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #mustExist: boolean;
   #rules: CompiledRules;
   #hash: string | undefined;
-  /** The signature of the file that was read. */
+  /** Signature of the file as it was last read. */
   #signature: string | undefined;
-  /** The signature at the last check. */
+  /** Signature of the file at the last check. */
   #seen: string | undefined;
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /** With `mustExist`, because the owner named the file, a start without the file throws CONFIG_INVALID if no rules were ever accepted. */
+  /**
+   * With `mustExist` (the owner configured the file's path), `start` throws CONFIG_INVALID if the file does not exist and no rules were
+   * ever accepted.
+   */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;
@@ -135,7 +143,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     this.#cancelCheck = this.#ports.clock.after(delayMs, () => this.#checkLater(this.#check()));
   }
 
-  /** Returns the milliseconds until the next check. */
+  /** Checks the file for changes. Returns the milliseconds until the next check. */
   #check(): number {
     const signature = rulesSignature(this.#path);
     if (signature === this.#signature) return CHECK_AGAIN_MS;
@@ -180,7 +188,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   }
 }
 
-/** Parses the text. An empty file counts as a lost file, even if no rules were ever accepted. */
+/** Compiles the text. An empty file counts as lost, even if no rules were ever accepted. */
 function parse(text: string, file: string): CompiledRules {
   if (isBlank(text)) throw blankFileError(file, 'is empty', NO_RULES);
   return compileRules(text, file);

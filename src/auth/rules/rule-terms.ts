@@ -7,25 +7,25 @@ import { AtmoError } from '../../core/errors.ts';
 import { type Json, pointerKeys } from '../../core/json.ts';
 import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
 
-/** A value that a call sets, compared. */
+/** A comparison with a value that a call sets. */
 export interface ValueTerm {
   readonly name: string;
   readonly comparison: Comparison;
 }
 
-/** A parameter of the call, compared. */
+/** A comparison with a parameter of the call. */
 export interface ParamTerm {
   readonly pointer: string;
   readonly path: readonly string[];
   readonly comparison: Comparison;
 }
 
-/** Parsed conditions of a rule; an absent condition always holds. */
+/** Parsed conditions of a rule. An absent condition always holds. */
 export interface RuleTerms {
   readonly agent?: readonly NamePattern[];
   readonly kind?: readonly ('owner' | 'agent')[];
   readonly tool?: readonly NamePattern[];
-  /** Ids; `*` is any device. */
+  /** Device ids; `*` matches any device. */
   readonly device?: readonly string[];
   readonly deviceType?: readonly string[];
   readonly area?: readonly string[];
@@ -33,18 +33,18 @@ export interface RuleTerms {
   readonly risk?: readonly Risk[];
   readonly times?: WeekTimes;
   readonly value?: readonly ValueTerm[];
-  /** All have to hold. */
+  /** All of these comparisons must hold. */
   readonly param?: readonly ParamTerm[];
 }
 
-/** Throws for a mistake in a rule, at a path within its conditions. */
+/** Throws an error about a mistake in a rule, with the mistake's path within the conditions. */
 export type Refuse = (path: readonly (string | number)[], problem: string) => never;
 
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const END_OF_DAY = 1440;
 const TYPE = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-/** Parses the conditions of a rule; calls `refuse` for a mistake. */
+/** Parses the conditions of a rule. Calls `refuse` if there is a mistake. */
 export function termsOf(when: RuleConditions, refuse: Refuse): RuleTerms {
   const { agent, kind, tool, device, device_type: type, area, action, risk, value, param } = when;
   const times = timesOf(when, refuse);
@@ -78,7 +78,7 @@ function parsed<Term>(
   });
 }
 
-/** Returns a parser for words that pass a test. */
+/** Returns a parser that accepts only the texts that pass the test. */
 function wordIf(isFit: (text: string) => boolean): (text: string) => string | undefined {
   return (text) => (isFit(text) ? text : undefined);
 }
@@ -118,20 +118,23 @@ function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse)
   });
 }
 
-/** A name in segments. It is compared segment by segment: `exact` matches only the name itself, `below` every longer name, `tree` both. */
+/**
+ * A pattern for names that consist of segments. With `exact` it matches only the name itself, with `below` every longer name, and with
+ * `tree` the name and every longer name.
+ */
 export interface NamePattern {
   readonly segments: readonly string[];
   readonly reach: 'exact' | 'below' | 'tree';
 }
 
-/** Returns true if the pattern matches the name. */
+/** Returns whether the pattern matches the name. */
 export function matches({ segments, reach }: NamePattern, name: readonly string[]): boolean {
   if (reach === 'exact' && name.length !== segments.length) return false;
   if (reach === 'below' && name.length <= segments.length) return false;
   return startsWith(name, segments);
 }
 
-/** Returns true if `wide` matches every name that `narrow` matches. */
+/** Returns whether `wide` matches every name that `narrow` matches. */
 export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   if (wide.reach === 'exact') return narrow.reach === 'exact' && matches(wide, narrow.segments);
   const shortest = narrow.segments.length + (narrow.reach === 'below' ? 1 : 0);
@@ -140,8 +143,8 @@ export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
 }
 
 /**
- * Parses an agent and its descendants (`research`), only its descendants (`research/*`), or every agent (`*`); returns undefined for other
- * forms.
+ * Parses a pattern for an agent and its descendants (`research`), only its descendants (`research/*`), or every agent (`*`). Returns
+ * undefined for other text.
  */
 function agentPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
@@ -149,7 +152,7 @@ function agentPattern(text: string): NamePattern | undefined {
   return segments.every((part) => AGENT_SEGMENT.test(part)) ? { segments, reach: below ? 'below' : 'tree' } : undefined;
 }
 
-/** Parses `core:echo` (every version), `core:echo@1.0.0`, `matter:*` or `*`; returns undefined for other forms. */
+/** Parses the tool patterns `core:echo` (every version), `core:echo@1.0.0`, `matter:*` and `*`. Returns undefined for other text. */
 function toolPattern(text: string): NamePattern | undefined {
   if (text === '*') return { segments: [], reach: 'below' };
   const whole = /^([a-z][a-z0-9-]*):(\*|[A-Za-z][A-Za-z0-9_.-]*)(?:@([0-9][A-Za-z0-9.+-]*))?$/.exec(text);
@@ -159,7 +162,7 @@ function toolPattern(text: string): NamePattern | undefined {
   return version === undefined ? { segments: [namespace, name], reach: 'tree' } : { segments: [namespace, name, version], reach: 'exact' };
 }
 
-/** Returns namespace, name and version of a tool's canonical id. */
+/** Returns the namespace, name and version of a tool's canonical id. */
 export function toolSegments(toolId: string): readonly string[] {
   const colon = toolId.indexOf(':');
   const at = toolId.indexOf('@', colon);
@@ -167,7 +170,10 @@ export function toolSegments(toolId: string): readonly string[] {
   return [toolId.slice(0, colon), toolId.slice(colon + 1, end), toolId.slice(end + 1)];
 }
 
-/** Parses `DoorLock/UnlockDoor`, `DoorLock/*` or `*`, in any spelling of the Matter names; returns undefined for other forms. */
+/**
+ * Parses the action patterns `DoorLock/UnlockDoor`, `DoorLock/*` and `*`, in any spelling of the Matter names. Returns undefined for other
+ * text.
+ */
 function actionPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = (below ?? text.split('/')).map(plainName);
@@ -175,7 +181,7 @@ function actionPattern(text: string): NamePattern | undefined {
   return { segments, reach: below ? 'below' : 'exact' };
 }
 
-/** Returns a name in a form that is equal for `UnlockDoor`, `unlockDoor` and `unlock_door`. */
+/** Returns a normal form of a name, equal for `UnlockDoor`, `unlockDoor` and `unlock_door`. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
@@ -193,8 +199,8 @@ function startsWith(name: readonly string[], start: readonly string[]): boolean 
 }
 
 /**
- * Returns true if the value meets the comparison. Names are compared in any letter case, former words as the present ones; a list equals
- * each of its items.
+ * Returns whether the value satisfies the comparison. Names are compared without letter case, and former names equal their current names. A
+ * list equals each of its items.
  */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
@@ -205,7 +211,7 @@ export function compares(value: Json, comparison: Comparison): boolean {
   return oneOf === undefined || oneOf.some((one) => isSame(value, one));
 }
 
-/** Returns why no value can meet the comparison; undefined if a value can. */
+/** Returns why no value can satisfy the comparison; undefined if some value can. */
 function contradictionIn(comparison: Comparison): string | undefined {
   const { above, below, equals, one_of: oneOf } = comparison;
   if ([above, below, equals, oneOf].every((part) => part === undefined)) return 'needs above, below, equals or one_of';
@@ -215,7 +221,7 @@ function contradictionIn(comparison: Comparison): string | undefined {
   return undefined;
 }
 
-/** Returns true if every value that meets `narrow` meets `wide`. */
+/** Returns whether every value that satisfies `narrow` also satisfies `wide`. */
 export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean {
   const named = narrow.equals === undefined ? narrow.one_of : [narrow.equals];
   if (named) return named.filter((one) => compares(one, narrow)).every((one) => compares(one, wide));
@@ -224,7 +230,7 @@ export function isWiderComparison(wide: Comparison, narrow: Comparison): boolean
   return isBelow && (wide.above === undefined || (narrow.above !== undefined && narrow.above >= wide.above));
 }
 
-/** Returns comparison in words: `above 25`. */
+/** Returns the comparison in words, such as `above 25`. */
 export function comparisonText({ above, below, equals, one_of: oneOf }: Comparison): string {
   const parts = [
     above === undefined ? '' : `above ${above}`,
@@ -243,14 +249,14 @@ const DAY_MINUTES = 1440;
 const WEEK_MINUTES = 7 * DAY_MINUTES;
 const MINUTE_MS = 60_000;
 
-/** Minutes since Monday 00:00 by the wall clock of a place, 0 to 10,079. */
+/** Minutes since Monday 00:00 in local time, 0 to 10,079. */
 export type MinuteOfWeek = number;
 
-/** The minutes of the week that the days and times of a rule cover. */
+/** The minutes of the week in which a rule applies, from its days and times. */
 class WeekTimes {
   readonly #minutes = new Uint8Array(WEEK_MINUTES);
 
-  /** Adds a window that begins on the day and ends at `to`, on the next day when that is not after `from`; minutes of the day. */
+  /** Adds a time window that begins on `day`. It ends on the next day if `to` is not after `from`; both are minutes of the day. */
   add(day: Weekday, from: number, to: number): void {
     const start = WEEKDAYS.indexOf(day) * DAY_MINUTES;
     const end = to > from ? to : to + DAY_MINUTES;
@@ -261,7 +267,7 @@ class WeekTimes {
     return this.#minutes[minute] === 1;
   }
 
-  /** Returns whether these times include the other times; without other times, the whole week. */
+  /** Returns whether these times include all of `other`; without `other`, whether they include the whole week. */
   includes(other: WeekTimes | undefined): boolean {
     return this.#minutes.every((isIn, minute) => isIn === 1 || (other !== undefined && !other.has(minute)));
   }
@@ -274,24 +280,24 @@ function timeOfDay(text: string): number | undefined {
   return match && minutes <= DAY_MINUTES ? minutes : undefined;
 }
 
-/** Returns a minute of the week for people, such as `fri 22:30`. */
+/** Returns a minute of the week as text for people, such as `fri 22:30`. */
 export function shownMinute(minute: MinuteOfWeek): string {
   const ofDay = minute % DAY_MINUTES;
   const two = (part: number): string => String(part).padStart(2, '0');
   return `${WEEKDAYS[Math.floor(minute / DAY_MINUTES)] ?? ''} ${two(Math.floor(ofDay / 60))}:${two(ofDay % 60)}`;
 }
 
-/** The wall clock of an IANA time zone, summer time included. */
+/** The local time of an IANA time zone, with daylight saving time. */
 export class ZoneClock {
   #zone: string | undefined;
   #format: Intl.DateTimeFormat | undefined;
   #knownMinute = Number.NaN;
   #known: MinuteOfWeek = 0;
 
-  /** Without a zone it uses the system's time zone. Throws RangeError for an unknown zone. */
+  /** Uses the system's time zone if `zone` is absent. Throws RangeError if the zone is unknown. */
   constructor(zone?: string) {
     this.#zone = zone;
-    // The zone tables load slowly: a hub without rules about time never loads them.
+    // Loading the zone tables is slow: a hub without rules about time never loads them.
     if (zone !== undefined) this.#format = formatOf(zone);
   }
 
@@ -301,7 +307,7 @@ export class ZoneClock {
   }
 
   at(nowMs: number): MinuteOfWeek {
-    // Zones change at whole minutes of UTC: within a minute the result is constant.
+    // UTC offsets change only at whole minutes of UTC, so the result is constant within a minute.
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#knownMinute) {
       this.#known = this.#compute(minute * MINUTE_MS);
@@ -310,7 +316,7 @@ export class ZoneClock {
     return this.#known;
   }
 
-  /** Parses an ISO 8601 time with its offset, or `[day ]HH:MM` in this zone. Throws VALIDATION_ERROR for other text. */
+  /** Parses an ISO 8601 time with a UTC offset, or `[day ]HH:MM` in this zone. Throws VALIDATION_ERROR if the text has another form. */
   parse(text: string, nowMs: number): MinuteOfWeek {
     const clock = /^(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?(\d{1,2}:\d{2})$/i.exec(text.trim());
     const ofDay = timeOfDay(clock?.[2] ?? '');

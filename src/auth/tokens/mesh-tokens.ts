@@ -6,13 +6,13 @@ import { originOf, signRoot, tokenText } from './token-chain.ts';
 
 const OWNER = 'owner';
 const LIFE_MS = 600_000;
-/** A token is renewed after half of its life. */
+/** A token is renewed after half of its lifetime. */
 const RENEW_MS = LIFE_MS / 2;
 const MAX_CACHED = 512;
 
-/** The membership of this hub in its mesh, and the hubs that it trusts because of that. */
+/** The hub's membership in a mesh, and the hubs that it therefore trusts. */
 export interface HubMembership extends MeshTrust {
-  /** Returns the permissions that this hub's tokens may have on other hubs; undefined if the hub is in no mesh. */
+  /** Returns the permissions that this hub's tokens may have on other hubs; undefined if this hub is in no mesh. */
   own(): { readonly permissions: readonly string[] } | undefined;
 }
 
@@ -29,13 +29,13 @@ interface CachedToken {
 }
 
 /**
- * The tokens that this hub sends to other hubs for its callers. It forwards a token that is bound to the hub's own key. The owner has no
- * such token: the hub mints a token for ten minutes that only the executing hub accepts, with the permissions that the mesh lets this hub
- * grant.
+ * The tokens that this hub sends to other hubs for its callers. An agent's token that is bound to the hub's own key is forwarded. For the
+ * owner, the hub mints a token that is valid for ten minutes, only on the executing hub, and only with the permissions that the mesh grants
+ * to this hub.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
-  /** Tokens of the owner, by executing hub. */
+  /** The owner's tokens by the id of the executing hub. */
   readonly #cached = new Map<string, CachedToken>();
 
   constructor(ports: MeshTokenCollaborators) {
@@ -44,7 +44,7 @@ export class MeshTokens {
 
   /**
    * Returns the text of a principal's token for the hub `executor`. Throws PERMISSION_DENIED if the token is bound to a key that this hub
-   * lacks, or if the hub itself is the caller, and CONFLICT if the owner's hub is in no mesh.
+   * lacks, or if the hub itself is the caller. Throws CONFLICT if the caller is the owner and the hub is in no mesh.
    */
   textFor(principal: Principal, executor: string): string {
     const { token, kind, id } = principal;
@@ -67,7 +67,7 @@ export class MeshTokens {
     const cached = this.#cached.get(executor);
     if (cached?.basis === basis && cached.expiresAtMs - this.#ports.time.now() > RENEW_MS) return cached.text;
     const fresh = { ...this.#mint(executor, permissions, meshId), basis };
-    // The map's last entry is the newest token.
+    // Delete the entry first, so that the newest token is the last entry of the map.
     this.#cached.delete(executor);
     this.#cached.set(executor, fresh);
     const [oldest] = this.#cached.keys();

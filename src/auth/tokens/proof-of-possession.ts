@@ -9,7 +9,7 @@ import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { tokenBytes } from './token-chain.ts';
 
-/** A proof, with the token and the operation that it must name. */
+/** A proof of possession, with the token and the operation that it must name. */
 export interface ProofCheck {
   /** The received proof: COSE_Sign1 in base64url without padding. */
   readonly proof: string;
@@ -49,8 +49,8 @@ export class ProofOfPossession {
   }
 
   /**
-   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID with the mismatch, RATE_LIMITED if too many proofs
-   * are stored, and STORAGE_FAILED if the write fails.
+   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof does not match, RATE_LIMITED if too
+   * many proofs are stored, and STORAGE_FAILED if the write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -61,7 +61,7 @@ export class ProofOfPossession {
       refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
-    // Proofs are counted by root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
+    // Proofs are counted per root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
     // longer than the proof is valid.
     if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
@@ -109,11 +109,11 @@ function refuse(problem: string): never {
 
 const SPACE = 'access.nonces';
 
-/** Bounds of the live nonces. */
+/** Limits of the replay cache. */
 export interface ReplayLimits {
-  /** Of all holders; default 8,192. */
+  /** Largest number of stored nonces; default 8,192. */
   readonly maxNonces?: number;
-  /** Largest number of nonces of one holder, so that no holder displaces the others; default 1,024. */
+  /** Largest number of stored nonces of one holder, so that no holder can fill the cache; default 1,024. */
   readonly maxPerHolder?: number;
 }
 
@@ -125,8 +125,8 @@ interface Nonce {
 type ReplayCachePorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
 
 /**
- * Stores the used nonces, also over restarts: a nonce is on the disk before it is accepted. A full cache refuses new nonces and keeps those
- * that could still be replayed.
+ * Stores the nonces of used proofs, also across restarts: a nonce is on the disk before its proof is accepted. A full cache refuses new
+ * nonces and keeps all nonces that could still be replayed.
  */
 export class ReplayCache implements Service {
   readonly #ports: ReplayCachePorts;
@@ -142,7 +142,7 @@ export class ReplayCache implements Service {
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
-      // An unreadable nonce counts as used until every proof of its time has expired.
+      // An unreadable nonce counts as used until every proof that was valid when it was written has expired.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: holderOf(key), untilMs });
     }

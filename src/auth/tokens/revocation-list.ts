@@ -13,26 +13,26 @@ const AAD: Uint8Array = Buffer.from('atmosphere-edge revocation v1', 'utf8');
 const CLAIM = { issuer: 1, tokenId: 2, expiresAt: 3 } as const;
 const TOKEN_ID_BYTES = 16;
 const TOKEN_ID = /^[0-9a-f]{32}$/;
-/** A token stays valid after its expiry for the clock skew; its revocation is stored longer than that, with a margin. */
+/** Time for which a revocation is stored after the token's expiry: the permitted clock skew and a margin. */
 const KEPT_AFTER_END_MS = 300_000;
 
-/** Largest number of statements of one other hub, so that it cannot fill the disk. */
+/** Largest number of stored revocations by another hub, so that no hub can fill the disk. */
 const MAX_OF_OTHER_HUB = 4_096;
 
-/** The parts of a token by which a hub may revoke it. */
+/** The parts of a token that decide which hubs may revoke it. */
 interface RevocableToken {
-  /** Ids of its links, root first. */
+  /** Ids of the token's links, root first. */
   readonly chain: readonly string[];
-  /** Raw keys (base64url) that the links are bound to. */
+  /** Raw public keys (base64url) to which the links are bound. */
   readonly keys: readonly string[];
-  /** The hub that issued the root. */
+  /** Id of the hub that issued the root token. */
   readonly issuer: string;
 }
 
-/** The revocation of a token, stored until the token would have expired. */
+/** A revoked token. The revocation is stored until the token would have expired. */
 interface Revocation {
   readonly issuer: string;
-  /** Hex. */
+  /** Token id in hex. */
   readonly tokenId: string;
   /** Seconds since 1970. */
   readonly expiresAt: number;
@@ -44,15 +44,15 @@ interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 
 }
 
 /**
- * The revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub: hubs merge their lists by exchanging statements,
- * in any order and repeatedly. A statement counts only from this hub, from the hub that issued the root of the token, or from a hub that
- * holds a key of its chain: no other hub can revoke the token.
+ * The list of revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub. Hubs merge their lists by exchanging
+ * statements, in any order and repeatedly. A statement counts only if it is from this hub, from the hub that issued the token's root, or
+ * from a hub that holds a key of the token's chain.
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
-  /** By token id, the revoking hub, and the second since 1970 until which the revocation has to be stored. */
+  /** By token id and revoking hub: the second since 1970 until which the revocation must be stored. */
   readonly #revoked = new Map<string, Map<string, number>>();
-  /** Keys of the entries that the disk did not take. */
+  /** Store keys of revocations that could not be written to the disk. */
   readonly #unwritten = new Set<string>();
   readonly #listeners = new Set<(tokenId: string, issuer: string) => void>();
 
@@ -67,7 +67,7 @@ export class RevocationList implements Service {
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
-        // The key still names the token of a damaged statement; to accept that token again would be the worse mistake.
+        // The store key still names the token of a damaged statement, so the token stays revoked: accepting it again would be worse.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
@@ -86,8 +86,9 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Adds a statement of a trusted hub; false when it is known. Throws VALIDATION_ERROR if it is malformed, not signed by a trusted
-   * hub, or lasts longer than any token can; throws RESOURCE_EXCEEDED if the hub has revoked more tokens than are stored.
+   * Adds a statement of a trusted hub; returns false if it is already in the list. Throws VALIDATION_ERROR if the statement is malformed,
+   * is not signed by a trusted hub, or lasts longer than any token can. Throws RESOURCE_EXCEEDED if the list already holds the maximum
+   * number of statements by that hub.
    */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
@@ -96,12 +97,12 @@ export class RevocationList implements Service {
     return this.#add(revocation, statement);
   }
 
-  /** Returns the statements that other hubs need. */
+  /** Returns the signed statements to send to other hubs. */
   statements(): readonly Uint8Array[] {
     return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
-  /** Returns the id of the first link in the token's chain that a permitted hub has revoked. */
+  /** Returns the id of the first link in the token's chain that was revoked by a hub with the right to do so. */
   firstRevoked(token: RevocableToken): string | undefined {
     return token.chain.find((id, index) => {
       const byIssuer = this.#revoked.get(id);
@@ -109,7 +110,7 @@ export class RevocationList implements Service {
     });
   }
 
-  /** Calls `listener` at each statement with token and hub, whether or not the hub may revoke it; the returned function unsubscribes. */
+  /** Calls `listener` for each new statement, whether or not the hub may revoke the token. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -119,7 +120,7 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  /** Returns whether the hub may revoke the link: the holder of a link's key issued the later links and may revoke them. */
+  /** Returns whether the hub may revoke this link. The holder of a link's key issued the later links and may revoke them. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
@@ -139,9 +140,9 @@ export class RevocationList implements Service {
     if (this.#isOver(expiresAt)) return false;
     this.#note(tokenId, issuer, expiresAt);
     this.#unwritten.add(key);
-    // The revocation counts also when the disk is full.
+    // The revocation takes effect even if the disk is full.
     for (const listener of this.#listeners) this.#notify(listener, revocation);
-    // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
+    // The entry has no time to live: the store would count it by the machine's clock, which on some boards begins in 1970 and then jumps.
     this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
     return true;
@@ -161,7 +162,7 @@ export class RevocationList implements Service {
     return issuer === this.#ports.hub.hubId ? tokenId : `${tokenId}.${issuer}`;
   }
 
-  /** Notifies a listener. An error of the listener does not affect the revocation. */
+  /** Calls a listener. An error of the listener does not affect the revocation. */
   #notify(listener: (tokenId: string, issuer: string) => void, { tokenId, issuer }: Revocation): void {
     try {
       listener(tokenId, issuer);
@@ -170,7 +171,7 @@ export class RevocationList implements Service {
     }
   }
 
-  /** Deletes revocations of expired tokens, only with a trusted clock: a wrong clock could take a valid token for expired. */
+  /** Deletes revocations of expired tokens. It needs a trusted clock: with a wrong clock a valid token could seem expired. */
   #deleteEnded(): void {
     if (!this.#ports.time.isTrusted()) return;
     for (const [tokenId, byIssuer] of this.#revoked) {
@@ -188,8 +189,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Reads a stored statement without its signature check: it was verified on arrival, and the hub may no longer be trusted or not yet be
-   * loaded.
+   * Reads a stored statement without checking its signature: the signature was verified on arrival, and the signing hub's key may be
+   * unavailable now.
    */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));

@@ -19,9 +19,8 @@ interface AuthenticatorParts {
 }
 
 /**
- * Authenticates the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token bound to the hub's own key is sufficient
- * with the hub's seal. A token that is bound to a bearer's key, or was signed with a bearer's key, needs a proof of possession with each
- * request.
+ * Authenticates the owner by `at0.…` and agents by tokens `at1.…` of trusted hubs. A token bound to the hub's own key needs only the hub's
+ * seal. A token that is bound to or signed with an agent's key needs a proof of possession with each request.
  */
 export class TokenAuthenticator implements Authenticator {
   readonly #ports: AuthenticatorParts;
@@ -56,8 +55,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
-    // An agent that binds a child token to the hub's key signs it with the previous key of the chain. A thief of the token's text lacks
-    // that key and cannot prove possession.
+    // An agent that binds a child token to the hub's key signs it with the previous key of the chain. Whoever steals only the token's text
+    // lacks that key and cannot prove possession.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';
@@ -81,7 +80,7 @@ const MAX_OPERATION_LENGTH = 200;
 
 type NoteCollaborators = Pick<HubContext, 'clock' | 'logger' | 'audit'>;
 
-/** Writes refused credentials to the audit log, at most ten a second: guessing cannot fill the disk. */
+/** Writes refused credentials to the audit log, at most ten rows per second, so that guessed tokens cannot fill the disk. */
 export class TokenRefusalLog {
   readonly #collaborators: NoteCollaborators;
   #windowStartMs = Number.NEGATIVE_INFINITY;
@@ -92,13 +91,16 @@ export class TokenRefusalLog {
     this.#collaborators = collaborators;
   }
 
-  /** Writes a refusal to the audit log, or only counts it; the next row has the number of counted refusals. Never rejects. */
+  /**
+   * Writes a refusal to the audit log, or only counts it. The next row contains the number of refusals that were only counted. Never
+   * rejects.
+   */
   async write({ code, details }: AtmoError, operation: string): Promise<void> {
     if (!this.#takeTurn()) return;
     const { agent_id: agentId, token_id: tokenId } = details;
     const data: JsonObject = {
       code,
-      // A path may be anything that a stranger sends, and the query part may be a secret in the wrong place.
+      // A path may be any text that a stranger sends, and its query part may contain a secret by mistake.
       operation: String(redact(operation.slice(0, MAX_OPERATION_LENGTH).replace(/\?.*$/s, ''))),
       ...(typeof tokenId === 'string' && { token_id: tokenId }),
       ...(this.#unwritten > 0 && { unwritten_before: this.#unwritten }),

@@ -7,7 +7,7 @@ import { toAtmoError } from '../../core/errors.ts';
 import { derivedKey, type HubKey } from '../hub-key.ts';
 import { decodeClaims, encodeClaims, excessOf, refuseToken, type TokenClaims } from './token-claims.ts';
 
-/** Most links of a token: a root and three below it. */
+/** Largest number of links in a token: a root and three child links. */
 export const MAX_TOKEN_DEPTH = 4;
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
@@ -15,14 +15,14 @@ const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
 /** The claims of a verified chain's links, root first; each link is narrower than the previous link. */
 export type ClaimChain = readonly [TokenClaims, ...TokenClaims[]];
 
-/** Returns the bytes of a new chain of one link, signed by the issuing hub. */
+/** Returns a new token chain with one link, signed by the issuing hub. */
 export function signRoot(claims: TokenClaims, key: KeyObject): Uint8Array {
   return encodeCbor([signSign1({ payload: encodeClaims(claims), key, externalAad: ROOT_AAD })]);
 }
 
 /**
- * Returns a chain with one more link, signed with the key to which the last link is bound. Any holder of that key can do this, with or
- * without a hub; the verification checks that the link is narrower.
+ * Returns the chain with one more link, signed with the key to which the last link is bound. The holder of that key needs no hub for this.
+ * The verification checks that the new link is narrower.
  */
 export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObject): Uint8Array {
   const links = linksOf(parent);
@@ -32,7 +32,7 @@ export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObjec
 
 /**
  * Verifies every signature of a chain, and that each link only narrows the previous link. `keyOfIssuer` returns the raw key of a trusted
- * hub (base64url). Throws TOKEN_INVALID with the fault. Expiry and revocation are checked elsewhere.
+ * hub (base64url). Throws TOKEN_INVALID if a check fails. Expiry and revocation are not checked here.
  */
 export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
   const [rootLink, ...childLinks] = linksOf(bytes);
@@ -73,7 +73,7 @@ function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: T
   return strict(() => openSign1(link, { read: decodeClaims, keyOf: publicKey, externalAad }));
 }
 
-/** Reports an error of the decoder as TOKEN_INVALID. */
+/** Converts an error of the decoder to TOKEN_INVALID. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -84,29 +84,29 @@ function strict<Result>(read: () => Result): Result {
   }
 }
 
-/** Longest chain in bytes of CBOR; its text then has at most 2,735 characters. */
+/** Longest token chain in bytes of CBOR; the token's text then has at most 2,735 characters. */
 export const MAX_TOKEN_BYTES = 2048;
 const PREFIX = 'at1.';
 const MAX_TEXT_LENGTH = PREFIX.length + Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
 
-/** Returns `at1.` and the bytes of a chain in base64url (RFC 4648 §5) without padding. */
+/** Returns the token's text: `at1.` and the bytes of the chain in base64url (RFC 4648 §5) without padding. */
 export function tokenText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64url');
 }
 
-/** Returns a token's text without its seal. */
+/** Returns the token's text without its seal. */
 export function unsealed(text: string): string {
   const dot = text.indexOf('.', PREFIX.length);
   return dot < 0 ? text : text.slice(0, dot);
 }
 
-/** Returns the bytes of a token's text without its seal. Throws TOKEN_INVALID unless the text is the canonical base64url of its bytes. */
+/** Returns the bytes of a token's text, ignoring its seal. Throws TOKEN_INVALID unless the text is the canonical base64url of its bytes. */
 export function tokenBytes(given: string): Uint8Array {
   const text = unsealed(given);
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
   if (text.length > MAX_TEXT_LENGTH) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-  // Node also decodes padding, `+`, `/`, blanks, and a last character with bits to spare.
+  // Node's decoder also accepts padding, `+`, `/`, blanks, and unused bits in the last character.
   if (tokenText(bytes) !== text) refuseToken('it is not base64url without padding');
   return bytes;
 }
@@ -115,9 +115,9 @@ const SEAL_CONTEXT = 'atmosphere-edge token seal v1';
 const SEAL_BYTES = 16;
 
 /**
- * Appends a MAC (`.` and the seal) to tokens that are bound to the hub's own key. The seal proves that the hub issued exactly this text.
- * Other hubs receive the whole chain of a token with each call, and with it the tokens from which it was derived. They cannot use such a
- * parent token, because they lack its seal.
+ * Appends a seal (`.` and a MAC) to tokens that are bound to the hub's own key. The seal proves that the hub issued exactly this text.
+ * Other hubs receive a token's whole chain with each call, including its parent tokens. They cannot use a parent token, because they lack
+ * its seal.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
@@ -129,15 +129,15 @@ export class TokenSeal {
     this.#key = derivedKey(hubKey, SEAL_CONTEXT);
   }
 
-  /** Returns the text for the bearer, followed by the first 16 bytes of its HMAC-SHA-256 (RFC 2104) in base64url. */
+  /** Returns the text followed by `.` and the first 16 bytes of its HMAC-SHA-256 (RFC 2104) in base64url. */
   seal(text: string): string {
     return `${text}.${this.#sealOf(text)}`;
   }
 
   /**
-   * Returns false for a token that is bound to this hub's key without proof that it was issued to its bearer. A token signed by this hub
-   * needs the seal, which a shortened chain lacks. A token signed by another hub is refused, since its bearer could be a thief. A token
-   * signed by an agent is accepted here; it needs a proof of possession of the agent's key.
+   * Returns whether a token that is bound to this hub's key comes from its rightful bearer. A token signed by this hub needs the seal,
+   * which a shortened chain lacks. A token signed by another hub is refused, since its bearer could be a thief. A token signed by an agent
+   * is accepted here, because it also needs a proof of possession of the agent's key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;
@@ -146,7 +146,7 @@ export class TokenSeal {
     return isRootHere || keys.at(-2) === this.#hubKey ? this.isSealed(text) : keys.length > 1;
   }
 
-  /** Returns true for a text that `seal` returned. */
+  /** Returns whether the text ends with a valid seal. */
   isSealed(text: string): boolean {
     const [given, expected] = [text, this.seal(unsealed(text))].map((each) => Buffer.from(each));
     return given !== undefined && expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
@@ -157,10 +157,10 @@ export class TokenSeal {
   }
 }
 
-/** Raw keys (base64url) of the hubs whose tokens are accepted, by hub id, and the permissions that these tokens may have. */
+/** The hubs whose tokens are accepted: their raw keys (base64url) by hub id, and the permissions that their tokens may have. */
 export interface TrustedIssuers {
   get(hubId: string): string | undefined;
-  /** Grants that tokens of the hub hold at most; no bound when absent. */
+  /** Returns the most permissions that tokens of the hub may have; undefined if there is no limit. */
   permissionsOf?(hubId: string): readonly string[] | undefined;
 }
 
@@ -178,7 +178,7 @@ export function trustedIssuers({
   };
 }
 
-/** Returns the hub that issued the token of an agent with this id; undefined for an agent of this hub. */
+/** Returns the id of the hub that issued the agent's token; undefined for an agent of this hub. */
 export function originOf({ id, kind }: Principal): string | undefined {
   return kind === 'agent' ? hubOfForeignAgent(id) : undefined;
 }

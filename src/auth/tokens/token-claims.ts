@@ -4,7 +4,7 @@ import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type RateLimit, type TokenRequest } 
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 
-/** Refuses a token; the message never repeats any of it. `details` may name it only where its signatures were verified. */
+/** Refuses a token. The message never quotes the token. `details` may name the token only if its signatures were verified. */
 export function refuseToken(
   problem: string,
   details: JsonObject = {},
@@ -15,19 +15,19 @@ export function refuseToken(
 
 /** Claims of one link of a token (CWT, RFC 8392). Times are whole seconds since 1970. */
 export interface TokenClaims {
-  /** Hub id for a root, the parent's subject for a child. */
+  /** Hub id for a root token; the parent's subject for a child token. */
   readonly issuer: string;
-  /** The agent's id; a child's is its parent's, a slash and a name. */
+  /** The agent's id. The id of a child agent is its parent's id, a slash and a name. */
   readonly subject: string;
-  /** Ids of the hubs that may act for the agent; absent: every hub of the mesh; empty: no hub. */
+  /** Ids of the hubs that may act for the agent. If absent, every hub of the mesh may; if empty, no hub may. */
   readonly audience?: readonly string[];
   readonly expiresAt: number;
-  /** Absent = `issuedAt`. */
+  /** Seconds since 1970; if absent, `issuedAt` applies. */
   readonly notBefore?: number;
   readonly issuedAt: number;
-  /** 16 random bytes, hex. */
+  /** Token id: 16 random bytes in hex. */
   readonly id: string;
-  /** Raw Ed25519 key that it is bound to (RFC 8747), 32 bytes, base64url. */
+  /** Raw Ed25519 public key to which the token is bound (RFC 8747): 32 bytes in base64url. */
   readonly key: string;
   readonly permissions: readonly string[];
   readonly maxHops?: number;
@@ -37,16 +37,16 @@ export interface TokenClaims {
 
 /** Limits of the claims of one token. */
 const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
-/** The id of a hub or mesh. */
+/** Pattern of the id of a hub or mesh. */
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** Names of up to four links. */
+/** Pattern of an agent's id: up to four names, separated by slashes. */
 const AGENT_ID = /^[a-z0-9][a-z0-9_.-]{0,63}(?:\/[a-z0-9][a-z0-9_.-]{0,63}){0,3}$/;
 const CLAIMS_DEPTH = 4;
 const KEY_BYTES = 32;
 const ID_BYTES = 16;
 
-/** RFC 8392 §3.1, RFC 8747 §3.1, and private claims (RFC 8392 §9.1: below -65536). */
+/** Claim keys of RFC 8392 §3.1 and RFC 8747 §3.1, and private claims (RFC 8392 §9.1: below -65536). */
 const CLAIM = {
   issuer: 1,
   subject: 2,
@@ -65,7 +65,7 @@ const KNOWN = new Set<unknown>(Object.values(CLAIM));
 /** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
 const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
 
-/** Returns the claims as bytes to sign. */
+/** Returns the claims as the bytes that are signed. */
 export function encodeClaims(claims: TokenClaims): Uint8Array {
   const { audience, notBefore, maxHops, rateLimit, meshId } = claims;
   const coseKey = new Map<number, CborValue>([
@@ -91,7 +91,7 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
   );
 }
 
-/** Decodes a payload of known claims with their types and limits. Throws TOKEN_INVALID with the faulty claim. */
+/** Decodes a token's payload and checks the type and limits of each claim. Throws TOKEN_INVALID with the faulty claim. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
   const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
   if (!(map instanceof Map)) return refuseToken('its claims are not a map');
@@ -150,7 +150,7 @@ function rateOf(value: unknown): RateLimit {
   };
 }
 
-/** Checks the form of the key only: before a signature by it is verified, the key is checked to be a valid point of the curve. */
+/** Checks only the form of a key. Whether the key is a valid point of the curve is checked before its first use. */
 function keyOf(value: unknown): string {
   const coseKey: unknown = value instanceof Map && value.size === 1 ? value.get(1) : undefined;
   if (
@@ -193,13 +193,13 @@ function requireDistinct(values: readonly string[], name: string): readonly stri
 }
 
 const MIN_TTL_MS = 60_000;
-/** Longest life of a token: 400 days. */
+/** Longest lifetime of a token: 400 days. */
 export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
-/** Names of principals in the audit log and in events that are not agents. */
+/** Names in the audit log and in events that denote no agent. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 
-/** Checks a request and returns its distinct permissions, sorted. Throws VALIDATION_ERROR if a claim is invalid. */
+/** Checks a token request. Returns its permissions, sorted and without duplicates. Throws VALIDATION_ERROR if a claim is invalid. */
 export function checkTokenRequest(request: TokenRequest): readonly string[] {
   const { agentId, ttlMs } = request;
   if (!AGENT_NAME.test(agentId))
@@ -239,7 +239,7 @@ function refuseRequest(message: string): never {
 /** Claims in which a child token may be narrower than its parent. */
 export type NarrowedClaims = Omit<TokenClaims, 'issuedAt' | 'key' | 'id'>;
 
-/** Returns the first claim in which a child exceeds its parent, in words; undefined when all are narrower or equal. */
+/** Returns a description of the first claim in which a child exceeds its parent; undefined if no claim does. */
 export function excessOf(child: NarrowedClaims, parent: NarrowedClaims): string | undefined {
   if (child.issuer !== parent.subject) return 'its issuer is not the agent of the token that it comes from';
   if (!isChildId(child.subject, parent.subject)) return "its agent's id is not the parent's id, a slash and one name";
@@ -263,7 +263,7 @@ function isSubset(child: readonly string[] | undefined, parent: readonly string[
   return parent === undefined || (child?.every((node) => parent.includes(node)) ?? false);
 }
 
-/** Returns whether the child's limit is at most the parent's, both at once and over time. */
+/** Returns whether the child's rate limit is at most the parent's, both in burst and in rate. */
 function isSlower(child: RateLimit | undefined, parent: RateLimit): boolean {
   return child !== undefined && child.calls <= parent.calls && child.calls * parent.seconds <= parent.calls * child.seconds;
 }

@@ -30,7 +30,7 @@ interface IssuerCollaborators extends Pick<HubContext, 'events' | 'time'> {
   readonly records: TokenRecords;
 }
 
-/** Issues tokens with the hub's key: root tokens for the owner, and child tokens for agents from their own tokens. */
+/** Issues tokens that are signed with the hub's key: root tokens for the owner, and child tokens for agents. */
 export class TokenIssuer implements TokenAuthority {
   readonly #ports: IssuerCollaborators;
   readonly #seal: TokenSeal;
@@ -92,7 +92,7 @@ export class TokenIssuer implements TokenAuthority {
     return true;
   }
 
-  /** Calls the listener for revocations by this hub only: other hubs' revocations do not end this hub's tokens. */
+  /** Calls the listener for revocations by this hub. Revocations by other hubs do not apply to this hub's tokens. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     return this.#ports.revocations.onRevoked((tokenId, issuer) => {
       if (issuer === this.#ports.hub.hubId) listener(tokenId);
@@ -129,8 +129,8 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   /**
-   * Signs a child token. Claims absent in the request are copied from the parent. Claims beyond the parent are refused, except the expiry,
-   * which is shortened.
+   * Signs a child token. Claims that are absent in the request are copied from the parent. An expiry after the parent's is shortened; any
+   * other claim beyond the parent is refused.
    */
   #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
     const parent = this.#parentOf(by);
@@ -143,7 +143,7 @@ export class TokenIssuer implements TokenAuthority {
       expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
     };
     refuseExcess(claims, parent);
-    // On this hub a guest may have fewer permissions than its token.
+    // A guest may have fewer permissions on this hub than its token contains.
     refuseExcess(claims, { ...parent, permissions: by.permissions });
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }
@@ -196,21 +196,21 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 }
 
 const SPACE = 'access.tokens';
-/** Records of ended tokens are kept this long for the owner. */
+/** Time for which the record of an expired or revoked token is kept for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
 /**
- * Largest number of records of one agent with its descendants, so that no agent fills the disk. Records of valid tokens are always kept.
+ * Largest number of records of an agent with its descendants, so that no agent can fill the disk. Records of valid tokens are always kept.
  */
 const MAX_OF_FAMILY = 256;
 
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
 
-/** The records of the tokens that this hub issued, without their texts, until 30 days after their end. */
+/** The records of the tokens that this hub issued, without the tokens' texts. A record is kept until 30 days after the token's end. */
 export class TokenRecords {
   readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
-  /** Ignores tokens of a former key of this hub: they are invalid. */
+  /** Ignores records of tokens that were signed with a former key of this hub: these tokens are invalid. */
   constructor(ports: RecordsPorts, hubId: string) {
     this.#ports = ports;
     this.#hubId = hubId;
@@ -223,7 +223,7 @@ export class TokenRecords {
     if (record.parent !== undefined) this.#deleteSurplus(record);
   }
 
-  /** Deletes the oldest records of ended tokens; their revocations stay in the revocation list. */
+  /** Deletes the oldest records of expired or revoked tokens. Their revocations stay in the revocation list. */
   #deleteSurplus({ agentId }: TokenRecord): void {
     const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
     const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#ports.time.now());
@@ -244,7 +244,7 @@ export class TokenRecords {
       .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
   }
 
-  /** Returns a stored record; undefined for a value that no version of this hub wrote. */
+  /** Parses a stored record; returns undefined if it is malformed. */
   #parse(value: Json | undefined): TokenRecord | undefined {
     return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
   }

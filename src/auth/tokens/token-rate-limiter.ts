@@ -4,13 +4,13 @@ import { AtmoError } from '../../core/errors.ts';
 
 /** Default limits of agents, and the size of the limiter. */
 export interface RateOptions {
-  /** Limit of each agent whose root token has no limit; default 400 calls at once and 200 per second. The owner has no limit. */
+  /** Rate limit of an agent whose root token has no limit; default 400 calls at once and 200 per second. The owner has no limit. */
   readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
   /** Largest number of buckets; default 4,096. */
   readonly maxBuckets?: number;
 }
 
-/** How much a bucket holds and how fast it fills, in calls. */
+/** Capacity and refill rate of a token bucket, in calls. */
 interface Measure {
   readonly key: string;
   readonly capacity: number;
@@ -23,8 +23,8 @@ interface Bucket extends Measure {
 }
 
 /**
- * Token buckets, one for each token of the caller's chain that has a limit. A call takes one unit from each bucket, or from none if one is
- * empty; the owner has no limit. Each hub counts separately: a token that is used on two hubs has its rate on each.
+ * Token buckets, one for each token of the caller's chain that has a rate limit. A call takes one unit from each bucket; if one is empty,
+ * the call is refused and takes no unit. The owner has no limit. Each hub counts separately.
  */
 export class TokenRateLimiter implements RateLimiter {
   readonly #clock: Clock;
@@ -47,15 +47,15 @@ export class TokenRateLimiter implements RateLimiter {
   }
 
   /**
-   * Returns the limits of a caller. Only a limit of the root token replaces the default: an agent could have set the limits of child tokens
-   * itself.
+   * Returns the rate limits of a caller. Only a limit in the root token replaces the default limit, because an agent can set the limits of
+   * child tokens itself.
    */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];
     const own = limits.map(measureOf);
     if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
-    // Children count as their root: an agent could otherwise make itself any number of names.
+    // Child agents count as their root agent: otherwise an agent could give itself any number of names.
     const { burst, perSecond } = this.#defaultRate;
     return [...own, { key: rootAgentOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
   }
@@ -74,7 +74,7 @@ export class TokenRateLimiter implements RateLimiter {
     return bucket;
   }
 
-  /** Deletes full buckets, which equal absent buckets; if no bucket is full, deletes the fullest. */
+  /** Deletes full buckets, since an absent bucket counts as full. If no bucket is full, deletes the fullest bucket. */
   #makeRoom(nowMs: number): void {
     let fullest: { readonly key: string; readonly share: number } | undefined;
     for (const [key, bucket] of this.#buckets) {

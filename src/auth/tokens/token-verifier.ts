@@ -6,14 +6,14 @@ import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, originOf, type TrustedIssuers, tokenBytes, unsealed, verifyChain } from './token-chain.ts';
 import { refuseToken, type TokenClaims } from './token-claims.ts';
 
-/** A token with valid signatures; whether it may be used now is checked later. */
+/** A token with valid signatures. Its expiry and revocation are checked separately. */
 export interface VerifiedToken {
   readonly chain: ClaimChain;
   readonly principal: Principal & { readonly token: TokenFacts };
   readonly notBeforeMs: number;
   /** Latest issue time of the chain's links, by the clocks of their issuers. */
   readonly issuedAtMs: number;
-  /** Returns key of the hub that issued the root, as it was trusted then. */
+  /** Raw key of the hub that issued the root, as it was trusted at the verification. */
   readonly issuerKey: string;
 }
 
@@ -21,26 +21,26 @@ interface VerifierCollaborators {
   readonly issuers: TrustedIssuers;
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly time: TrustedTime;
-  /** Is called with the time at which a trusted hub issued a root token, milliseconds since 1970: a lower bound of the present time. */
+  /** Is called with the time at which a trusted hub issued a root token, in milliseconds since 1970. The current time cannot be earlier. */
   readonly onIssuedAt: (issuedAtMs: number) => void;
 }
 
 /** The hub of the verifier, and the size of its cache. */
 export interface VerifierOptions {
   readonly hubId: string;
-  /** Returns the hub's present mesh, if any. */
+  /** Returns the id of the hub's current mesh, if any. */
   readonly meshId?: () => string | undefined;
-  /** Verified tokens that are cached; default 1,024. */
+  /** Largest number of cached tokens; default 1,024. */
   readonly maxCached?: number;
 }
 
-/** Verifies the text of a token and returns the principal that bears it. */
+/** Verifies a token's text and returns its principal. */
 export class TokenVerifier {
   readonly #ports: VerifierCollaborators;
   readonly #options: Required<VerifierOptions>;
-  /** Least recently used first. */
+  /** Verified tokens by text, least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
-  /** Cached principals of tokens whose permissions are narrowed on this hub; each call gets the same object. */
+  /** Principals of tokens whose permissions are narrowed on this hub, cached so that each call gets the same object. */
   readonly #narrowed = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
@@ -49,7 +49,8 @@ export class TokenVerifier {
   }
 
   /**
-   * Verifies that a token may be used on this hub now; returns its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED with the reason.
+   * Verifies that a token may be used on this hub now. Returns the token with its permissions on this hub. Throws TOKEN_INVALID or
+   * TOKEN_EXPIRED with the reason if not.
    */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
@@ -57,19 +58,22 @@ export class TokenVerifier {
     return this.#held(verified);
   }
 
-  /** Verifies only the signatures, not whether the token may be used now; the seal is optional. Throws TOKEN_INVALID with the reason. */
+  /**
+   * Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID with the reason if a signature is
+   * invalid.
+   */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);
     this.#verified.delete(text);
-    // The tokens of a hub that is no longer trusted are invalid.
+    // A token is invalid once its issuing hub is no longer trusted.
     const isCurrent = known !== undefined && this.#ports.issuers.get(known.chain[0].issuer) === known.issuerKey;
     const verified = isCurrent ? known : this.#verifyNew(text);
     this.#remember(text, verified);
     return verified;
   }
 
-  /** Returns true while the token is unexpired and not revoked, and its issuer is trusted; always true for a principal without a token. */
+  /** Returns whether the token is unexpired and not revoked, and its issuer is trusted; always true for a principal without a token. */
   isStillValid(principal: Principal): boolean {
     const { token } = principal;
     if (!token) return true;
@@ -114,10 +118,7 @@ export class TokenVerifier {
     if (meshId !== undefined && meshId !== this.#options.meshId()) refuseToken('it is for another mesh', who);
   }
 
-  /**
-   * Narrows the permissions to those that the issuer may grant on this hub: the grants that token and issuer have in common. Throws
-   * TOKEN_INVALID if none is left.
-   */
+  /** Narrows the token's permissions to those that its issuer may grant on this hub. Throws TOKEN_INVALID if no permission remains. */
   #held(verified: VerifiedToken): VerifiedToken {
     const { chain, principal } = verified;
     const { issuer } = chain[0];
@@ -149,7 +150,7 @@ export class TokenVerifier {
   }
 }
 
-/** Returns the principal of a verified chain: its last link is the narrowest. */
+/** Returns the principal of a verified chain. The last link, which is the narrowest, decides. */
 function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, issuer: string) => string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
   const { subject, permissions, audience, maxHops } = leaf;
