@@ -228,8 +228,7 @@ function refuseValue(problem: string): never {
 /**
  * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of integers
  * within ±(2^53 − 1), text, byte strings, booleans, null, arrays, maps with integer or text keys, and floats if `limits` allows them. The
- * work is bounded by the number of bytes, whatever lengths the message claims. Throws VALIDATION_ERROR with the byte position for other
- * bytes.
+ * work is bounded by the number of bytes, whatever lengths they claim. Throws VALIDATION_ERROR with the byte position.
  */
 export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
   if (bytes.length > limits.maxBytes) refuseByte(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);

@@ -54,7 +54,19 @@ export function meshTools(mesh: MeshControl): readonly RegisteredTool[] {
     defineTool(STATUS, async () => statusView(mesh.status())),
     defineTool(PEERS, async () => mesh.peers().map(peerView)),
     defineTool(RENEW, async () => statusView(await mesh.renew())),
-    ...rootKeyTools(mesh),
+    defineTool(REVOKE, async (params) => {
+      const { hub, alsoEnded } = await mesh.revoke(params);
+      return { hub, also_ended: alsoEnded };
+    }),
+    defineTool(DELEGATE, async (params) => {
+      const { hub, isDelivered } = await mesh.delegate(params);
+      return { hub, delivered: isDelivered };
+    }),
+    defineTool(EXPORT_ROOT, async ({ passphrase: given }) => ({ root_key: await mesh.exportRoot(given) })),
+    defineTool(IMPORT_ROOT, async ({ root_key: exported, passphrase: given }) => {
+      await mesh.importRoot({ text: exported, passphrase: given });
+      return SUCCESS;
+    }),
   ];
 }
 
@@ -176,25 +188,6 @@ const RENEW = {
 function requirePassphrase(given: string | undefined): string {
   if (given !== undefined) return given;
   throw new AtmoError('VALIDATION_ERROR', 'An invite with may_invite takes the passphrase of the root key: give passphrase');
-}
-
-/** Returns the tools that always or sometimes need the root key of the mesh. */
-function rootKeyTools(mesh: MeshControl): readonly RegisteredTool[] {
-  return [
-    defineTool(REVOKE, async (params) => {
-      const { hub, alsoEnded } = await mesh.revoke(params);
-      return { hub, also_ended: alsoEnded };
-    }),
-    defineTool(DELEGATE, async (params) => {
-      const { hub, isDelivered } = await mesh.delegate(params);
-      return { hub, delivered: isDelivered };
-    }),
-    defineTool(EXPORT_ROOT, async ({ passphrase: given }) => ({ root_key: await mesh.exportRoot(given) })),
-    defineTool(IMPORT_ROOT, async ({ root_key: exported, passphrase: given }) => {
-      await mesh.importRoot({ text: exported, passphrase: given });
-      return SUCCESS;
-    }),
-  ];
 }
 
 const REVOKE = {

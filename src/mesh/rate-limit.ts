@@ -36,9 +36,8 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Rate limit with a token bucket for each name. The buckets are in two generations: a bucket moves to the younger generation when it is
- * used, and a full younger generation replaces the older one. One map in the order of use would be slow, because finding its oldest entry
- * walks past all deleted entries.
+ * Rate limit with a token bucket for each name, in two generations: a bucket moves to the younger generation when it is used, and a full
+ * younger generation replaces the older one. Finding the oldest entry of one map would be slow, because it walks past all deleted entries.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;

@@ -99,9 +99,8 @@ export function signAnnouncement(announcement: Announcement, key: KeyObject): Ui
 }
 
 /**
- * Verifies and returns an announcement. `keyOf` receives the unverified announcement and returns the key that must have signed it; it may
- * throw for a stale or excess announcement before the costly verification. Throws VALIDATION_ERROR if the announcement or its signature is
- * not valid.
+ * Returns the announcement if the key that `keyOf` returns has signed it. `keyOf` receives the unverified announcement and may throw before
+ * the costly verification if it is stale or in excess. Throws VALIDATION_ERROR if the announcement is not valid.
  */
 export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
   return SIGNED.open(envelope, keyOf);
@@ -173,7 +172,7 @@ const INLINE_BYTES = 3_072;
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** On average, one of this many entries ends a page. */
+/** A page ends after each entry with a probability of 1 to this number. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };

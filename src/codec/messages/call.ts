@@ -117,9 +117,8 @@ export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObj
 }
 
 /**
- * Verifies and returns a call. `keyOf` receives the unverified call and returns the key that must have signed it; it may throw for a call
- * to another hub before the costly verification. Throws VALIDATION_ERROR if the signature is not valid or the parameters are not the signed
- * ones.
+ * Returns the call if the key that `keyOf` returns has signed it and its parameters. `keyOf` receives the unverified call and may throw
+ * before the costly verification if the call is for another hub. Throws VALIDATION_ERROR if the call is not valid.
  */
 export function openToolInvoke(
   request: Pick<ForwardedRequest, 'signed' | 'params'>,

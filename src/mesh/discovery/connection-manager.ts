@@ -69,7 +69,7 @@ export class ConnectionManager implements Service {
   async start(): Promise<void> {
     const { engine, watch, discovery } = this.#collaborators;
     this.#stopListeners = [
-      engine.onPeerUp((peer) => this.#onPeerUp(peer)),
+      engine.onPeerUp(({ id }) => this.#diallers.get(id)?.onConnected()),
       engine.onPeerDown((peer) => this.#onPeerDown(peer)),
       watch.onChange(() => this.#retryAll()),
     ];
@@ -148,10 +148,6 @@ export class ConnectionManager implements Service {
     this.#addresses.addDiscovered(sighting.id, sighting.addresses);
     this.#diallers.get(sighting.id)?.retrySoon();
     this.#reviewLater(0);
-  }
-
-  #onPeerUp(peer: EnginePeer): void {
-    this.#diallers.get(peer.id)?.onConnected();
   }
 
   #onPeerDown(peer: EnginePeer): void {

@@ -59,8 +59,7 @@ interface HubSighting {
 
 /**
  * Returns the DNS-SD service that a hub announces. Its TXT record has the format version, the hub id and a tag of the mesh (8 hex digits of
- * a hash), so that other hubs skip hubs of another mesh without connecting. Names of hubs, devices and tools are not announced outside the
- * mesh.
+ * a hash), so that hubs of another mesh do not connect. Names of hubs, devices and tools are not announced outside the mesh.
  */
 export function hubService(hub: { readonly id: HubId; readonly port: number; readonly meshId: string }): AnnouncedService {
   return { name: hub.id, type: HUB_SERVICE_TYPE, port: hub.port, txt: { v: VERSION, id: hub.id, mesh: meshTag(hub.meshId) } };

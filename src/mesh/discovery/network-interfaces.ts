@@ -89,14 +89,13 @@ function interfacesOf(list: ReturnType<typeof networkInterfaces>, names: readonl
     .sort()
     .flatMap((name) => {
       const entries = (list[name] ?? []).filter(({ internal }) => !internal);
-      const addresses = entries.map(addressOf).sort(byHost).slice(0, MAX_ADDRESSES);
+      const sorted = entries.map(addressOf).sort((one, other) => (one.host < other.host ? -1 : 1));
+      const addresses = sorted.slice(0, MAX_ADDRESSES);
       const index = Math.max(0, ...entries.map((entry) => entry.scopeid ?? 0));
       return addresses.length === 0 ? [] : [{ name, index, addresses }];
     })
     .slice(0, MAX_INTERFACES);
 }
-
-const byHost = (one: InterfaceAddress, other: InterfaceAddress) => (one.host < other.host ? -1 : 1);
 
 function addressOf({ address, family, cidr }: { address: string; family: 'IPv4' | 'IPv6'; cidr: string | null }): InterfaceAddress {
   const [host = address] = address.split('%');

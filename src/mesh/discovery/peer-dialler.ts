@@ -229,9 +229,8 @@ interface DialHistory {
 }
 
 /**
- * Returns the milliseconds until the next attempt. The time doubles after each failure, up to a maximum that is low after a recent
- * connection loss (a pulled cable, an access point that restarts) and 30 s otherwise. `random` (0 to below 1) changes the time by up to a
- * quarter.
+ * Returns the milliseconds until the next attempt. They double after each failure, up to a maximum that is low after a recent connection
+ * loss (a pulled cable, an access point that restarts) and 30 s otherwise. `random` (0 to below 1) changes them by up to a quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
   const boundMs = sinceLossMs < MINUTE_MS ? 1_000 : sinceLossMs < 10 * MINUTE_MS ? 5_000 : 30_000;

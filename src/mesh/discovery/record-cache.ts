@@ -45,7 +45,7 @@ export class RecordCache {
     return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type);
   }
 
-  /** Returns the records with a name that are valid for more than half of their time to live, with the remaining time. */
+  /** Returns the records of a name that have more than half of their time left; `ttlSeconds` is the remaining time. */
   known(name: string, nowMs: number): readonly DnsRecord[] {
     return [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].flatMap(({ record, expiresMs }) => {
       const ttlSeconds = Math.floor((expiresMs - nowMs) / 1_000);
@@ -55,7 +55,8 @@ export class RecordCache {
 
   /** Returns records that must be queried again because they expire soon. */
   due(nowMs: number): readonly DnsRecord[] {
-    return this.#all().flatMap((entry) => {
+    const entries = [...this.#entries.values()].flatMap((set) => [...set.values()]);
+    return entries.flatMap((entry) => {
       const passed = REFRESH_AT.filter((part) => nowMs >= entry.receivedMs + (entry.expiresMs - entry.receivedMs) * part).length;
       if (passed <= entry.refreshes || nowMs >= entry.expiresMs - GOODBYE_MS) return [];
       entry.refreshes = passed;
@@ -80,10 +81,6 @@ export class RecordCache {
 
   #isFull({ type }: DnsRecord, ofName: number): boolean {
     return this.#size >= MAX_RECORDS || (type !== 'PTR' && ofName >= MAX_RECORDS_OF_A_NAME);
-  }
-
-  #all(): readonly Entry[] {
-    return [...this.#entries.values()].flatMap((set) => [...set.values()]);
   }
 
   #withdraw(entry: Entry, nowMs: number): CacheChange {

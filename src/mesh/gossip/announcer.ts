@@ -23,7 +23,7 @@ import type { MeshDirectory } from './mesh-directory.ts';
 import type { OwnState } from './own-state.ts';
 import { CoalescingTimer, repeatWithJitter } from './timers.ts';
 
-/** The parts that the announcer needs. */
+/** Collaborators of the announcer. */
 export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly certificate: () => CertificateChain;

@@ -148,9 +148,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the definition of another hub from the JSON text of its public form, and the aliases of a device's tool. The definition must meet
- * the same requirements as the definitions of this hub. Its schemas are limited so that validation ends in time, and its prose is cut and
- * freed from hidden characters, since people and models read it. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if the definition is
- * rejected.
+ * the same requirements as those of this hub. Its schemas are limited so that validation ends in time; its prose is cut and freed from
+ * hidden characters, since people and models read it. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if it is rejected.
  */
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): OfferedTool {
   const { definition: offered, aliases } = withoutAliases(normalizeDefinition(cleaned(parse(bytes), '')));

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { toolKey } from '../../tools/definition/tool-names.ts';
 import type { RemoteResolveOptions, RemoteTools } from '../../tools/registry/tool-directory.ts';
@@ -55,7 +56,6 @@ export class MeshCatalogue implements RemoteTools {
   readonly #tools = new Map<string, RegisteredTool>();
   /** Texts from which distinct names are derived. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
-  readonly #deviceIds = new WeakMap<KnownHub['devices'], string>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
   /** Time since which the newest tools of a hub are not all read. */
@@ -200,7 +200,7 @@ export class MeshCatalogue implements RemoteTools {
     if (!hasRead) return;
     this.#hasNews = true;
     this.#parts.definitions.soon();
-    // Collecting many tools takes as long as reading some, so it does not happen in each turn, but at once when a hub is complete.
+    // Collecting many tools is slow: it happens at once if a hub is now complete, otherwise at most every NOTIFY_MS.
     if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
     if (this.#isDue()) this.#invalidate();
   }
@@ -237,7 +237,7 @@ export class MeshCatalogue implements RemoteTools {
 
   #indexOf(hub: KnownHub): IndexedHub['index'] {
     const known = this.#indexed.get(hub.id);
-    const devices = this.#deviceIdsOf(hub);
+    const devices = deviceIdsOf(hub.devices);
     if (known?.announced === hub.tools && known.devices === devices) return known.index;
     this.#read();
     const { definitions } = this.#parts;
@@ -251,12 +251,6 @@ export class MeshCatalogue implements RemoteTools {
     const isPartial = !hub.tools.every(({ hash }) => definitions.isRead(hash));
     this.#indexed.set(hub.id, { announced: hub.tools, devices, isPartial, index });
     return index;
-  }
-
-  #deviceIdsOf({ devices }: KnownHub): string {
-    const known = this.#deviceIds.get(devices) ?? devices.map(({ id }) => id).join('\n');
-    this.#deviceIds.set(devices, known);
-    return known;
   }
 
   #toolOf(hub: HubId, { id, hash }: AnnouncedTool, offered: OfferedTool): RegisteredTool {
@@ -328,6 +322,8 @@ export class MeshCatalogue implements RemoteTools {
       .filter(({ hub }) => isAmongNodes(this.#parts.directory.hub(hub), options.onlyNodes));
   }
 }
+
+const deviceIdsOf = oncePerObject((devices: KnownHub['devices']): string => devices.map(({ id }) => id).join('\n'));
 
 function isAmongNodes(hub: KnownHub | undefined, onlyNodes: readonly string[] | undefined): boolean {
   return hub !== undefined && (onlyNodes?.some((node) => node === hub.id || node === hub.name) ?? true);

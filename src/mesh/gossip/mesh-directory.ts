@@ -16,7 +16,7 @@ import {
 import { HubRecords, type RecordsCollaborators } from './hub-records.ts';
 import type { DirectoryChange, HubDirectory, KnownHub } from './known-hub.ts';
 
-/** The parts that the directory needs. */
+/** Collaborators of the directory. */
 export interface DirectoryCollaborators extends RecordsCollaborators {
   readonly certificates: MemberCertificates;
   readonly blobs: BlobStore;
@@ -32,8 +32,7 @@ const FAULTS_OF_NEIGHBOUR: ReadonlySet<DropReason> = new Set(['oversized', 'malf
 
 /**
  * Directory of all hubs of the mesh, built from their own signed announcements. Announcements may arrive in any order, over any hub,
- * repeatedly or never. The record of a hub is always a state that the hub announced at some moment, and only announcements with its
- * signature change the record.
+ * repeatedly or never. The record of a hub is always a state that this hub announced, and only its signed announcements change the record.
  */
 export class MeshDirectory implements HubDirectory {
   readonly #parts: DirectoryCollaborators;

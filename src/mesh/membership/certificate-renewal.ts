@@ -81,7 +81,7 @@ export class CertificateRenewal implements Service {
     throw failure;
   }
 
-  /** Sends a hub the certificate that `delegate` created. Resolves with false if the hub is not connected; it gets it later. */
+  /** Sends a hub the certificate that `delegate` created. Resolves with false if the hub is not connected and gets it later. */
   async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
     const link = this.#collaborators.links.to(hub);
     const certificate = this.#collaborators.authority.delegationFor(hub);

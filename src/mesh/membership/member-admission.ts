@@ -59,8 +59,7 @@ export class MemberAdmission {
 
   /**
    * Creates an invite for one hub. Rejects with PERMISSION_DENIED if this hub is no inviter or lacks a permission, VALIDATION_ERROR if the
-   * options are not valid, CONFLICT if this hub is in no mesh, RESOURCE_EXCEEDED if too many invites are open, STORAGE_FAILED if the invite
-   * cannot be stored.
+   * options are not valid, CONFLICT if this hub is in no mesh, RESOURCE_EXCEEDED if too many invites are open.
    */
   async invite({ ttlMs = INVITE_TTL_MS, permissions = MEMBER_PERMISSIONS, addresses = [], inviter }: InviteOptions): Promise<Invitation> {
     const own = this.#parts.membership.requireOwn();

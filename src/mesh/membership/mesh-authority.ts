@@ -133,8 +133,7 @@ export class MeshAuthority {
   }
 
   /**
-   * Decrypts the root key. Rejects with NOT_FOUND if it is elsewhere, PERMISSION_DENIED if the passphrase is wrong, CONFLICT if it is of
-   * another mesh.
+   * Decrypts the root key. Rejects with NOT_FOUND without a key, PERMISSION_DENIED for a wrong passphrase, CONFLICT for another mesh's key.
    */
   async openRoot(passphrase: string): Promise<SigningKey> {
     this.#parts.membership.requireOwn();

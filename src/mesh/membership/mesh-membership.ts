@@ -132,8 +132,7 @@ export class MeshMembership implements Service, MeshTrust {
 
   /**
    * Adds a revocation; returns false if it is not new. Before it returns, reports the loss of the revoked hub and of the hubs that it had
-   * admitted. Throws PERMISSION_DENIED or VALIDATION_ERROR if the signer has no right to revoke, STORAGE_FAILED if the revocation cannot be
-   * stored.
+   * admitted. Throws PERMISSION_DENIED or VALIDATION_ERROR if the signer has no right to revoke, STORAGE_FAILED if the disk fails.
    */
   merge(statement: Uint8Array): boolean {
     const hub = this.#merge(statement);
