@@ -51,7 +51,6 @@ export const HUB_SERVICE_TYPE = '_atmosphere-edge._tcp';
 const VERSION = '1';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** Hub that DNS-SD found. */
 interface HubSighting {
   readonly id: HubId;
   readonly addresses: readonly PeerAddress[];

@@ -15,7 +15,6 @@ export interface KnownAddresses {
 interface PeerAddressSources {
   readonly self: HubId;
   readonly remembered: PeerAddressStore;
-  /** Returns the addresses that members announce. */
   readonly announced: () => readonly KnownAddresses[];
   /** Returns the addresses of this hub itself, as `host:port`. */
   readonly own: () => ReadonlySet<string>;

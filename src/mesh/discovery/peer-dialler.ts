@@ -167,7 +167,6 @@ interface DialAttempt extends Pick<PeerDiallerCollaborators, 'clock' | 'engine'>
   readonly signal: AbortSignal;
 }
 
-/** Outcome of an attempt to connect to a hub. */
 interface DialOutcome {
   readonly peer?: EnginePeer;
   readonly address?: PeerAddress;

@@ -1,6 +1,5 @@
 import { type DnsRecord, recordKey } from './dns-message.ts';
 
-/** Effect of a DNS record on the cache. */
 type CacheChange = 'added' | 'refreshed' | 'withdrawn' | 'ignored';
 
 interface Entry {
@@ -39,7 +38,6 @@ export class RecordCache {
     return 'added';
   }
 
-  /** Returns the records with a name and type. */
   of<Type extends DnsRecord['type']>(name: string, type: Type): readonly Extract<DnsRecord, { type: Type }>[] {
     const records = [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].map((entry) => entry.record);
     return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type);

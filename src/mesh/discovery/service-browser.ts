@@ -101,7 +101,6 @@ interface LinkBrowserCollaborators extends Pick<ServiceBrowserCollaborators, 'cl
   readonly touched: (names: ReadonlySet<string>) => void;
 }
 
-/** Service instance on one link. */
 interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
   /** Domain name as its owner spells it. */
   readonly spelling: string;

@@ -32,7 +32,6 @@ export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logg
   readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
-  /** Sends an envelope to all other hubs. */
   readonly publish: (envelope: Uint8Array) => Promise<void>;
   /** Returns a random number from 0 to below 1, which spreads heartbeats in time. */
   readonly random?: (() => number) | undefined;

@@ -17,7 +17,6 @@ interface ExchangeCollaborators {
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
   readonly clock: Clock;
-  /** Called when new blobs have arrived. */
   readonly onArrived: () => void;
 }
 

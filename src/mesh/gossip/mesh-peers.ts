@@ -79,7 +79,6 @@ export class MeshPeers implements MeshView {
   }
 }
 
-/** Route to a hub. */
 interface MeshRoute {
   /** Neighbour that forwards a call, or the hub itself if it is a neighbour. */
   readonly nextHop: HubId;
@@ -87,10 +86,8 @@ interface MeshRoute {
   readonly hops: number;
 }
 
-/** Graph of the connections between hubs. */
 interface RouteMap {
   readonly self: HubId;
-  /** Directly connected hubs. */
   readonly neighbours: readonly HubId[];
   readonly links: ReadonlyMap<HubId, ReadonlySet<HubId>>;
 }

@@ -37,7 +37,6 @@ export interface OwnStateSources {
   /** Returns the capabilities of this hub. Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
   readonly isOnline: () => boolean;
-  /** Returns the directly connected hubs. */
   readonly links: () => readonly HubId[];
   /** Returns the addresses of this hub as `host:port`, best address first. */
   readonly addresses: () => readonly string[];

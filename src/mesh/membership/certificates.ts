@@ -250,7 +250,7 @@ export function requireInTime(member: Member, time: TrustedTime): void {
   refuseAtGate('not_yet_valid', `The membership of ${member.hubId} begins at ${isoTime(startMs)}. Check the clocks of both hubs`);
 }
 
-/** Time by which certificates begin before they are issued, so that a hub with a slow clock does not refuse a new member. */
+/** Milliseconds by which a certificate begins before its issue, so that a hub with a slow clock does not refuse a new member. */
 const BACKDATED_MS = 3_600_000;
 
 /** Reason to refuse a hub during the handshake; metrics count refusals by reason. */

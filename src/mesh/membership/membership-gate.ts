@@ -55,7 +55,6 @@ export class MembershipGate implements ConnectionGate {
     }
   }
 
-  /** Returns the number of refusals since the start by reason. */
   refusals(): Readonly<Record<string, number>> {
     return this.#refusals.counts();
   }
