@@ -1,7 +1,7 @@
-// The library: how a program starts a hub inside itself and gives it tools. What is not named here may change at any time;
-// docs/embedding.md lists it, too.
+// The public interface of the library: a program starts a hub inside itself and adds tools. Anything else may change at any time;
+// docs/embedding.md lists the interface too.
 
-// Tools as classes in the form of AgentOS, and the forms in which a program can take an answer.
+// Tools as classes in AgentOS' form, and the forms of an answer.
 export {
   AgentOsBaseTool,
   type AgentOsContext,
@@ -15,7 +15,7 @@ export {
   toToolResponse,
   toToolResult,
 } from './calls/formats/agent-os.ts';
-// A model's call, and what goes back to the model.
+// A model's call, and the result for the model.
 export type { ModelCall, ModelCallResult } from './calls/formats/model-calls.ts';
 // The whole answer of a call.
 export type { CallAnswer } from './calls/request-and-answer.ts';
@@ -28,7 +28,7 @@ export type {
   ToolDefinitionForLLM,
   ToolOrchestrator,
 } from './calls/tool-orchestrator.ts';
-// The time of the hub: the machine's, unless a program brings a clock of its own.
+// The hub's clock: the machine's, or one that a program passes.
 export { type Clock, systemClock } from './core/clock.ts';
 // The class of all errors, and the closed table of their codes.
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
@@ -40,14 +40,13 @@ export type { Json, JsonObject, JsonSchema } from './core/json.ts';
 export { createLogger, type Logger, type LogLevel } from './core/logger.ts';
 // The configuration: a file and variables, checked.
 export { type HubConfig, loadConfig } from './hub/config/config.ts';
-// The hub itself: starts, stops, and has an address and an orchestrator between.
+// The hub: starts and stops, and has a URL and an orchestrator in between.
 export { Hub, type HubOptions } from './hub/hub.ts';
-// Tools as functions, whose parameters have the types of their schema.
+// Tools as functions; the parameters have the types of their schema.
 export { createJsonSchema, defineTool, type Parameter, p, type ToolDeclaration } from './tools/definition/define-tool.ts';
 // Tools as classes, and capabilities of the hub that consist of them.
 export { type CapabilityHandler, capabilityOf, ToolClass, type ToolResult } from './tools/definition/tool-class.ts';
-// A question of a running tool to the person behind its caller, and the answer.
-// A tool as the hub keeps it, and what its handler may use.
+// A question of a running tool to the person behind its caller, and the answer. A registered tool, and the context of its handler.
 export type {
   RegisteredTool,
   ToolAnswer,

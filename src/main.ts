@@ -9,13 +9,13 @@ async function serve(): Promise<number> {
   return runHub(process.env, (parts, options) => new Hub(parts, options));
 }
 
-// A reader such as `head` that has enough is no failure.
+// A reader such as `head` that closes the pipe is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
 
-// Before anything is written: what the hub keeps holds keys.
+// Set before any file is written: the state contains keys.
 process.umask(0o077);
 
 const exitCode = await runCli(process.argv.slice(2), {
@@ -36,5 +36,5 @@ const exitCode = await runCli(process.argv.slice(2), {
   rulesCheck: async (file, known) => (await import('./auth/rules/rule-compiler.ts')).checkRulesFile(file, known),
   profileDraft: async (description) => (await import('./hub/offline/profile-files.ts')).draftProfileFor(description),
 });
-// Not exit(): what was written to a pipe has to arrive.
+// The program does not call exit(): data written to a pipe must be delivered.
 process.exitCode = exitCode;

@@ -33,14 +33,14 @@ export interface AgentParts
 }
 
 interface AgentOptions {
-  /** IANA time zone of automations that name none; default that of the machine. */
+  /** Default IANA time zone of automations; by default the machine's zone. */
   readonly timeZone?: string;
 }
 
 /**
- * The agents of this hub: automations that it runs, and outside processes that hold a token from here. An agent lives as
- * long as its token. Errors: VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED,
- * STORAGE_FAILED, and those of the tools that an automation names.
+ * The agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as its token. Throws
+ * VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED, and the errors of the
+ * tools in an automation.
  */
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
@@ -88,7 +88,10 @@ export class AgentRunner implements Service {
     return { record, token: issued.token };
   }
 
-  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND, STORAGE_FAILED (call it again). */
+  /**
+   * Ends an agent and its descendants; returns false if it had already ended. Throws NOT_FOUND for an unknown agent, and STORAGE_FAILED if
+   * the write fails (the call may be repeated).
+   */
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
@@ -96,7 +99,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Changes a declared parameter from the next evaluation on and returns its old value. A resting automation tries again. */
+  /** Changes a declared parameter from the next evaluation on and returns its old value. A paused automation tries again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -108,7 +111,7 @@ export class AgentRunner implements Service {
     return oldValue;
   }
 
-  /** Returns the agents that this principal spawned and itself; all of them for the owner and whoever may administer agents. */
+  /** Returns the principal itself and the agents that it spawned; all agents for the owner and for administrators of agents. */
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
@@ -126,7 +129,7 @@ export class AgentRunner implements Service {
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
-  /** Two bearers of the same id would share their jobs and approvals. */
+  /** Throws CONFLICT if the id is in use: two bearers of one id would share jobs and approvals. */
   #requireFree(id: string): void {
     const nowMs = this.#parts.clock.now();
     const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
@@ -185,7 +188,7 @@ export class AgentRunner implements Service {
     automation?.start();
   }
 
-  /** After a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
+  /** Resumes an agent after the start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
   #resume(found: AgentRecord): void {
     try {
       const record = this.#withoutRun(found);
@@ -199,7 +202,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** An agent whose config this version of the hub cannot read stays idle with its error until its token ends. */
+  /** Stops an agent whose configuration this version of the hub cannot read; it keeps its error until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
@@ -270,8 +273,8 @@ interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permission
 }
 
 /**
- * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The issuer of the token checks the same; this comes
- * first, so that the errors of a config cannot show anybody what exists beyond their own rights.
+ * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The token issuer checks this too; the early check keeps
+ * errors of a configuration from revealing what exists beyond the caller's rights.
  */
 function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
@@ -286,7 +289,7 @@ function requireOwnPermissions(permissions: readonly string[], by: Principal): v
 }
 
 const MAX_AGENTS = 64;
-/** Bound on one agent with its descendants, which would otherwise use up the bound of everybody. */
+/** Largest number of descendants of one agent, so that it does not use up the limit for all. */
 const MAX_FAMILY = 16;
 
 /** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */

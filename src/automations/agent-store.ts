@@ -29,7 +29,7 @@ export class AgentStore {
     return this.#records.get(id);
   }
 
-  /** Sorted by id, so that children follow their parent. */
+  /** Returns all records sorted by id, so that children follow their parent. */
   all(): readonly AgentRecord[] {
     return [...this.#records.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -38,13 +38,13 @@ export class AgentStore {
     return this.all().filter(isLiving);
   }
 
-  /** Writes the record to the disk, then to memory; STORAGE_FAILED leaves both as they were. */
+  /** Writes the record to the disk, then to memory. Throws STORAGE_FAILED if the write fails; both are then unchanged. */
   put(record: AgentRecord): void {
     this.#parts.store.set(SPACE, record.id, copyJson(record), isLiving(record) ? {} : { ttlMs: ENDED_KEPT_MS });
     this.remember(record);
   }
 
-  /** As `put`, in memory alone: for the end of an agent that the disk refuses. */
+  /** Stores a record only in memory: for the end of an agent if the disk fails. */
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
@@ -83,11 +83,11 @@ export interface AgentProblem {
   readonly atMs: number;
 }
 
-/** The record of an agent, as it is stored on the disk. Times in milliseconds since 1970. */
+/** The stored record of an agent. Times are in milliseconds since 1970. */
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
-  /** The spawning agent's word for an external agent, such as `researcher`. */
+  /** The kind of an external agent, named by the spawning agent, such as `researcher`. */
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
@@ -102,7 +102,7 @@ export interface AgentRecord {
   /** The token with which the hub makes an automation's calls; absent once the agent has ended. */
   readonly token?: string;
   readonly config: JsonObject;
-  /** Runs that ended, failed ones included. */
+  /** Number of ended runs, including failed ones. */
   readonly runs: number;
   /** Failed runs since the last success. */
   readonly failures: number;
@@ -116,7 +116,7 @@ export interface AgentRecord {
   readonly reason?: string;
 }
 
-/** True while it may act. */
+/** Returns whether the agent may act. */
 export function isLiving({ status }: Pick<AgentRecord, 'status'>): boolean {
   return status === 'active' || status === 'failing';
 }

@@ -35,8 +35,8 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
 }
 
 /**
- * The permission of kill_agent names an agent and cannot express "those that I spawned". This tool needs no such permission, since it
- * only reaches ids below the caller's own.
+ * Returns the tool with which an agent ends its descendants. The permission of kill_agent names one agent and cannot express "my
+ * descendants"; this tool needs no permission, since it only reaches ids below the caller's id.
  */
 function dismissAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
@@ -166,7 +166,7 @@ const RETURNS = resultSchema({
   expires_at: INSTANT,
 });
 
-/** `spawn_agent`: an automation of this hub, or a token for a process elsewhere. */
+/** Returns `spawn_agent`, which starts an automation of this hub, or mints a token for an external process. */
 function spawnAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
     {

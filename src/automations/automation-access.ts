@@ -28,15 +28,18 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'outlook' | 'validator'>;
 
 /**
- * Returns whether this principal may learn the subject of a trigger or condition. That a sensor exists is less than its value, which needs
- * the permission to read it. Times need none.
+ * Returns whether this principal may see the subject of a trigger or condition. A sensor's value needs the permission to read the sensor,
+ * its existence does not. Times need no permission.
  */
 export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
   if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 
-/** SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for a subject that does not exist, and in the same words for one that the principal may not see. */
+/**
+ * Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for a subject that does not exist, with the same message for a subject that the principal may
+ * not see.
+ */
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of [...plan.triggers, ...plan.conditions]) {
     if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
@@ -60,9 +63,9 @@ function exists(about: Trigger | Condition, { readings, devices }: VisibilityPor
 }
 
 /**
- * Rejects, before an automation exists, actions that could never be allowed: unknown tools, parameters that do not fit, permissions that
- * it lacks. A dry run of the pipeline would make requests for approval of dangerous ones. The pipeline checks each call anyway: this only
- * spares its author an automation that fails at night.
+ * Rejects actions that could never succeed before the automation exists: unknown tools, invalid parameters, missing permissions. A dry run
+ * of the pipeline would request approvals for dangerous actions. The pipeline checks each call anyway: this check only spares the author an
+ * automation that fails at night.
  */
 export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
   for (const [index, action] of actions.entries()) {
@@ -91,7 +94,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!decision.allowed) throw lacks(decision.required);
 }
 
-/** Returns undefined for a device of another hub, which alone can resolve it. Throws the error of the tool. */
+/** Returns undefined for a device of another hub, which only that hub can resolve. Throws the error of the tool. */
 function canonicalOf(
   tool: RegisteredTool,
   params: Action['params'],

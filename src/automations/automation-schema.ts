@@ -118,7 +118,7 @@ type ConditionsByType = ByType<typeof CONDITIONS>;
 export type ReadingTrigger = TriggersByType['reading'];
 /** Fires when a device sends an event, such as a pressed button. */
 export type DeviceEventTrigger = TriggersByType['device_event'];
-/** Fires when a device is lost or comes back. */
+/** Fires when a device becomes unreachable or reachable. */
 export type ReachabilityTrigger = TriggersByType['reachability'];
 /** Fires at a time of day in a time zone. */
 export type TimeTrigger = TriggersByType['time'];
@@ -129,12 +129,12 @@ export type Trigger = TriggersByType[keyof TriggersByType];
 
 /** A reading that has to hold when the trigger fires. */
 export type ReadingCondition = ConditionsByType['reading'];
-/** A time of day that has to hold when the trigger fires; a window whose end is before its start goes over midnight. */
+/** A time of day that must hold when the trigger fires; a window whose end is before its start spans midnight. */
 export type TimeCondition = ConditionsByType['time'];
 /** Has to hold for a trigger to count. */
 export type Condition = ReadingCondition | TimeCondition;
 
-/** One call of a tool; its parameters may hold references to the trigger, `{"trigger": "value"}`. */
+/** One call of a tool; its parameters may refer to the trigger, such as `{"trigger": "value"}`. */
 export type Action = FileValue<{ readonly properties: typeof ACTION; readonly required: readonly ['tool', 'params', 'on_error'] }>;
 
 /** A value that `adjust_threshold` may change while the agent runs. */
@@ -161,7 +161,7 @@ export const PARAMETERS_SCHEMA: JsonSchema = {
 /** The configuration of an external agent: it runs elsewhere, the hub only stores its parameters. */
 export const EXTERNAL_SCHEMA: JsonSchema = { type: 'object', additionalProperties: false, properties: { parameters: PARAMETERS_SCHEMA } };
 
-/** An automation whose parameters are filled in and whose trigger is a list. */
+/** Schema of an automation whose parameters are filled in and whose trigger is a list. */
 export const PLAN_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['trigger', 'actions'],
@@ -182,18 +182,18 @@ export const PLAN_SCHEMA: JsonSchema = {
     },
     cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
     max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
-    // `parameters` is checked and filled in before this schema is used. It stands here so that the error for a misspelled member names it.
+    // `parameters` is checked and filled in before this schema is used. It is listed so that the error for a misspelled member suggests it.
     parameters: {},
   },
 };
 
 /**
- * The schema that callers of spawn_agent get: the same members in one flat object each, since models write those best. PLAN_SCHEMA then
- * checks which of them go together.
+ * Schema for callers of spawn_agent: the members are in one flat object each, the form that models write best. PLAN_SCHEMA then checks the
+ * combinations.
  */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
-  // Actions carry whatever their tools take.
+  // Actions contain parameters of any tool.
   'x-secret-members': true,
   description:
     'For an automation: trigger, conditions, actions. A number or text in trigger, conditions and params may be {"param": "NAME"}. For an external agent: parameters only',
@@ -218,7 +218,7 @@ type Variants = Readonly<
   Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
 >;
 
-/** One strict schema for each value of `type`, chosen by it, so that errors name the mistakes of that type alone. */
+/** Returns a schema with one strict variant for each value of `type`, so that errors name only the mistakes of that variant. */
 function byType(variants: Variants): JsonSchema {
   return {
     type: 'object',
@@ -239,7 +239,7 @@ function shown(variants: Variants): JsonSchema {
   return { type: 'object', properties: { type, ...Object.fromEntries(withReferences) } };
 }
 
-/** Ids and names are written out; a number, a time or a value may be a reference to a parameter. */
+/** Returns a schema that also accepts a reference to a parameter; only numbers, times and values may be references, not ids and names. */
 function orReference(schema: JsonSchema, name: string): JsonSchema {
   const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
   return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };

@@ -36,7 +36,7 @@ export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
 
-/** Watches the triggers of one automation and runs its actions, one run at a time, with the rights of its own token. */
+/** Watches the triggers of one automation and runs its actions, one run at a time, with the permissions of its token. */
 export class Automation {
   readonly #ports: AutomationPorts;
   readonly #id: string;
@@ -60,7 +60,7 @@ export class Automation {
     for (const watch of this.#watches) watch.start();
   }
 
-  /** Takes the same automation with other values of its parameters. */
+  /** Replaces the values of the automation's parameters. */
   update(plan: AutomationPlan): void {
     this.#plan = plan;
     for (const [index, watch] of this.#watches.entries()) {
@@ -104,7 +104,7 @@ export class Automation {
     });
   }
 
-  /** Never rejects: errors are stored with the agent. */
+  /** Runs the actions. Never rejects: errors are stored with the agent. */
   async #perform(firing: Firing): Promise<void> {
     const { agents, clock, logger } = this.#ports;
     try {
@@ -143,7 +143,7 @@ export class Automation {
     }
   }
 
-  /** Rights, devices in groups and readings count as they are now, not as they were when it was spawned. */
+  /** Returns whether the automation may run with the present permissions, group members and readings. */
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -174,7 +174,7 @@ export class Automation {
     });
   }
 
-  /** Once for each hour that was too full, not for each trigger. */
+  /** Records the rate limit once for each hour, not for each trigger. */
   #noteRateLimit(): void {
     const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;
@@ -191,7 +191,7 @@ export class Automation {
 
 const HOUR_MS = 3_600_000;
 
-/** How soon an automation may run again; times are those of a clock that never jumps. */
+/** Limits how often an automation runs; times are monotonic. */
 class RunRateLimit {
   #starts: number[] = [];
 
@@ -210,7 +210,9 @@ class RunRateLimit {
 
 type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'timeZone'>;
 
-/** Returns whether all conditions hold now. One of a reading that is unknown, too old or of an unreachable device does not. */
+/**
+ * Returns whether all conditions hold now. A condition on a reading that is unknown, too old, or of an unreachable device does not hold.
+ */
 function conditionsHold(conditions: readonly Condition[], ports: ConditionPorts): boolean {
   return conditions.every((condition) => (condition.type === 'reading' ? readingHolds(condition, ports) : timeHolds(condition, ports)));
 }

@@ -28,16 +28,16 @@ export function localTimeAt(atMs: number, timeZone: string): LocalTime {
   return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
 }
 
-/** Minutes since midnight of `HH:MM`. */
+/** Returns the minutes since midnight of `HH:MM`. */
 export function minutesOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
 }
 
 /**
- * Returns the first moment after `afterMs` at which it is `HH:MM` on one of the days; undefined when there are no such days. A
- * time that the clock jumps over in spring is taken as much later as it jumps, and of one that comes twice in autumn
- * the first counts (as RFC 5545 §3.3.5 reads local times).
+ * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined if there are no such days. A
+ * time that the spring change skips moves later by the skipped hour; of a time that occurs twice in autumn the first counts (RFC 5545
+ * §3.3.5).
  */
 export function nextLocalTime(
   { at, days = WEEKDAYS, timeZone }: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
@@ -65,7 +65,10 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Returns an hour that comes twice fits both offsets and the earlier is taken; one that is left out fits neither. */
+/**
+ * Returns the moment of a local time: an hour that occurs twice matches both offsets, and the earlier is taken; a skipped hour matches
+ * neither.
+ */
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);

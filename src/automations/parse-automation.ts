@@ -7,7 +7,7 @@ import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;
-/** The facts of each trigger that actions may refer to, beside the common ones. */
+/** The facts of each trigger to which actions may refer, in addition to the common facts. */
 const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   reading: ['sensor_id', 'value', 'previous', 'unit'],
   device_event: ['device_id', 'event', 'cluster', 'data'],
@@ -27,7 +27,10 @@ interface CheckedPlan {
   readonly max_runs_per_hour: number;
 }
 
-/** Returns the plan of a configuration with the present values of its parameters. VALIDATION_ERROR, PAYLOAD_TOO_LARGE. */
+/**
+ * Returns the plan of a configuration with the present values of its parameters. Throws VALIDATION_ERROR if it is invalid, and
+ * PAYLOAD_TOO_LARGE if it is too long.
+ */
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);
@@ -51,7 +54,7 @@ export function parseAutomation(config: JsonObject, validator: SchemaValidator):
   };
 }
 
-/** Checks the configuration of an external agent. VALIDATION_ERROR, PAYLOAD_TOO_LARGE. */
+/** Checks the configuration of an external agent. Throws VALIDATION_ERROR if it is invalid, and PAYLOAD_TOO_LARGE if it is too long. */
 export function checkExternalConfig(config: JsonObject, validator: SchemaValidator): void {
   checkLength(config);
   parseParameters(validator.parameters(EXTERNAL_SCHEMA, config), validator);
@@ -109,7 +112,7 @@ function checkTimeZone(name: string | undefined): void {
   throw invalid(`There is no time zone ${JSON.stringify(name.slice(0, 40))}; write an IANA name such as Europe/Berlin`);
 }
 
-/** Each of the triggers has to have the facts that the actions refer to. */
+/** Checks that each trigger has the facts to which the actions refer. */
 function checkFacts(plan: CheckedPlan): void {
   const used = referencesIn(plan.actions as unknown as Json, 'trigger');
   for (const { type } of plan.trigger) {
@@ -124,14 +127,14 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Returns the checked parameters by name; throws VALIDATION_ERROR for bounds on a text and for a value outside its own bounds. */
+/** Returns the checked parameters by name. Throws VALIDATION_ERROR for bounds on a text, and for a value outside of its bounds. */
 export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
   const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
   for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);
   return parameters;
 }
 
-/** Returns the configuration with one parameter set to `value`, and its old value. Throws NOT_FOUND if it is not declared. */
+/** Returns the configuration with one parameter set to `value`, and the old value. Throws NOT_FOUND if the parameter is not declared. */
 export function withParameter(
   config: JsonObject,
   name: string,
@@ -164,7 +167,7 @@ function wrong(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The parameter ${name} ${problem}`, { parameter: name });
 }
 
-/** An object with this one member refers to a parameter of the agent or to a fact of its trigger. */
+/** The only member of an object that refers to a parameter of the agent or to a fact of its trigger. */
 type ReferenceKind = 'param' | 'trigger';
 
 /** Returns a copy with every `{"<kind>": "NAME"}` replaced by the result of `lookUp`; throws its error. */

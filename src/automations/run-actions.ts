@@ -14,7 +14,7 @@ export interface RunPorts extends Pick<HubContext, 'clock' | 'events'> {
   readonly pipeline: Pick<ToolCaller, 'call'>;
 }
 
-/** One run: its principal, the facts of its trigger, and the signal that ends it early. */
+/** One run: its principal, the facts of its trigger, and the signal that cancels it. */
 export interface Run {
   readonly id: string;
   readonly principal: Principal;
@@ -22,15 +22,15 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** The end of a run; the error is the last one of any action. */
+/** The end of a run; `error` is the last error of its actions. */
 export interface RunOutcome {
   readonly isStopped: boolean;
   readonly error?: Pick<ErrorBody, 'code' | 'message'>;
 }
 
 /**
- * Calls the tools of a run one after the other. Each call has the run's id as trace id and a key of its own, so that
- * nothing that retries it can act twice. A dangerous call waits for people and is then made once more.
+ * Calls the tools of a run one after the other. Each call has the run's id as trace id and its own idempotency key, so that a retry cannot
+ * act twice. A dangerous call waits for approval and is then repeated once.
  */
 export async function runActions(actions: readonly Action[], run: Run, ports: RunPorts): Promise<RunOutcome> {
   using decisions = new DecisionListener(ports.events, ports.clock);
@@ -61,7 +61,7 @@ function requestOf(action: Action, index: number, run: Run): CallRequest {
   };
 }
 
-/** Waits for the decision where the call needs an approval; false for any other answer. */
+/** Waits for the decision if the call needs an approval; returns false for any other answer. */
 async function isApproved(answer: CallAnswer, decisions: DecisionListener, signal: AbortSignal): Promise<boolean> {
   if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
   const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
@@ -69,14 +69,14 @@ async function isApproved(answer: CallAnswer, decisions: DecisionListener, signa
   return decisions.isApproved(approvalId, Date.parse(expiresAt), signal);
 }
 
-/** The configuration was checked against the facts of its triggers. */
+/** Returns a fact of the trigger; the configuration was checked against the facts of its triggers. */
 function factOf({ facts }: Run, name: string) {
   const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
   if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger has no fact ${name}`);
   return isJsonObject(fact) ? { ...fact } : fact;
 }
 
-/** Bound on a wait, whatever the approval says. */
+/** Longest wait for an approval. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** The decisions of approvers during a run; it listens from the start, so that no decision is lost between call and wait. */
@@ -114,7 +114,7 @@ class DecisionListener implements Disposable {
     this.#stop();
   }
 
-  /** The approval of one of several persons decides nothing yet. */
+  /** Handles a decision; the approval by one of several persons does not end the wait. */
   #onDecision(approvalId: string, state: Json | undefined): void {
     if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
     this.#decided.set(approvalId, state === 'approved');

@@ -15,10 +15,10 @@ import type {
 } from './automation-schema.ts';
 import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
-/** Older reports are of the past: after an interruption a device repeats what happened in the meantime. */
+/** Older reports are ignored: after an interruption a device repeats the events of the meantime. */
 export const MAX_REPORT_AGE_MS = 60_000;
 
-/** One moment at which a trigger fired. */
+/** One firing of a trigger. */
 export interface Firing {
   readonly trigger: Trigger;
   /** The values that actions may refer to. */
@@ -36,11 +36,11 @@ export interface WatchPorts {
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly time: Pick<TrustedTime, 'isTrusted'>;
-  /** IANA time zone of triggers and conditions that name none. */
+  /** Default IANA time zone of triggers and conditions. */
   readonly timeZone: string;
 }
 
-/** Watches for one trigger of one automation, from `start` to `stop`. */
+/** Watches for one trigger of one automation between `start` and `stop`. */
 export abstract class Watch<T extends Trigger = Trigger> {
   protected readonly ports: WatchPorts;
   protected trigger: T;
@@ -59,7 +59,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
     this.cancel();
   }
 
-  /** Takes the same trigger with other values; earlier reports still count. The type of a trigger never changes. */
+  /** Replaces the values of the trigger; earlier reports still count. The type of a trigger never changes. */
   update(trigger: Trigger): void {
     this.trigger = trigger as T;
   }
@@ -72,8 +72,8 @@ export abstract class Watch<T extends Trigger = Trigger> {
 }
 
 /**
- * Passes the hub's events to the handlers of their type and subject: many automations cost one look-up for each event. It listens only
- * while there are handlers.
+ * Passes the hub's events to the handlers of their type and subject: many automations cost one look-up per event. It listens only while
+ * there are handlers.
  */
 export class EventIndex {
   readonly #events: EventBus;
@@ -114,7 +114,7 @@ function keyOf(type: EventType, subject: string): string {
   return `${type} ${subject}`;
 }
 
-/** Fires when a device sends the event; one that it repeats from the past does not count. */
+/** Fires when a device sends the event; a repeated past event does not count. */
 export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
   override start(): void {
     this.cancel = this.ports.index.on('device.event', this.trigger.device_id, ({ data }) => this.#onEvent(data));
@@ -152,7 +152,7 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
 
 /** A time that is further in the past was missed, because the hub was off or its clock was set, and is skipped. */
 const MAX_LATE_MS = 30_000;
-/** A clock that is set back by less goes on from the last time that fired, instead of firing it again. */
+/** If the clock is set back by less, the watch continues after the last fired time instead of firing it again. */
 const SET_BACK_MS = 3_600_000;
 
 /** Fires at a time of day. A time that was missed is skipped, never made up for; a clock that is not trusted fires nothing. */
@@ -208,8 +208,8 @@ export class IntervalWatch extends Watch<IntervalTrigger> {
 }
 
 /**
- * Fires when a reading crosses to the side that the trigger names, not while it stays there. The first value ever is only the start of
- * the comparison. Values that are unknown or old never fire; a wait (`for_seconds`) that they interrupt begins anew.
+ * Fires when a reading crosses the trigger's limit in its direction, not while it stays beyond it. The first value only starts the
+ * comparison. Unknown or old values never fire; a wait (`for_seconds`) that they interrupt begins again.
  */
 export class ReadingWatch extends Watch<ReadingTrigger> {
   readonly #sensor = parseSensorId(this.trigger.sensor_id);
@@ -287,7 +287,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.fire(facts, () => changes === true || this.#isThere === true);
   }
 
-  /** A wait that had begun starts over with the next value that is there. */
+  /** Restarts a begun wait with the next known value. */
   #interrupt(): void {
     if (this.#cancelWait) this.#isThere = false;
     this.#endWait();
@@ -304,9 +304,8 @@ function isReadingValue(value: Json | undefined): value is ReadingValue {
 }
 
 /**
- * Returns whether the value is on the side that the comparison names. `slack` is how far a value that was there before may go back and
- * still count. Sensors report on and off as booleans or as 1 and 0: both are equal, and so are a former word of a value and its present
- * word.
+ * Returns whether a value meets the comparison. `slack` is the hysteresis: how far a value that met the comparison may go back and still
+ * meet it. Booleans equal 1 and 0, since sensors report on and off in both forms; a former word of a value equals its present word.
  */
 export function readingMatches(
   { above, below, equals }: Pick<ReadingTrigger, 'above' | 'below' | 'equals'>,

@@ -1,6 +1,6 @@
 import { AtmoError } from './errors.ts';
 
-/** Time as the hub sees it; tests and replay inject their own. */
+/** The hub's time; tests and replay inject their own clock. */
 export interface Clock {
   /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
@@ -25,13 +25,13 @@ export const systemClock: Clock = {
 export interface TrustedTime {
   /** Returns milliseconds since 1970, never before a time that is known to have passed. */
   now(): number;
-  /** False until the network or the owner has set the time: dangerous calls are refused until then. */
+  /** Returns false until the network or the owner has set the time; dangerous calls are refused until then. */
   isTrusted(): boolean;
 }
 
 /**
- * Where the hub's time comes from: the `owner` set it or trusts the machine's clock in the `configuration`, the machine
- * synchronises it over the `network`, has a `hardware` clock, or is the guest of a `host`; or `nothing` confirms it.
+ * Source of the hub's time: the `owner` set it, or trusts the machine's clock in the `configuration`; the machine synchronises it over the
+ * `network`, has a `hardware` clock, or is the guest of a `host`; or `nothing` confirms it.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 
@@ -49,7 +49,10 @@ export interface TimeStatus {
 /** Port: time that the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /** Throws VALIDATION_ERROR for an impossible time, CONFLICT for one that differs from a machine's clock that is known to be right. */
+  /**
+   * Sets the time. Throws VALIDATION_ERROR for an impossible time, and CONFLICT if it differs from a machine clock that is known to be
+   * right.
+   */
   set(timeMs: number): void;
 }
 
@@ -59,8 +62,8 @@ export function isoTime(atMs: number): string {
 }
 
 /**
- * Returns milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR naming `subject`: RFC 3339 has times, such as leap seconds,
- * that JavaScript does not parse.
+ * Returns milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR with `subject`, also for RFC 3339 times that JavaScript does
+ * not parse, such as leap seconds.
  */
 export function parseIsoTime(text: string, subject: string): number {
   const atMs = Date.parse(text);
@@ -99,7 +102,7 @@ export function repeat(clock: Clock, periodMs: number, work: () => void): () => 
   return () => cancel();
 }
 
-/** Settles as `promise` does, or rejects with the signal's reason as soon as the signal aborts. */
+/** Settles like `promise`, or rejects with the signal's reason as soon as the signal aborts. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

@@ -2,10 +2,10 @@ import { type Principal, principalKey } from './auth/principal.ts';
 import { AtmoError } from './errors.ts';
 
 interface LimiterOptions {
-  /** Owner of the bound, named in the refusal; default `The hub`. */
+  /** Owner of the limit, named in the refusal; default `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** Calls that may wait for a slot; the next one is refused. No call is refused when absent. */
+  /** Largest number of waiting calls; further calls are refused. By default none is refused. */
   readonly maxWaiting?: number;
 }
 
@@ -88,7 +88,7 @@ export class ConcurrencyLimiter {
   }
 }
 
-/** Calls that may run at once and wait for a slot, in all and for one caller. */
+/** Largest numbers of running and of waiting calls, in all and for one caller. */
 interface CallerLimiterOptions {
   readonly maxRunning: number;
   readonly maxWaiting: number;
@@ -97,8 +97,8 @@ interface CallerLimiterOptions {
 }
 
 /**
- * Bounds the calls that run at once. A call waits in the queue of its caller first, and in the common queue afterwards, which holds at
- * most as many calls of one caller as may run: a long queue of one caller delays no other caller.
+ * Limits the running calls. A call first waits in its caller's queue, then in the common queue, which contains at most as many calls of one
+ * caller as may run: a long queue of one caller delays no other caller.
  */
 export class CallerConcurrencyLimiter {
   readonly #options: CallerLimiterOptions;
@@ -115,7 +115,7 @@ export class CallerConcurrencyLimiter {
     return this.#callers.size;
   }
 
-  /** As `ConcurrencyLimiter.enter`, for a call of this principal. */
+  /** Enters like `ConcurrencyLimiter.enter`, with a call of this principal. */
   async enter(principal: Principal, signal: AbortSignal): Promise<() => void> {
     const key = callerKey(principal);
     const own = this.#limiterOf(key);
@@ -150,7 +150,7 @@ export class CallerConcurrencyLimiter {
   }
 }
 
-/** An agent and its descendants count as one caller, so that spawning children raises no bound. */
+/** Returns the key of the caller: an agent and its descendants count as one, so that children do not raise the limit. */
 function callerKey(principal: Principal): string {
   const root = principal.token?.chain[0];
   return root === undefined ? principalKey(principal) : `token:${root}`;

@@ -4,13 +4,13 @@ import type { Logger } from './logger.ts';
 import type { AuditSink } from './storage/audit-sink.ts';
 import type { KeyValueStore } from './storage/key-value-store.ts';
 
-/** The services of the hub that parts of every module use; each part names those that it needs. */
+/** Services of the hub that all modules use; each part names the services that it needs. */
 export interface HubContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
-  /** The time for what expires. */
+  /** The trusted time, for everything that expires. */
   readonly time: TrustedTime;
   readonly audit: AuditSink;
 }

@@ -1,4 +1,4 @@
-/** Levenshtein distance of two short texts: the number of letters to add, drop or change. */
+/** Returns the Levenshtein distance of two short texts: the number of letters to add, drop or change. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
@@ -42,7 +42,7 @@ function isPart(whole: string, part: string): boolean {
   return part.length >= MIN_PART_LENGTH && whole.includes(part);
 }
 
-/** Orders texts by code unit: the same on every machine and locale. */
+/** Compares texts by code unit: equal results on every machine and in every locale. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -15,7 +15,7 @@ function code<Status extends number>(httpStatus: Status, retry: RetryAdvice, exi
   return { httpStatus, retry, exitCode, meaning } as const;
 }
 
-/** The one table of error codes: HTTP status, advice, exit code, meaning. docs/errors.md is generated from it. */
+/** The only table of error codes: HTTP status, retry advice, exit code, meaning. docs/errors.md is generated from it. */
 export const ERROR_CODES = {
   VALIDATION_ERROR: code(
     400,
@@ -93,7 +93,7 @@ export interface ErrorBody {
   readonly retryable: boolean;
 }
 
-/** The only error class that the hub throws on purpose. The message names the problem, the thing concerned and the remedy. */
+/** The only error class that the hub throws on purpose. The message names the problem, its subject and the remedy. */
 export class AtmoError extends Error {
   override readonly name = 'AtmoError';
   readonly code: ErrorCode;
@@ -112,7 +112,7 @@ export class AtmoError extends Error {
   }
 }
 
-/** Any thrown value as an AtmoError: a bug of `culprit` becomes INTERNAL_ERROR without its text, which only the log has. */
+/** Returns a thrown value as an AtmoError: a bug of `culprit` becomes INTERNAL_ERROR without its text, which only the log contains. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;

@@ -51,7 +51,7 @@ interface Subscription {
   readonly types: readonly EventType[] | undefined;
 }
 
-/** Emits events to its listeners in order; an error of one listener never stops another. */
+/** Emits events to its listeners in order; an error of a listener never stops the others. */
 export class EventBus {
   readonly #subscriptions = new Set<Subscription>();
   readonly #source: string;

@@ -4,13 +4,13 @@ import { type Clock, repeat } from './clock.ts';
 import type { Service } from './lifecycle.ts';
 
 /**
- * Problems of the hub itself, one line for each subject: `/healthz`, `atmo doctor` and the page show them. Everyone may read
- * a line, so it names files and the remedy, and never devices, people or secrets.
+ * Problems of the hub itself, one line per subject, shown by `/healthz`, `atmo doctor` and the page. Everybody may read a line: it names
+ * files and the remedy, and never devices, people or secrets.
  */
 export class HubProblems {
   readonly #lines = new Map<string, string>();
 
-  /** Adds the problem, in place of an earlier one of the same subject. */
+  /** Adds a problem and replaces an earlier problem with the same subject. */
   raise(subject: string, line: string): void {
     this.#lines.set(subject, line);
   }
@@ -30,7 +30,7 @@ const SLACK_MS = 500;
 
 /**
  * Detects that the process did not run for a while: it was stopped, its memory was swapped out, or a slow disk blocked it. Messages that
- * arrive right afterwards may have waited in the kernel for as long.
+ * arrive directly afterwards may have waited in the kernel for as long.
  */
 export class StallDetector implements Service {
   readonly #clock: Clock;
@@ -78,16 +78,16 @@ function isLate(sinceBeatMs: number): boolean {
 }
 
 /**
- * Lets the event loop poll all sockets `turns` times: the end of a connection is read one turn after its last bytes, and its effects
- * take some more turns.
+ * Lets the event loop poll all sockets `turns` times: the end of a connection is read one turn after its last bytes, and its effects take
+ * further turns.
  */
 export async function pollSockets(turns: number): Promise<void> {
   for (let turn = 0; turn <= turns; turn++) await nextTurn();
 }
 
 /**
- * Resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 when it has ended. statm(5) counts in pages, which have 4 KiB
- * on most boards and 16 KiB on a Raspberry Pi 5.
+ * Returns the resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 if it has ended. statm(5) counts in pages, which have 4
+ * KiB on most boards and 16 KiB on a Raspberry Pi 5.
  */
 export function residentBytes(pid: number | undefined): number {
   try {

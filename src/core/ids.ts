@@ -7,14 +7,14 @@ export type ToolId = Branded<'ToolId'>;
 export type DeviceId = Branded<'DeviceId'>;
 /** Id of a sensor: `<device id>/<reading name>`, for example `hall-sensor/temperature`. */
 export type SensorId = Branded<'SensorId'>;
-/** Id of one hub, `node_id` on the wire. */
+/** Id of a hub, `node_id` in messages and APIs. */
 export type HubId = Branded<'HubId'>;
 /** Id of an asynchronous call. */
 export type JobId = Branded<'JobId'>;
 
 /**
- * Turns any text into `[a-z0-9]` words joined by `separator`. Letters with marks lose the marks, the
- * German umlauts become two letters; empty when the text holds no letter or digit of the Latin script.
+ * Converts a text into `[a-z0-9]` words joined by `separator`. Letters lose their diacritics, German umlauts become two letters; the result
+ * is empty if the text has no Latin letter or digit.
  */
 export function slug(text: string, separator: '_' | '-'): string {
   return text

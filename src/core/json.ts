@@ -55,7 +55,7 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Returns the value at a JSON Pointer (RFC 6901), or at its keys; undefined if there is none. */
+/** Returns the value at a JSON Pointer (RFC 6901) or a list of keys, or undefined. */
 export function valueAt(root: Json, pointer: string | readonly string[]): Json | undefined {
   return (typeof pointer === 'string' ? pointerKeys(pointer) : pointer).reduce<Json | undefined>(memberOf, root);
 }

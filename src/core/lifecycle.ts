@@ -3,7 +3,7 @@ export interface Service extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Starts services in order and disposes them in reverse; a failed start disposes those that had started. */
+/** Starts services in order and disposes them in reverse; a failed start disposes the started services. */
 export class ServiceStack implements AsyncDisposable {
   readonly #started: AsyncDisposable[] = [];
 

@@ -8,7 +8,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const SEVERITIES = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** One event a line, fields instead of prose. Never pass keys, tokens, PINs or setup codes. */
+/** Logs one event per line, with fields instead of prose. Never pass keys, tokens, PINs or setup codes. */
 export interface Logger {
   debug(event: string, fields?: JsonObject): void;
   info(event: string, fields?: JsonObject): void;
@@ -49,7 +49,7 @@ export function isTwoDigitPin(name: string, value: unknown): boolean {
 
 function redactMember(key: string, item: unknown): unknown {
   if (SECRET_KEYS.test(key) && typeof item !== 'boolean' && !isTwoDigitPin(key, item)) return '[redacted]';
-  // The hashes of audit rows link one row to the next and have to stay readable.
+  // The hashes of audit rows link one row to the next and must stay readable.
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
@@ -89,8 +89,8 @@ export const silentLogger: Logger = createLogger('error', () => {});
 const URGENT: ReadonlySet<LogLevel> = new Set(['warn', 'error']);
 
 /**
- * Buffers log lines on their way to a file, a pipe or a terminal, since each write wakes the reader at the other end. Lines below
- * `warn` are written together at the end of the turn, so that a caller has its answer first; a warning flushes them at once.
+ * Buffers log lines for a file, a pipe or a terminal, since each write wakes the reader. Lines below `warn` are written together at the end
+ * of the turn, so that a caller gets its response first; a warning flushes them at once.
  */
 export class LogBuffer {
   readonly #write: (text: string) => void;

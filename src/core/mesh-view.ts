@@ -6,16 +6,16 @@ import type { HubId } from './ids.ts';
  */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
-/** A device of another hub, as it announces it. */
+/** A device of another hub, as that hub announces it. */
 export interface PeerDevice {
   readonly id: string;
   readonly name: string;
-  /** Matter device type by name, such as `dimmable_light`. */
+  /** Name of the Matter device type, such as `dimmable_light`. */
   readonly type: string;
   readonly isReachable: boolean;
 }
 
-/** Bounds of a capability, such as `max_image_mb` or `model`. */
+/** Limits of a capability, such as `max_image_mb` or `model`. */
 export type CapabilityConstraints = Readonly<Record<string, string | number | boolean>>;
 
 /** The facts by which a call is routed to another hub. */
@@ -31,7 +31,7 @@ export interface RoutePeer {
   readonly capabilities: readonly string[];
   /** False for a hub that announces that it is offline. */
   readonly isOnline?: boolean;
-  /** Bounds of calls that need a capability, by the capability's type, as the hub announces them. */
+  /** Limits of calls that require a capability, by the capability's type, as the hub announces them. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
@@ -44,7 +44,7 @@ export interface Peer extends RoutePeer {
   /** `host:port` of the direct connection. */
   readonly address?: string;
   readonly toolCount: number;
-  /** Tools whose definition has not arrived yet. */
+  /** Number of tools whose definition has not arrived yet. */
   readonly missingTools: number;
   readonly devices: readonly PeerDevice[];
 }

@@ -1,9 +1,9 @@
 import { isJsonObject, type Json } from './json.ts';
 
 /**
- * Characters that a reader does not see, or that change the look of the rest of a text: the Unicode category Other (control, format,
- * private use, unassigned, halves of surrogate pairs), line and paragraph separators, characters that are ignored where they cannot be
- * shown (variation selectors, fillers, joiners, the tag block), and the blank Braille pattern. Line feed and tab count as visible.
+ * Characters that a reader does not see, or that change the look of the following text: the Unicode category Other (control, format,
+ * private use, unassigned, halves of surrogate pairs), line and paragraph separators, default-ignorable characters (variation selectors,
+ * fillers, joiners, the tag block), and the blank Braille pattern. Line feed and tab count as visible.
  */
 const HIDDEN_SET = '\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
 const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
@@ -20,7 +20,7 @@ const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 const NEEDED =
   /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\ufe0f|(?<=\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f)?)\u200d(?=\p{Extended_Pictographic})|(?<=(?!\p{Script=Latin})\p{L}\p{M}*)[\u200c\u200d](?=(?!\p{Script=Latin})\p{L})/gu;
 
-/** Pattern of JSON Schema for a name: one line without hidden characters, except those that writing needs. */
+/** JSON Schema pattern of a name: one line without hidden characters, except those that scripts need. */
 export const WRITTEN_LINE = `^(?:${NEEDED.source}|[^${HIDDEN_SET}])+$`;
 
 /** Returns true for text in which a reader sees every character. */
@@ -28,7 +28,7 @@ export function isVisible(text: string): boolean {
   return !BEYOND_ASCII.test(text) || !HIDDEN.test(text);
 }
 
-/** Returns true for text whose only hidden characters are those that writing needs. */
+/** Returns whether a text's only hidden characters are those that scripts need. */
 export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
@@ -39,7 +39,7 @@ export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): str
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
 }
 
-/** Returns the same as one line, white space folded and composed as NFC: a name, a title, a label. */
+/** Returns visible text as one line, with white space folded and composed as NFC: for a name, a title or a label. */
 export function visibleLine(text: string, limit: number): string {
   const line = visibleText(text)
     .normalize('NFC')
@@ -48,10 +48,10 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
-/** Hidden characters without width: names that differ in them alone are the same. */
+/** Hidden characters without width: names that differ only in them are equal. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Returns a name as it is stored: one line of visible characters. Empty if the text has none. */
+/** Returns a name as it is stored: one line of visible characters; an empty text if there are none. */
 export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
@@ -60,14 +60,14 @@ export function givenName(text: string, limit = 64): string {
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
 /**
- * Returns text from a device or a person, quoted for use inside a description: one line, at most 64 characters, nothing that ends the
+ * Returns text from a device or a person, quoted for a description: one line, at most 64 characters, without anything that ends the
  * quotation.
  */
 export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }
 
-/** As `quoted`, without the quotation marks. */
+/** Returns text like `quoted`, without the quotation marks. */
 export function plain(text: string): string {
   const clean = visibleText(text)
     .replace(NOT_PLAIN, '')
@@ -77,19 +77,19 @@ export function plain(text: string): string {
   return [...clean].slice(0, 64).join('').trim();
 }
 
-/** JSON of another hub or a device with `visibleText` applied to all its texts and names of members. */
+/** Returns JSON of another hub or a device with `visibleText` applied to all texts and member names. */
 export function visibleJson(value: Json): Json {
   return mapTexts(value, visibleText);
 }
 
-/** Returns the text with every hidden character as `\u{e0041}`, so that two different texts never look the same. */
+/** Returns the text with each hidden character as `\u{e0041}`, so that two different texts never look equal. */
 export function escapeAllHidden(text: string): string {
   return text.replace(ALL_HIDDEN, codeOf);
 }
 
 /**
- * JSON for a model, with hidden characters as `\u{e0041}`, so that model and person read the same text without loss. Hidden characters
- * that writing needs stay.
+ * Returns JSON for a model, with hidden characters as `\u{e0041}`, so that model and person read the same text without loss. Hidden
+ * characters that scripts need are unchanged.
  */
 export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));

@@ -54,11 +54,11 @@ interface SourcePollerCollaborators extends Pick<SensorRecorderCollaborators, 'c
 /** Enough for a slow bus with many probes; it also ends the read of a driver that hangs. */
 const READ_LIMIT_MS = 60_000;
 const SENSOR_LIMIT_MS = 3000;
-/** Keeps hubs and sensors that were switched on together from reading in one moment. */
+/** Random part of the interval: it keeps hubs and sensors that were switched on together from reading at the same moment. */
 const JITTER = 0.1;
 const SHORTEST_PAUSE_MS = 50;
 
-/** Searches the sensors of one source and reads each when it is due, never two rounds at a time. */
+/** Searches the sensors of one source and reads each when it is due, one round at a time. */
 class SourcePoller implements Service {
   readonly #parts: SourcePollerCollaborators;
   readonly #settings: SensorsConfig;
@@ -98,7 +98,7 @@ class SourcePoller implements Service {
     }
   }
 
-  /** A faulty driver must not end the others, nor the hub. */
+  /** Logs the errors of work: a faulty driver must not stop the other sources or the hub. */
   async #logErrors(work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => this.#warn(error instanceof Error ? error.message : String(error)));
   }
@@ -180,7 +180,7 @@ class SensorRecorder {
     devices.add(this.#located(sensor.device));
     readings.describe(sensor.info.id, this.#located(sensor.info));
     this.#sensors.set(sensor.address, { sensor, misses: 0, hasValue: false, warned: undefined });
-    // An entry of the configuration needs the address.
+    // The owner needs the address for an entry of the configuration.
     logger.info('sensor.found', { sensor: sensor.info.id, address: sensor.address });
     return true;
   }
@@ -239,7 +239,7 @@ class SensorRecorder {
     events.emit('hub.warning', info.id, { warning: `sensor.${fault}`, message: `${info.id}: ${detail}` });
   }
 
-  /** A device is reachable while one of its sensors is. */
+  /** Updates whether a device is reachable: it is while one of its sensors is. */
   #updateReachability(device: DeviceId): void {
     const { readings, devices } = this.#parts;
     const ofDevice = [...this.#sensors.values()].filter(({ sensor }) => sensor.info.device === device);

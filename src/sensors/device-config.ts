@@ -10,7 +10,7 @@ export const TITLE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^\
 /** JSON Schema of a unit. */
 export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as const;
 
-/** JSON Schema of a map whose keys are ids of the owner's choice. */
+/** Returns the JSON Schema of a map whose keys are ids that the owner chooses. */
 export const mapOf = <const Item extends JsonSchema>(item: Item) =>
   ({ type: 'object', default: {}, maxProperties: 256, propertyNames: { pattern: ID_PATTERN }, additionalProperties: item }) as const;
 
@@ -45,5 +45,5 @@ export const BOARD_DEVICES = mapOf(
   ),
 );
 
-/** A chip with a name of the owner; its readings by their names, such as `temperature`. */
+/** A chip with a name that the owner chose, and its readings by name, such as `temperature`. */
 export type BoardDeviceConfig = Settings<typeof BOARD_DEVICES>[string];

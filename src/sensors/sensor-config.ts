@@ -50,7 +50,7 @@ const SERIAL_PORTS = mapOf(
   ),
 );
 
-/** One value in the lines. */
+/** A value in the lines. */
 export type SerialReadingConfig = Settings<typeof SERIAL_READING>;
 
 /** An instrument that sends lines; its readings by their names. */
@@ -69,7 +69,7 @@ export const SENSORS_SECTION = section({
 /** The board's own sensors and outputs; the keys of the maps are device ids. */
 export type SensorsConfig = Settings<typeof SENSORS_SECTION>;
 
-/** Returns the rooms in the configuration, each with its key, such as `sensors.devices.shed.area`. */
+/** Returns the areas in the configuration, each with its key, such as `sensors.devices.shed.area`. */
 export function configuredAreas({ devices, serial, gpio }: SensorsConfig): readonly { readonly key: string; readonly area: string }[] {
   const sections = { devices, serial, 'gpio.inputs': gpio?.inputs ?? {}, 'gpio.outputs': gpio?.outputs ?? {} };
   return Object.entries(sections).flatMap(([section, entries]) =>

@@ -21,7 +21,7 @@ export interface BoardSensor {
   readonly calibrate: (value: ReadingValue) => ReadingValue;
 }
 
-/** The listed sensors, and the settings that match none. */
+/** The listed sensors, and the settings that match no sensor. */
 interface SensorRegistry {
   readonly sensors: readonly BoardSensor[];
   readonly problems: readonly string[];
@@ -35,8 +35,8 @@ const MAX_TITLE = 128;
 const MAX_NAME = 64;
 
 /**
- * Gives sensors their ids and titles: those of the entry in `devices` with the most exact source, else their own where the owner lets the
- * hub discover sensors. The same sensor has the same id after every start.
+ * Assigns ids and titles to sensors: those of the entry in `devices` with the most specific source, else generated ones if the owner lets
+ * the hub discover sensors. A sensor has the same id after every start.
  */
 export function sensorRegistryOf(found: readonly FoundSensor[], settings: SensorRegistrySettings): SensorRegistry {
   const chips = new Set(found.map(({ address }) => chipOf(address)));
@@ -54,7 +54,7 @@ export function sensorRegistryOf(found: readonly FoundSensor[], settings: Sensor
   return { sensors: [...sensors.values()], problems };
 }
 
-/** A source without the place of its chip is valid only where the name of the chip is unique. */
+/** Returns the valid entries: a source without the bus address of its chip is valid only if the chip's name is unique. */
 function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
   const problems: string[] = [];
   const usable = entries.filter(([id, { source }]) => {
@@ -105,7 +105,7 @@ function boardSensor(found: FoundSensor, entry: NamedDevice | undefined, pollSec
 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
 
-/** Text of chips and owners as one visible line. */
+/** Returns text of chips and owners as one visible line. */
 const oneLine = (text: string): string => givenName(text, MAX_TITLE);
 
 /** A chip, a probe or the board itself. */
@@ -157,7 +157,7 @@ export class BoardDevices implements DeviceDirectory {
     this.#events.emit('device.added', id, { name, device_types: [] });
   }
 
-  /** Sets the present name of the room of a device. */
+  /** Sets the present name of a device's area. */
   relocate({ id, area }: Pick<BoardDevice, 'id' | 'area'>): void {
     const before = this.#devices.get(id);
     if (!before || before.area === area) return;

@@ -1,14 +1,14 @@
 import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 import type { ReadingConfig } from './device-config.ts';
 
-/** One sensor of a source. */
+/** A sensor of a source. */
 export interface FoundSensor {
   /**
-   * The address, the same after every start: `<source>:<chip>[@<place>][/<channel>]`, such as `w1:28-000005e2fdc3`,
+   * The address, equal after every start: `<source>:<chip>[@<bus address>][/<channel>]`, such as `w1:28-000005e2fdc3`,
    * `iio:bme280@1-0076/temp` or `gpio:front_door`. The configuration uses it; no index distinguishes two chips.
    */
   readonly address: string;
-  /** The id of its device, such as `board`, `bme280-1-0076` or a name of the owner in the part of the source. */
+  /** The id of the sensor's device, such as `board`, `bme280-1-0076` or a name from the configuration. */
   readonly device: string;
   /** Name of the reading within the device, such as `temperature`, in the form of a device id. */
   readonly reading: string;
@@ -25,13 +25,13 @@ export interface FoundSensor {
   readonly isConfigured?: true;
 }
 
-/** Reason for a missing value: a value that means an error, malformed bytes, a busy sensor, a missing one. */
+/** Reason for a missing value: an error value, malformed bytes, a busy sensor, or a removed sensor. */
 export type SensorFault = 'suspect' | 'garbled' | 'busy' | 'gone';
 
 /** A value of a sensor, in its unit and before the owner's calibration, or the reason for its absence. */
 export type SensorSample =
   | { readonly address: string; readonly value: ReadingValue /** Time of the measurement; now when absent. */; readonly atMs?: number }
-  | { readonly address: string; readonly fault: SensorFault /** For people, one line. */; readonly detail: string };
+  | { readonly address: string; readonly fault: SensorFault /** Explanation for people, one line. */; readonly detail: string };
 
 /** Is called with each sample. */
 export type SampleListener = (sample: SensorSample) => void;
@@ -43,20 +43,20 @@ export interface ReadRequest {
 }
 
 /**
- * Port: one kind of sensors of the board, such as all probes on 1-Wire. The maker of a source starts and stops its services; in between it
- * never throws for missing hardware.
+ * Port: one kind of sensors of the board, such as all probes on 1-Wire. The creator of a source starts and stops it; in between it never
+ * throws for missing hardware.
  */
 export interface SensorSource {
-  /** The beginning of its addresses, such as `w1`. */
+  /** The first part of its addresses, such as `w1`. */
   readonly name: string;
-  /** Returns the present sensors; none for a missing bus or driver. */
+  /** Returns the present sensors; an empty list if the bus or driver is missing. */
   find(): Promise<readonly FoundSensor[]>;
   /**
    * Reads sensors that `find` returned: `onSample` is called once for each address, in any order, and never after the signal has aborted.
-   * Never blocks the loop, never rejects.
+   * Never blocks the event loop, never rejects.
    */
   read(request: ReadRequest, onSample: SampleListener): Promise<void>;
-  /** Emits samples without a request, such as for an edge of a line; the returned function stops that. */
+  /** Emits samples without a request, for example for an edge of a line; the returned function stops it. */
   listen?(onSample: SampleListener): () => void;
 }
 

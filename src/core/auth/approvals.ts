@@ -18,7 +18,7 @@ export interface PlannedCall {
   /** Canonical id of the tool; the name as written where no tool has it now. */
   readonly tool: string;
   readonly title: string;
-  /** Parameters with secrets masked; as they are written where results of earlier steps decide on them. */
+  /** Parameters with masked secrets; references to results of earlier steps are unresolved. */
   readonly params: JsonObject;
   /** SHA-256, hex, over the tool's definition and all that it runs, without the parameters; empty if no tool has the name. */
   readonly definition: string;
@@ -27,7 +27,7 @@ export interface PlannedCall {
   /** Results of earlier steps fill placeholders in `params`. */
   readonly open?: true;
   readonly program?: PlannedProgram;
-  /** Targets of its effects, as far as they are known. */
+  /** Known targets of the call's effects. */
   readonly targets: readonly string[];
   /** The targets that are only read; absent without any. */
   readonly reads?: readonly string[];
@@ -49,7 +49,7 @@ export interface ApprovalView {
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
   /** Devices among the targets, by the names and in the rooms that they have now. */
   readonly devices: readonly NamedDevice[];
-  /** The program or the steps that will run; absent for a call that has neither. */
+  /** The program or the steps that will run; absent if the call runs neither. */
   readonly runs?: PlannedCall;
   /** Distinct persons who have to approve. */
   readonly needed: number;
@@ -63,7 +63,7 @@ export interface ApprovalView {
   readonly trace_id: string;
 }
 
-/** One person's signed decision about one request. */
+/** A person's signed decision about a request. */
 export interface SignedDecision {
   readonly approvalId: string;
   readonly decision: ApprovalDecision;
@@ -80,17 +80,17 @@ export interface OwnedApproval {
 
 /** Port: lists the requests for approval and takes the decisions of people. */
 export interface ApprovalService {
-  /** Newest first; closed ones stay for an hour. */
+  /** Returns the requests, newest first; closed requests stay for an hour. */
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
-   * NOT_FOUND (unknown), CONFLICT (expired, used, denied, or the person has approved already), PERMISSION_DENIED (own
-   * request, no such person, a key that does not count, a signature over something else).
+   * Decides a request. Rejects with NOT_FOUND (unknown), CONFLICT (expired, used, denied, or already approved by the person),
+   * PERMISSION_DENIED (own request, unknown person, a key that does not count, or a signature over another statement).
    */
   decide(decision: SignedDecision): Promise<ApprovalView>;
 }
 
-/** A key with which a person signs decisions. One person may have several, on phone and laptop, and counts once. */
+/** A key with which a person signs decisions. A person may have several keys, on phone and laptop, and counts once. */
 export interface ApproverKey {
   readonly person: string;
   /** First 16 hex digits of the SHA-256 of the raw key. */
@@ -103,11 +103,11 @@ export interface ApproverKey {
 
 /** Port: the keys of the approvers. */
 export interface ApproverDirectory {
-  /** Sorted by person, then in the order of enrolment. */
+  /** Returns the keys sorted by person, then by enrolment. */
   list(): readonly ApproverKey[];
-  /** VALIDATION_ERROR (name or key), CONFLICT (a key that is somebody's already, or too many). */
+  /** Enrols a key. Rejects with VALIDATION_ERROR (name or key), or CONFLICT (the key is already enrolled, or there are too many). */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
-  /** NOT_FOUND, or CONFLICT for the last key of all. */
+  /** Removes a key. Rejects with NOT_FOUND if it is unknown, and CONFLICT for the last key of all. */
   remove(keyId: string): Promise<ApproverKey>;
 }
 
@@ -147,9 +147,9 @@ export type ApprovalStatus =
     }
   | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
 
-/** Port: the approvals of dangerous calls. An approval serves one call of one principal once. */
+/** Port: the approvals of dangerous calls. An approval is valid for one call of one principal, once. */
 export interface ApprovalQueue {
-  /** Consumes the approval when there is one, else files the request and notifies the admins. */
+  /** Uses up the approval if there is one; otherwise files the request and notifies the admins. */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status without consuming the approval. Files the request as well. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
@@ -160,7 +160,7 @@ export interface ApprovalQueue {
 /** Longest value of a parameter in a sentence; `params` has the whole. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
-/** Stands for a secret value. */
+/** Replaces a secret value. */
 const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];
@@ -173,7 +173,7 @@ export function approvalSummary({ agent_id: agent, effects, devices, runs, ...ca
   return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
 }
 
-/** One line for the program and for each step that will run, with all arguments; empty for a call that has neither. */
+/** Returns one line for the program and for each step that will run, with all arguments; an empty list if the call runs neither. */
 export function plannedStepLines({ runs, devices }: Pick<ApprovalView, 'runs' | 'devices'>): readonly string[] {
   if (!runs) return [];
   return [...(runs.program ? [programLine(runs.program)] : []), ...stepLines(runs, devices, '')];
@@ -192,8 +192,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title: the title is left out
- * where the words for the effects say the same, and the id of the tool where the targets are named.
+ * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title. The title is left out
+ * if the words for the effects are equal, and the id of the tool if the targets are named.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -222,7 +222,7 @@ function isTitleOfActions(title: string, targets: readonly string[]): boolean {
   return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
 }
 
-/** Parameters that the words for the targets do not contain. */
+/** Returns the parameters that the words for the targets do not contain. */
 function furtherParams(
   params: JsonObject,
   { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
@@ -251,14 +251,14 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** Returns a value, quoted unless it is one plain word: the text of a parameter must not read like part of the sentence. */
+/** Returns a value, quoted unless it is one plain word: a parameter must not look like a part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;
   return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }
 
-/** As `shortValue`, never cut: for programs and steps. */
+/** Returns a value like `shortValue`, but never cut: for programs and steps. */
 function fullValue(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return escapeAllHidden(JSON.stringify(value));

@@ -36,7 +36,7 @@ export interface ResourceGroup {
   readonly name: string;
 }
 
-/** Port: membership of resources in groups, as it is now. A reading belongs to the groups of its device. */
+/** Port: the present members of resource groups. A reading belongs to the groups of its device. */
 export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
@@ -56,12 +56,12 @@ const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
 
 /**
- * Parses a required permission; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource.
- * Results are kept, since every list of tools requires the same permissions.
+ * Parses a required permission; returns undefined if it is malformed, contains a wildcard or template, or names a group instead of one
+ * resource. Results are cached, since every list of tools requires the same permissions.
  */
 export const parsePermission = oncePerText(readPermission, { maxKept: 8_192, maxLength: MAX_LENGTH });
 
-/** Parses a grant; undefined when any part of it is malformed. Results are kept, since most tokens hold the same few grants. */
+/** Parses a grant; returns undefined if it is malformed. Results are cached, since most tokens have the same few grants. */
 export const parseGrant = oncePerText(readGrant, { maxKept: 1_024, maxLength: MAX_LENGTH });
 
 function readPermission(text: string): Permission | undefined {
@@ -134,7 +134,10 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
   }
 }
 
-/** Those of `permissions` that no grant of `held` includes: their holder cannot pass them on. Throws VALIDATION_ERROR. */
+/**
+ * Returns the permissions that no grant of `held` includes: their holder cannot delegate them. Throws VALIDATION_ERROR for a malformed
+ * text.
+ */
 export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
   const grants = held.map(requireGrant);
   return permissions.filter((permission) => {
@@ -143,7 +146,10 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
-/** The grants of either list that the other list includes; none if two grants overlap only in part. Throws VALIDATION_ERROR. */
+/**
+ * Returns the grants of either list that the other list includes; grants that overlap only in part are left out. Throws VALIDATION_ERROR
+ * for a malformed text.
+ */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
   const common = permissions.flatMap((text) => {
@@ -160,7 +166,7 @@ export function concerns(grant: Grant, required: Permission, groups: ResourceGro
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);
 }
 
-/** Returns whether the grant covers the action, or any action when it is absent, on at least one resource that could exist. */
+/** Returns whether the grant covers the action (or any action if it is absent) on at least one possible resource. */
 export function coversSome(grant: Grant, { namespace, action }: { readonly namespace: string; readonly action?: string }): boolean {
   if (grant.kind === 'everything') return namespace !== ADMIN;
   if (grant.namespace !== namespace) return false;
@@ -177,7 +183,7 @@ function parseResourceGrant(head: { readonly namespace: string; readonly action:
   return { kind: 'path', ...head, path: resource.slice(0, -1) };
 }
 
-/** A leading `@` would name a group instead of one resource. */
+/** Returns whether a text is a resource; a leading `@` would name a group. */
 function isResource(text: string): boolean {
   if (text.length > MAX_LENGTH || text.startsWith('@')) return false;
   return text.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');

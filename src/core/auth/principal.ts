@@ -17,7 +17,7 @@ export interface TokenFacts {
   readonly text: string;
   /** Expiry, milliseconds since 1970. */
   readonly expiresAtMs: number;
-  /** Raw Ed25519 keys (32 bytes, base64url) that the tokens of the chain are bound to, root first. */
+  /** Raw Ed25519 keys (32 bytes, base64url) to which the tokens of the chain are bound, root first. */
   readonly keys: readonly string[];
   /** Hubs that may act for it, by id; absent = every hub of this mesh. */
   readonly allowedNodes?: readonly string[];
@@ -28,7 +28,7 @@ export interface TokenFacts {
 
 /** The caller, made by an endpoint from a credential; nothing in a request's body can change it. */
 export interface Principal {
-  /** `owner`, or an agent's id; a child's id is its parent's, a slash and a name of its own. */
+  /** `owner`, or an agent's id; a child's id is its parent's id, a slash and the child's name. */
   readonly id: string;
   readonly kind: 'owner' | 'agent' | 'hub';
   /** Grants as in the permission grammar; the owner holds `*` and `admin:*`. */
@@ -40,7 +40,7 @@ export interface Principal {
 /** Milliseconds by which the clocks of hubs may differ: a token stays valid for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 
-/** Unique key of a principal, also where an agent has the id of the owner or of a hub. */
+/** Returns unique key of a principal, also where an agent has the id of the owner or of a hub. */
 export function principalKey({ kind, id }: Principal): string {
   return `${kind}:${id}`;
 }
@@ -50,7 +50,7 @@ export interface Credentials {
   readonly bearer?: string;
   /** Proof of possession (COSE_Sign1, base64url) for a token that is bound to a key of the caller. */
   readonly proof?: string;
-  /** The operation that the proof has to name, such as `POST /api/v1/tools/echo/invoke`. */
+  /** The operation that the proof must name, such as `POST /api/v1/tools/echo/invoke`. */
   readonly operation: string;
 }
 
@@ -63,16 +63,16 @@ export interface Authenticated {
 
 /** Port: turns credentials into a principal. */
 export interface Authenticator {
-  /** Throws UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
+  /** Authenticates the caller. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
   authenticate(credentials: Credentials): Promise<Authenticated>;
-  /** False once the principal's token has expired or was revoked: calls that still run for it have to end. */
+  /** Returns false if the principal's token has expired or was revoked: its running calls must end. */
   isStillValid(principal: Principal): boolean;
 }
 
 /** The name of an agent: its whole id when the owner made it, else the part after its parent's id and a slash. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** Returns the root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every bound. */
+/** Returns the root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every limit. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
 }
@@ -83,8 +83,9 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 }
 
 /**
- * Returns an agent whose token another hub issued is `<name>@<hub id>`, its children `<name>@<hub id>/<child>`: the names are that hub's,
- * and even its `owner` is an agent here. No agent of this hub has an `@` in its name. An id that names a hub already is returned unchanged.
+ * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, its children `<name>@<hub id>/<child>`. The names are
+ * chosen by that hub, and even its `owner` is an agent here. Names of this hub's agents never contain `@`. An id with a hub is returned
+ * unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -101,18 +102,18 @@ export function hubOfForeignAgent(id: string): string | undefined {
 /** The harm that an effect can do; `dangerous` needs the approval of a person. */
 export type Risk = 'none' | 'low' | 'medium' | 'dangerous';
 
-/** One effect of a call, on canonical ids. Risk and permission belong to the effect, not to the tool. */
+/** One effect of a call with canonical ids. Risk and permission belong to the effect, not to the tool. */
 export interface Effect {
-  /** Permission that this effect needs, such as `device:control:kitchen-light`. */
+  /** Permission that the effect requires, such as `device:control:kitchen-light`. */
   readonly permission: string;
   readonly risk: Risk;
-  /** `<device id>/<endpoint>/<cluster>/<command or attribute>`, or another name of the thing affected. */
+  /** `<device id>/<endpoint>/<cluster>/<command or attribute>`, or another name of the affected target. */
   readonly target: string;
   /** Device that is affected. */
   readonly device?: DeviceId;
   /** Values that it sets, by the names and in the units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
   readonly values?: JsonObject;
-  /** Names of values whose new content is not known before the call runs; a rule about one of them assumes the worst. */
+  /** Names of values whose new content is unknown before the run; a rule about such a value assumes the worst. */
   readonly unforeseen?: readonly string[];
 }
 
@@ -121,7 +122,7 @@ export interface PlannedProgram {
   /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
   readonly kind: 'cmd' | 'image' | 'module' | 'script';
   readonly program: string;
-  /** With placeholders such as `{file}` where the parameters are not known yet. */
+  /** Arguments, with placeholders such as `{file}` if the parameters are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
   /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
@@ -141,11 +142,11 @@ export interface Authorizer {
   authorize(principal: Principal, permissions: readonly string[]): Decision;
   /** Returns whether the principal holds a grant for any action on the resource of this permission; other resources do not exist for it. */
   canSee(principal: Principal, permission: string): boolean;
-  /** Returns whether the principal holds this permission (a template such as `device:control:{device_id}`) on some resource. */
+  /** Returns whether the principal has this permission (a template such as `device:control:{device_id}`) on some resource. */
   mayTry(principal: Principal, permission: string): boolean;
   /**
-   * An authorizer for the resources of other hubs, which decide for themselves in the end: each device has the type and area that its
-   * own hub announces. The same authorizer decides when the method is absent.
+   * Returns an authorizer for resources of other hubs, whose decision is final: each device has the type and area that its hub announces.
+   * Without this method the authorizer itself decides.
    */
   elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
@@ -161,7 +162,7 @@ export function maxRisk(...risks: readonly Risk[]): Risk {
 export interface RuledCall {
   readonly principal: Principal;
   readonly toolId: string;
-  /** Ids that the tool had before; a rule that names one of them applies. */
+  /** Former ids of the tool; a rule with one of them applies. */
   readonly formerToolIds: readonly string[];
   readonly effects: readonly Effect[];
   readonly params: JsonObject;
@@ -196,7 +197,7 @@ export interface TokenRequest {
   readonly maxHops?: number;
   readonly allowedNodes?: readonly string[];
   readonly rateLimit?: RateLimit;
-  /** Raw Ed25519 key of the agent, base64url. Without one the token is bound to the hub's key and is a bearer token on this hub. */
+  /** Raw Ed25519 key of the agent, base64url. Without a key the token is bound to the hub's key and is a bearer token on this hub. */
   readonly key?: string;
   /** Role (named profile of the configuration) that the permissions came from; kept beside the token, not in it. */
   readonly role?: string;
@@ -230,28 +231,31 @@ export interface TokenInspection {
   readonly issuer: string;
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
-  /** True if the text alone suffices to use the token; false when its bearer has to prove possession of a key. */
+  /** True if the token's text is sufficient; false if its bearer must prove possession of a key. */
   readonly isBearer: boolean;
 }
 
 /**
- * Port: issues and revokes tokens. Errors: VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent
- * has, or a parent whose key the hub does not hold), TOKEN_INVALID, TOKEN_EXPIRED, NOT_FOUND.
+ * Port: issues and revokes tokens. Throws VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent has, or the hub
+ * lacks the parent's key), TOKEN_INVALID, TOKEN_EXPIRED or NOT_FOUND.
  */
 export interface TokenAuthority {
   /** Issues a root token for the owner, a child token for any other principal: never with more permissions than `by` has. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
   /** Returns the principal of a token's text, verified anew. */
   principalOf(token: string): Principal;
-  /** Reads a token whose signatures are valid, also after its end; throws TOKEN_INVALID if they are not. */
+  /** Reads a token with valid signatures, also after its expiry. Throws TOKEN_INVALID if a signature is invalid. */
   inspect(token: string): TokenInspection;
-  /** Revokes a token (id: 32 hex digits), recorded here or not, and its descendants, for good; false when it was revoked already. */
+  /**
+   * Revokes a token (id: 32 hex digits) and its descendants permanently, whether this hub issued it or not. Returns false if it was already
+   * revoked.
+   */
   revoke(tokenId: string): boolean;
   /** Calls `listener` at each revocation; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
-  /** Returns the record of one token that this hub issued. */
+  /** Returns the record of a token that this hub issued. */
   find(tokenId: string): TokenRecord | undefined;
-  /** Newest first. */
+  /** Returns the records, newest first. */
   list(): readonly TokenRecord[];
 }
 
@@ -265,7 +269,7 @@ export interface TrustedHub {
 
 /** Port: the other hubs that this hub trusts. A certificate that expired or was revoked vouches for no hub. */
 export interface MeshTrust {
-  /** Undefined while the hub is in no mesh. */
+  /** Returns the id of the hub's mesh; undefined while it is in none. */
   meshId(): string | undefined;
   /** Returns undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;
@@ -275,8 +279,8 @@ export interface MeshTrust {
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the bytes that a hub signs with its key to prove its identity to a caller. They contain the port, so that a program on another
- * port cannot relay the challenge to the hub. No token or approval of the hub begins like this.
+ * Returns the bytes that a hub signs to prove its identity to a caller. They contain the port, so that a program on another port cannot
+ * relay the challenge to the hub. No token or approval begins with these bytes.
  */
 export function challengeStatement(port: number, challenge: string): Uint8Array {
   return new TextEncoder().encode(`atmosphere-edge hub challenge v1\n${port}\n${challenge}`);

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../json.ts';
 import type { RuledCall, RuleVerdict } from './principal.ts';
 
-/** One of the owner's rules, as its file states it. */
+/** One of the owner's rules, as in its file. */
 export interface ListedRule {
   readonly name: string;
-  /** Where it stands in the file. */
+  /** Line in the file. */
   readonly line: number;
   readonly description?: string;
   readonly effect: 'allow' | 'deny' | 'approve';
@@ -29,9 +29,9 @@ export interface RuleListing {
   readonly problem?: string;
 }
 
-/** The decision about one effect of a call, and its reasons. */
+/** The decision about one effect of a call, with its reasons. */
 export interface EffectTestResult {
-  /** In words, such as `Unlock Front door (hall)`; absent for a call without effects. */
+  /** The effect in words, such as `Unlock Front door (hall)`; absent for a call without effects. */
   readonly does?: string;
   readonly target?: string;
   readonly permission?: string;
@@ -41,14 +41,14 @@ export interface EffectTestResult {
   /** The rule that decides; absent if the default does. */
   readonly rule?: string;
   readonly line?: number;
-  /** The conditions that hold, one sentence each. */
+  /** The conditions that hold, in one sentence each. */
   readonly because: readonly string[];
 }
 
 /** The verdict that the rules would give about a call. */
 export interface RuleTestResult {
   readonly verdict: RuleVerdict;
-  /** Day and time of day that were assumed, such as `fri 22:30`; absent while the hub's clock is not trusted. */
+  /** The assumed day and time of day, such as `fri 22:30`; absent while the hub's clock is not trusted. */
   readonly at?: string;
   readonly effects: readonly EffectTestResult[];
 }
@@ -88,7 +88,7 @@ export interface RuleAdministration {
    * VALIDATION_ERROR.
    */
   test(call: RuledCall, at?: string): RuleTestResult;
-  /** Warnings about the rules in force; the types of devices are added by the callee. */
+  /** Returns warnings about the rules in force; the callee adds the types of devices. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 

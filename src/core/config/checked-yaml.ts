@@ -6,8 +6,8 @@ import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
 
 /**
- * Parses YAML (or JSON, its subset), checks it against a JSON Schema and fills in the schema's defaults.
- * Throws CONFIG_INVALID whose message names file, line, mistake and allowed values.
+ * Parses YAML (or JSON, its subset), checks it against a JSON Schema and fills in the defaults. Throws CONFIG_INVALID with file, line,
+ * mistake and allowed values.
  */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file);
@@ -80,7 +80,7 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** Returns the message about a missing key. It names an unknown key beside it, which most often is the same key misspelt. */
+/** Returns the message about a missing key, with an unknown key of the same mapping, which is often the missing key misspelt. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -102,7 +102,10 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/** Returns the nearest known key, else all of them; from the whole schema, since the compiled one lacks the keys that the file lacks. */
+/**
+ * Returns the most similar known key, else all known keys. It uses the whole schema, since the compiled schema lacks the keys that the file
+ * lacks.
+ */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
@@ -125,8 +128,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * Returns the part of a schema that applies to a value: without the members that the value lacks, unless they have a default or are
- * required. It gives the same results, and a large schema takes a fraction of the time and memory to compile.
+ * Returns the part of a schema that applies to a value: without members that the value lacks, unless they have a default or are required.
+ * The results are equal, and a large schema compiles in a fraction of the time and memory.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;

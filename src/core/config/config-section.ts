@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 
-/** The schema of a part of the configuration file whose keys are all known; it is there with its defaults where the file has none. */
+/** Returns the schema of a part of the configuration file without unknown keys; if the file lacks the part, it exists with its defaults. */
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
@@ -15,7 +15,7 @@ export const optionalSection = <const Properties extends Schemas, const Required
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The type of what a schema describes, by the keywords that the configuration uses; a member with a default is always there. */
+/** The type of a value with the schema, for the keywords that the configuration uses; a member with a default is always present. */
 export type FileValue<Schema> = Schema extends { readonly enum: readonly (infer Word)[] }
   ? Word
   : Schema extends { readonly items: infer Item }
@@ -42,7 +42,7 @@ interface JsonTypes {
   object: JsonObject;
 }
 
-/** The same with the keys of the schema in camelCase, as `camelKeys` gives it: what a module is configured with. */
+/** The type `FileValue` with keys in camelCase, as `camelKeys` returns it: the settings of a module. */
 export type Settings<Schema> = CamelKeys<FileValue<Schema>>;
 
 type CamelKeys<Value> = Value extends readonly (infer Item)[]
@@ -54,8 +54,7 @@ type CamelKeys<Value> = Value extends readonly (infer Item)[]
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /**
- * Returns a part of the file with the keys that its schema names in camelCase; names that the owner chose (`additionalProperties`) stay
- * as they are.
+ * Returns a part of the file with the keys of its schema in camelCase; names that the owner chose (`additionalProperties`) are unchanged.
  */
 export function camelKeys<const Schema extends JsonSchema>(value: unknown, schema: Schema): Settings<Schema> {
   return renamedKeys(value, schema) as Settings<Schema>;
@@ -91,8 +90,8 @@ export const SECRET_SOURCE = {
 const READABLE_BY_OTHERS = 0o077;
 
 /**
- * Returns the secret of a setting: `env:NAME`, `file:/path` (its owner's alone, mode 0600) or `credential:NAME` (systemd.exec(5),
- * LoadCredential), trimmed. Throws CONFIG_INVALID, which names the source and never the content.
+ * Returns the secret of a setting: `env:NAME`, `file:/path` (readable only by its owner, mode 0600) or `credential:NAME` (systemd.exec(5),
+ * LoadCredential), trimmed. Throws CONFIG_INVALID with the source, never with the content.
  */
 export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
   const [kind, ...rest] = source.split(':');
@@ -110,7 +109,7 @@ function credentialPath(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
 function readFile(path: string, isPrivate: boolean): string {
   try {
     const { mode } = statSync(path);
-    // systemd makes credentials readable for the service alone, whatever their mode says.
+    // Only the service can read systemd's credentials, whatever their mode.
     if (!isPrivate || (mode & READABLE_BY_OTHERS) === 0) return readFileSync(path, 'utf8');
   } catch {
     throw invalid(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);

@@ -6,9 +6,9 @@ export interface NamedDevice {
   readonly id: string;
   readonly name: string;
   readonly area?: string | null;
-  /** Number of parts that a call can address; not known when absent. */
+  /** Number of parts that a call can address; absent if unknown. */
   readonly parts?: number;
-  /** True if another device has the same name in the same room. */
+  /** True if another device has the same name in the same area. */
   readonly shares_name?: boolean;
 }
 
@@ -72,23 +72,23 @@ export interface DeviceElement {
   readonly element: string;
 }
 
-/** Parses a target; undefined for a target of another kind, such as a whole device, a program or a tool. */
+/** Parses a target; returns undefined for a target of another kind, such as a whole device, a program or a tool. */
 export function deviceElement(target: string): DeviceElement | undefined {
   const [device, part, cluster, element, ...rest] = target.split('/');
   if (!device || !part || !cluster || !element || rest.length > 0 || !/^\d+$/.test(part)) return undefined;
   return { device, part, cluster, element };
 }
 
-/** Verb of the element, such as `Unlock`; undefined if the table has none. */
+/** Returns the verb of an element, such as `Unlock`; undefined if the table has none. */
 export function verbOf({ cluster, element }: DeviceElement): string | undefined {
   return VERBS.get(`${cluster}/${element}`);
 }
 
 /** Targets of effects as a person reads them. */
 export interface TargetDescription {
-  /** Actions on devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; empty without any. */
+  /** Actions on devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; may be empty. */
   readonly does: string;
-  /** Whole devices and other things, such as `Front door (hall)`; empty without any. */
+  /** Whole devices and other targets, such as `Front door (hall)`; may be empty. */
   readonly touches: string;
 }
 
@@ -102,7 +102,7 @@ export function readsIn(effects: readonly DescribedEffect[]): ReadonlySet<string
 }
 
 /**
- * Returns the targets in words: each device by name and room, with the verb once before all devices that share it. `reads` are the targets
+ * Returns the targets in words: each device by name and area, with a verb once before all devices that share it. `reads` are the targets
  * that are only read.
  */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
@@ -120,7 +120,7 @@ export function describeTargets(targets: readonly string[], devices: readonly Na
   return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
 }
 
-/** As `describeTargets`, in one line. */
+/** Returns the targets like `describeTargets`, in one line. */
 export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
   const { does, touches } = describeTargets(targets, devices, reads);
   return [does, touches].filter((text) => text !== '').join('; ');
@@ -146,7 +146,7 @@ function describeElement({ cluster, element }: DeviceElement): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the device by name and room; by its id where it is not known. */
+/** Returns the device by name and area; an unknown device by its id. */
 export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;
@@ -155,7 +155,7 @@ export function deviceText(id: string, devices: readonly NamedDevice[]): string 
   return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
 }
 
-/** Returns true for two devices with the same name in the same room. */
+/** Returns whether two devices have the same name in the same area. */
 export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');

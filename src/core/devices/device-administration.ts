@@ -13,7 +13,7 @@ export interface CommissionRequest {
   readonly passcode?: number;
   /** 12 bits; with `passcode`. */
   readonly discriminator?: number;
-  /** Known IP address and UDP port: no discovery. */
+  /** Known IP address and UDP port, instead of discovery. */
   readonly address?: { readonly host: string; readonly port: number };
   readonly name?: string;
   readonly area?: string;
@@ -39,7 +39,7 @@ export interface CommissionProgress {
 export interface CommissionResult {
   /** Node id on this hub's fabric, decimal. */
   readonly nodeId: string;
-  /** One for a plain device, more behind a bridge or in a composed device. */
+  /** One device for a plain device, several behind a bridge or in a composed device. */
   readonly devices: readonly Device[];
   /** Attestation findings that were accepted. */
   readonly findings: readonly string[];
@@ -47,7 +47,7 @@ export interface CommissionResult {
   readonly recognised: readonly RecognisedDevice[];
 }
 
-/** A device that resembles a removed one by its own, unverified information. */
+/** A new device that resembles a removed device by its own, unverified information. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
   /** Its former id, which history and grants refer to. */
@@ -87,18 +87,18 @@ export interface ShareCode {
   readonly expiresAt: string;
 }
 
-/** One endpoint of a device. */
+/** An endpoint of a device. */
 export interface DeviceEndpoint {
   readonly device: DeviceId;
   readonly endpoint: number;
 }
 
-/** Target of a binding: an endpoint, or one cluster of it. */
+/** Target of a binding: an endpoint, or one of its clusters. */
 export interface BoundEndpoint extends DeviceEndpoint {
   readonly cluster?: string;
 }
 
-/** A group of endpoints that one multicast frame reaches. */
+/** A group of endpoints that receive one multicast message. */
 export interface GroupInfo {
   readonly id: number;
   readonly name: string;
@@ -117,29 +117,31 @@ interface AdminOptions {
   readonly signal: AbortSignal;
 }
 
-/** Port: administration of devices. Errors as those of DeviceAccess, and COMMISSIONING_FAILED, CONFLICT, NOT_FOUND. */
+/** Port: administration of devices. Rejects like DeviceAccess, and with COMMISSIONING_FAILED, CONFLICT or NOT_FOUND. */
 export interface DeviceAdministration {
   commission(
     request: CommissionRequest,
     options: AdminOptions & { onProgress(progress: CommissionProgress): void },
   ): Promise<CommissionResult>;
-  /** Interrupted commissionings that the hub could not finish. */
+  /** Returns the interrupted commissionings that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
   /** Forgets a half commissioned device after the person has reset it. Throws NOT_FOUND for another id. */
   forget(id: string): void;
-  /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Returns the ids of the removed devices. */
+  /** Removes the whole node from the fabric and returns the ids of the removed devices; `isForced` also removes an unreachable device. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
-  /** Writes NodeLabel where the device has one, and the hub's own name. */
+  /** Writes NodeLabel if the device supports it, and the hub's own name for the device. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
-  /** Devices that seem to have been commissioned before and still have new ids. */
+  /** Returns the devices that seem to have been commissioned before and still have new ids. */
   recognised(): readonly RecognisedDevice[];
-  /** Gives a recognised device its former id, and name and area where it has none of its own. Throws NOT_FOUND for any other device. */
+  /** Gives a recognised device its former id, and former name and area if it has none. Throws NOT_FOUND for any other device. */
   restore(device: DeviceId): Device;
   /** Sets the area that the owner chose; null removes it. */
   setArea(device: DeviceId, area: string | null): Device;
-  /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). Throws NOT_SUPPORTED if nothing identifies. */
+  /**
+   * Blinks or beeps for `seconds`; 0 stops it (Application Clusters §1.2). Rejects with NOT_SUPPORTED if the device cannot identify itself.
+   */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
-  /** Measures one read of a small attribute over an established session. */
+  /** Measures the round trip of reading a small attribute over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
   /** Reads everything again: structure, attributes, software version. */
   interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
@@ -150,20 +152,20 @@ export interface DeviceAdministration {
   /** Returns all fabrics of the device, ours among them. */
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
   /**
-   * Removes another controller's fabric. Throws CONFLICT for our own, which only `decommission` removes; throws NOT_FOUND for an absent
-   * one.
+   * Removes another controller's fabric. Rejects with CONFLICT for our fabric, which only `decommission` removes, and NOT_FOUND if it is
+   * absent.
    */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
   /** Reads the general, software and network diagnostics clusters. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
-  /** Thread and Wi-Fi networks as all devices report them; those that do not answer are named with the reason. */
+  /** Returns the Thread and Wi-Fi networks as all devices report them; devices that do not respond are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
-  /** Images in the owner's folder that devices can install, and the reasons why other images fit none. */
+  /** Returns the images in the owner's folder that devices can install, and the reasons why other images match no device. */
   updates(): Promise<UpdateList>;
   /**
-   * Installs an image of the folder on the whole node and resolves once the node reports its new version; `file` names the image, else the
-   * newest that fits is taken. Throws CONFLICT for an image that does not fit or is damaged; the messages of DEVICE_UNREACHABLE, TIMEOUT
-   * and OUTCOME_UNKNOWN name the step that was reached.
+   * Installs an image of the folder on the whole node and resolves when the node reports its new version; `file` names the image, default:
+   * the newest matching image. Rejects with CONFLICT for an image that does not match or is damaged; the messages of DEVICE_UNREACHABLE,
+   * TIMEOUT and OUTCOME_UNKNOWN name the reached step.
    */
   update(
     device: DeviceId,
@@ -175,23 +177,23 @@ export interface DeviceAdministration {
   addGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
   removeGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
   deleteGroup(group: number, options: AdminOptions): Promise<void>;
-  /** One multicast frame to all members; Matter gives no acknowledgement. */
+  /** Sends a command to all members in one multicast message, which Matter does not acknowledge. */
   invokeGroup(group: number, cluster: string, command: string, fields: JsonObject, options: AdminOptions): Promise<void>;
 
-  /** Access control entries of our fabric on the device, in the JSON form of AccessControl.Acl. */
+  /** Returns our fabric's access control entries on the device, in the JSON form of AccessControl.Acl. */
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Replaces the access control entries; refuses a list that would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
-  /** Entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
+  /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Binds a client endpoint to devices, and grants the source access on each target. */
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
-  /** Removes the binding, and with the last one to a target the access that `bind` granted there. */
+  /** Removes the binding; with the last binding to a target also the access that `bind` granted. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
   setWifi(name: string, ssid: string, password: string): void;
-  /** Operational dataset as TLV hex (Thread 1.3 §8.10). */
+  /** Stores an operational dataset as TLV hex (Thread 1.3 §8.10). */
   setThread(name: string, datasetHex: string): void;
   /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
@@ -255,15 +257,15 @@ export interface UpdateResult {
 /** Network by which a node reaches the hub. */
 export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 
-/** One radio of the home, as one of our devices or a neighbour of one reports it. */
+/** A radio of the home, reported by one of our devices or by its neighbour. */
 export interface TopologyNode {
-  /** The device's id, or `thread:<EUI-64 in hex>` for one that is not ours, such as a border router. */
+  /** The device's id, or `thread:<EUI-64 in hex>` for a radio that is not ours, such as a border router. */
   readonly id: string;
-  /** Absent for one that is not ours. */
+  /** Absent for a radio that is not ours. */
   readonly device?: DeviceId;
   readonly name: string;
   readonly kind: NetworkKind;
-  /** Of the node in its Thread network, such as `Router` or `SleepyEndDevice` (Core §11.14.5.3). */
+  /** Role in the Thread network, such as `Router` or `SleepyEndDevice` (Core §11.14.5.3). */
   readonly role?: string;
   /** Name of the Thread network, or BSSID of the Wi-Fi access point. */
   readonly network?: string;
@@ -281,9 +283,9 @@ export interface TopologyLink {
   readonly to: string;
   /** Mean received signal strength, in dBm. */
   readonly rssi?: number;
-  /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); of a neighbour's frames 0 to 255. */
+  /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); for a neighbour's frames 0 to 255. */
   readonly lqi?: number;
-  /** True if the node at `to` is a child of the one at `from`. */
+  /** True if the radio `to` is a child of the radio `from`. */
   readonly isChild: boolean;
 }
 

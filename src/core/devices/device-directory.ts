@@ -16,7 +16,7 @@ export type DeviceChange =
 export interface DeviceDirectory {
   list(): readonly Device[];
   get(id: DeviceId): Device | undefined;
-  /** Endpoints, clusters and schemas of a device; undefined for an unknown device. */
+  /** Returns endpoints, clusters and schemas of a device; undefined for an unknown device. */
   describe(id: DeviceId): DeviceDescription | undefined;
   /** Calls `listener` at every change; the returned function unsubscribes. */
   onChange(listener: (change: DeviceChange) => void): () => void;
@@ -29,21 +29,19 @@ export interface DeviceCallOptions {
 }
 
 /**
- * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, by the schemas of the
- * descriptions: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings.
- *
- * Errors: DEVICE_NOT_FOUND, NOT_SUPPORTED (cluster, attribute or command absent, read-only), VALIDATION_ERROR (value
- * against the schema), DEVICE_UNREACHABLE (nothing delivered), OUTCOME_UNKNOWN (sent, not acknowledged), CLUSTER_STATUS
- * (the device's status code), CANCELLED.
+ * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, by the schemas of the descriptions:
+ * enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with DEVICE_NOT_FOUND,
+ * NOT_SUPPORTED (cluster, attribute or command absent, read-only), VALIDATION_ERROR (value against the schema), DEVICE_UNREACHABLE (nothing
+ * delivered), OUTCOME_UNKNOWN (sent, not acknowledged), CLUSTER_STATUS (the device's status code), or CANCELLED.
  */
 export interface DeviceAccess {
   /** Returns the last reported value, without an interaction; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
-  /** Reads all paths in one interaction; returns the values in the order of the paths. */
+  /** Returns reads all paths in one interaction; returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
   /** Resolves when the device has accepted the value. */
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
-  /** Returns the response fields, null when the command has none. */
+  /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;
   /** Calls `listener` at every attribute report, first values included; the returned function unsubscribes. */
   onReport(listener: (reading: AttributeReading) => void): () => void;
@@ -58,7 +56,7 @@ export interface DeviceSource extends Service {
   readonly administration: DeviceAdministration;
 }
 
-/** The devices of several directories as one home. Where two have a device of the same id, the first directory wins. */
+/** The devices of several directories as one home. If two directories have a device with the same id, the first directory wins. */
 export class CombinedDirectory implements DeviceDirectory {
   readonly #parts: readonly DeviceDirectory[];
 
@@ -91,7 +89,7 @@ export class CombinedDirectory implements DeviceDirectory {
     return this.#parts.find((part) => part.get(id) !== undefined);
   }
 
-  /** A removed device is in no directory any more. */
+  /** Returns whether a change comes from the directory that has the device; a removed device is in no directory. */
   #owns(part: DeviceDirectory, { device }: DeviceChange): boolean {
     const owner = this.#ownerOf(device.id);
     return owner === undefined || owner === part;

@@ -11,7 +11,7 @@ export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
  * events) are `anyOf` [names, integer], since a device may be newer than the model.
  */
 
-/** One attribute that a device has, with the schema of its JSON form in raw Matter units. */
+/** An attribute of a device, with the schema of its JSON form in raw Matter units. */
 export interface AttributeDescription {
   readonly id: number;
   /** Name in the Matter specification, such as `OccupiedHeatingSetpoint`; manufacturer attributes without a model are `Attr0x<hex>`. */
@@ -30,20 +30,20 @@ export interface AttributeDescription {
   readonly fixed: boolean;
 }
 
-/** One command that a device accepts. */
+/** A command that a device accepts. */
 export interface CommandDescription {
   readonly id: number;
   readonly name: string;
   readonly description?: string;
   /** Schema of the request fields: always an object, `additionalProperties: false`. */
   readonly parameters: JsonSchema;
-  /** Schema of the response fields; absent when the command answers with a status only. */
+  /** Schema of the response fields; absent if the command returns only a status. */
   readonly returns?: JsonSchema;
   readonly timed: boolean;
   readonly privilege: Privilege;
 }
 
-/** One event that a device may send. */
+/** An event that a device may send. */
 export interface EventDescription {
   readonly id: number;
   readonly name: string;
@@ -51,7 +51,7 @@ export interface EventDescription {
   readonly priority: 'debug' | 'info' | 'critical';
 }
 
-/** One server cluster on one endpoint, narrowed to the elements that this device supports. */
+/** A server cluster on an endpoint, with only the elements that the device supports. */
 export interface ClusterDescription {
   readonly id: number;
   /** Name in the Matter specification, such as `OnOff`; unknown manufacturer clusters are `Cluster0x<hex>`. */
@@ -68,33 +68,33 @@ export interface ClusterDescription {
 /** A device type that an endpoint declares in its Descriptor cluster. */
 export interface DeviceTypeEntry {
   readonly id: number;
-  /** Name in the device library, such as `DimmableLight`; unknown ones are `DeviceType0x<hex>`. */
+  /** Name in the device library, such as `DimmableLight`; unknown device types are `DeviceType0x<hex>`. */
   readonly name: string;
   readonly revision: number;
 }
 
-/** One tag of the Descriptor's TagList (Core §9.5.6.5): "which of several like me". */
+/** A tag of the Descriptor's TagList (Core §9.5.6.5), which distinguishes similar endpoints. */
 export interface SemanticTag {
   readonly namespace: number;
   readonly tag: number;
   readonly label?: string;
 }
 
-/** One endpoint of a device. */
+/** An endpoint of a device. */
 export interface EndpointDescription {
   readonly endpoint: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
   readonly tags: readonly SemanticTag[];
-  /** Labels that tell it from similar endpoints, such as `Panel 1` or `left`: user labels, tags, fixed labels. */
+  /** Labels that distinguish similar endpoints, such as `Panel 1` or `left`: user labels, tags, fixed labels. */
   readonly labels?: readonly string[];
   readonly clusters: readonly ClusterDescription[];
 }
 
-/** Whether a device answers; `unknown` until its first answer or timeout since the hub's start. */
+/** Whether a device responds; `unknown` until its first response or timeout after the hub's start. */
 export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
-/** A device as people see it: a Matter node, one bridged device, or one logical part of a composed device. */
+/** A device as people see it: a Matter node, a bridged device, or a logical part of a composed device. */
 export interface Device {
   readonly id: DeviceId;
   /** Name for people, which need not be unique. At most 64 characters, no control characters. */
@@ -106,7 +106,7 @@ export interface Device {
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   /** Operational node id in this hub's fabric, decimal text; empty for the board's own. */
   readonly nodeId: string;
-  /** The device whose node or bridge this one is part of. */
+  /** The device that represents this device's node or bridge. */
   readonly parent?: DeviceId;
   readonly vendor: { readonly id: number; readonly name: string };
   readonly product: { readonly id: number; readonly name: string };
@@ -115,9 +115,9 @@ export interface Device {
   /** Primary device type first. */
   readonly deviceTypes: readonly string[];
   readonly reachability: Reachability;
-  /** Time of the last answer or report, ms since 1970; 0 before the first. */
+  /** Time of the last response or report, ms since 1970; 0 before the first. */
   readonly lastSeenMs: number;
-  /** Battery devices that sleep answer late; their availability classes are longer. */
+  /** True for battery devices that sleep: their responses are late, and their timeouts longer. */
   readonly isSleepy: boolean;
 }
 
@@ -163,10 +163,12 @@ export interface DeviceEvent {
   readonly atMs: number;
 }
 
-// Bitmaps whose bits modify a command, empty by default. A bitmap that is the subject of a command has no default.
+// Bitmaps whose bits modify a command, empty by default. A bitmap that is a command's subject has no default.
 const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
 
-/** Raw fields of a command, with empty options where the caller left them out; `required` lists the mandatory fields of the command. */
+/**
+ * Returns the raw fields of a command, with empty options if the caller omitted them; `required` lists the mandatory fields of the command.
+ */
 export function withDefaultOptions(fields: JsonObject, required: readonly string[]): JsonObject {
   const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
   return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };

@@ -23,13 +23,13 @@ export function parseSensorId(text: string): SensorId {
 
 /** Port: properties of devices by which grants and rules select them. */
 export interface DeviceFacts {
-  /** Key of its area as `areaKey` makes it; undefined without an area or without the device. */
+  /** Returns the key of a device's area, in the form of `areaKey`; undefined for an unknown device, or without an area. */
   areaOf(device: string): string | undefined;
-  /** Returns the present key of the area that a key in a grant or a rule names: a renamed room keeps its grants and rules. */
+  /** Returns the present key of the area with a key in a grant or rule: a renamed area keeps its grants and rules. */
   areaMeant(key: string): string;
   /** Returns the device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
-  /** Slugs of its Matter device types (`dimmable-light`) and of the families that they belong to (`light`). */
+  /** Returns the slugs of a device's Matter device types (`dimmable-light`) and of their families (`light`). */
   typesOf(device: string): ReadonlySet<string>;
 }
 
@@ -47,8 +47,7 @@ export function libraryType(announced: string): string {
 }
 
 /**
- * Returns the key by which areas are compared: `Kids' room` and `kids-room` are the same; names without Latin letters are kept in lower
- * case.
+ * Returns the key by which areas are compared: `Kids' room` and `kids-room` are equal; names without Latin letters only become lower case.
  */
 export function areaKey(name: string): string {
   return slug(name, '-') || name.trim().toLowerCase();
@@ -61,12 +60,12 @@ export interface AreaNames {
   readonly aliases: readonly string[];
 }
 
-/** Port: names beside those that devices have themselves. Areas are the same by `areaKey`. */
+/** Port: names in addition to the names that devices have themselves. Areas with equal `areaKey` are one area. */
 export interface HomeNames {
   /** Changes with every change of a name, so that caches can be renewed. */
   readonly revision: number;
   deviceAliases(device: string): readonly string[];
-  /** Fixed prefix of the names of a device's tools; undefined for a device without one. */
+  /** Returns the fixed prefix of a device's tool names; undefined if it has none. */
   toolPrefix(device: string): string | undefined;
   /** Earlier names of a device, which still resolve to it. */
   formerNames(device: string): readonly string[];

@@ -1,4 +1,4 @@
-/** `RvcOperationalState` → `rvc_operational_state`, `PM25` → `pm25`; the words of a Matter name in snake_case. */
+/** Returns the words of a Matter name in snake_case: `rvc_operational_state` for `RvcOperationalState`, `pm25` for `PM25`. */
 export function snakeCase(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -13,7 +13,10 @@ const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
 /** Clusters of manufacturers begin here (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
-/** As `snakeCase`; elements without a name get their number: `Cluster0xfff1fc01` → `vendor_1`, `Attr0xfff10002` → `attribute_2`. */
+/**
+ * Returns a name like `snakeCase`; elements without a name get their number: `vendor_1` for `Cluster0xfff1fc01`, `attribute_2` for
+ * `Attr0xfff10002`.
+ */
 export function readableName(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   if (kind === undefined) return snakeCase(name);
@@ -22,7 +25,9 @@ export function readableName(name: string): string {
   return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
 }
 
-/** As `readableName`, with the manufacturer's number, for two manufacturers that use the same number: `vendor_65521_1`. */
+/**
+ * Returns a name like `readableName`, with the manufacturer's number (`vendor_65521_1`), for two manufacturers that use the same number.
+ */
 export function readableNameWithVendor(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   const [first, ...rest] = readableName(name).split('_');
@@ -34,21 +39,21 @@ function unnamed(name: string): { readonly kind: string; readonly id: number } |
   return kind === undefined ? undefined : { kind, id: Number.parseInt(hex, 16) };
 }
 
-/** Two names joined without repeated words: `account_login` and `login` give `account_login`. */
+/** Returns two names joined without repeated words: `account_login` for `account_login` and `login`. */
 export function joinNames(first: string, second: string): string {
   const [before, after] = [first.split('_'), second.split('_')];
   const repeated = after.findLastIndex((_, at) => before.slice(-at - 1).join('_') === after.slice(0, at + 1).join('_'));
   return [...before, ...after.slice(repeated + 1)].join('_');
 }
 
-/** `OnOffLight` → `on off light`. */
+/** Returns the words of a Matter name: `on off light` for `OnOffLight`. */
 export function readableWords(name: string): string {
   return readableName(name).replaceAll('_', ' ');
 }
 
 /**
- * Former words for values of devices, with the present ones. Rules, grants, automations and calls that use the former words mean the
- * same; `rename` in device-profiles does the same for reported values.
+ * Former words for values of devices, with the present words. Rules, grants, automations and calls with the former words keep their
+ * meaning; `rename` in device-profiles does the same for reported values.
  */
 export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   is_charging: 'charging',

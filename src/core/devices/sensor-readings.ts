@@ -16,7 +16,7 @@ export interface SensorInfo {
   readonly title: string;
 }
 
-/** Booleans are stored as 0 and 1, texts (such as an air quality class) as they are. */
+/** Booleans are stored as 0 and 1, texts (such as an air quality class) unchanged. */
 export type ReadingValue = number | boolean | string;
 
 /** A sensor's present value with its age. */
@@ -29,13 +29,13 @@ export interface Reading {
   readonly reachability: Reachability;
 }
 
-/** Time and age of a report at `atMs`, for people: null if the time is not known. */
+/** Returns time and age of a report at `atMs`, for people; null if the time is unknown. */
 export function freshnessOf(atMs: number, nowMs: number): { readonly timestamp: string | null; readonly age_seconds: number | null } {
   if (atMs === 0) return { timestamp: null, age_seconds: null };
   return { timestamp: isoTime(atMs), age_seconds: Math.max(0, Math.round((nowMs - atMs) / 100) / 10) };
 }
 
-/** How the readings of a bucket become one value; `none` returns them unchanged. */
+/** Ways to combine a bucket's readings to one value; `none` returns them unchanged. */
 export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
@@ -47,7 +47,7 @@ export interface HistoryQuery {
   readonly endMs: number;
   /** `avg` is the mean of the stored readings; a reading repeated unchanged within minutes is stored once. */
   readonly aggregation: Aggregation;
-  /** Width of one bucket, counted from 1970-01-01T00:00Z; the whole range when absent. Ignored for `none`. */
+  /** Width of a bucket, counted from 1970-01-01T00:00Z; default: the whole range. Ignored for `none`. */
   readonly everyMs?: number;
   /** Largest number of points; the newest are returned. Default 10,000. */
   readonly limit?: number;
@@ -65,9 +65,9 @@ export interface ReadingStore {
   /** Adds or changes a sensor; null removes it (its history stays). */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
-   * Stores a reading; `atMs` is its time in milliseconds since 1970. With 0 the time is not known: if the history ends with the same
-   * value, its time is taken. A reading older than the present one goes to the history alone; null and numbers that are not finite are
-   * no value. Throws VALIDATION_ERROR without a time.
+   * Stores a reading; `atMs` is its time in milliseconds since 1970. 0 means unknown: if the last value in the history is equal, its time
+   * is used. A reading older than the present reading goes only to the history; null and non-finite numbers are no value. Throws
+   * VALIDATION_ERROR without a time.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
   /** Sets the reachability of all sensors of the device. */
@@ -77,8 +77,8 @@ export interface ReadingStore {
   /** Returns undefined for an unknown or removed sensor. */
   current(id: SensorId): Reading | undefined;
   /**
-   * Oldest first; buckets without a reading are absent. Errors: SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or
-   * an aggregation of texts), STORAGE_FAILED.
+   * Returns the history, oldest first, without empty buckets. Throws SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or an aggregation of
+   * texts) or STORAGE_FAILED.
    */
   history(query: HistoryQuery): readonly HistoryPoint[];
 }

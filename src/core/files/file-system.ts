@@ -50,18 +50,18 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
   }
 }
 
-/** Returns the text of a file; undefined when there is none. Throws the errors of the file system. */
+/** Returns the text of a file, or undefined without a file. Throws the errors of the file system. */
 export function readTextIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
-/** Returns the names of the JSON files in a folder, sorted; none when there is no folder. */
+/** Returns the sorted names of the JSON files in a folder; an empty list without a folder. */
 export function jsonFilesIn(folder: string): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => name.endsWith('.json')).sort();
 }
 
-/** Returns the JSON of a file of the owner, or of its text. CONFIG_INVALID names a file that is not JSON. */
+/** Returns the JSON in a file of the owner, or in its text. Throws CONFIG_INVALID with the file if it is not JSON. */
 export function parseJsonFile(path: string, text?: string): unknown {
   try {
     return JSON.parse(text ?? readFileSync(path, 'utf8'));
@@ -71,7 +71,7 @@ export function parseJsonFile(path: string, text?: string): unknown {
   }
 }
 
-/** Replaces the text of a file, mode 0600, so that after a power cut the file holds either the old or the new text. */
+/** Replaces the text of a file, mode 0600; after a power cut the file has either the old or the new text. */
 export function replaceFile(path: string, text: string): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
@@ -87,8 +87,8 @@ export function replaceFile(path: string, text: string): void {
 }
 
 /**
- * Runs work whose write is tried again later anyway: a full disk, one that is mounted read-only, or the bounds of a store may refuse it
- * now. `onFailure` is called with the reason.
+ * Runs work whose write is repeated later: a full disk, a read-only file system, or the limits of a store may refuse it now. `onFailure` is
+ * called with the reason.
  */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
@@ -109,7 +109,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Renames the file or folder at `path`, for people to examine, and returns the new path; undefined when there is none. */
+/** Renames the file or folder at `path`, so that people can examine it, and returns the new path; undefined if it does not exist. */
 export function setAside(path: string): string | undefined {
   if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
   const base = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`;
@@ -119,27 +119,27 @@ export function setAside(path: string): string | undefined {
   return aside;
 }
 
-/** As `setAside`, for a folder, or anything else that is no file, in the place of a file. */
+/** Renames a folder, or anything else that is no file, like `setAside`. */
 export function setAsideUnlessFile(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && !found.isFile() ? setAside(path) : undefined;
 }
 
 /**
- * Makes a folder with mode 0700, and those above it, unless it exists. Throws the errors of mkdir(2). It makes one folder at a time:
- * with `recursive` Node tries for ever where a file system refuses a folder with ENOENT, as /proc does.
+ * Creates a folder and its parents with mode 0700 unless they exist. Throws the errors of mkdir(2). It creates one folder at a time: with
+ * `recursive` Node retries forever if a file system refuses a folder with ENOENT, as /proc does.
  */
 export function makePrivateFolder(folder: string): void {
   if (!existsSync(dirname(folder))) makePrivateFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another hub that starts at the same moment may have made it.
+    // Another starting hub may have created the folder at the same moment.
     if (systemCode(error) !== 'EEXIST' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }
 
-/** Returns the path with its symbolic links resolved; a path that does not exist, or may not be read, is returned as it is written. */
+/** Returns the path with its symbolic links resolved; a path that does not exist or cannot be read is returned unchanged. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -148,7 +148,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** Returns true for the folder itself and for paths below it, by their names alone: both absolute and without `..`. */
+/** Returns true for the folder itself and for paths below it, by comparing the texts: both are absolute and without `..`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

@@ -8,9 +8,9 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Stores the text that was accepted last: from the file alone, "none" and "lost" look the same. */
+/** Stores the last accepted text: an absent file alone does not show whether it never existed or was lost. */
 export interface AcceptedText {
-  /** Returns undefined if none was ever accepted. */
+  /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
   /** Throws when the disk refuses the write. */
   set(text: string): void;
@@ -20,17 +20,17 @@ export interface AcceptedText {
 
 /** The text by which the owner empties a file. */
 interface EmptyForm {
-  /** Such as `to have no rules`. */
+  /** The purpose of an empty file, such as `to have no rules`. */
   readonly purpose: string;
-  /** Such as `rules: []`. */
+  /** The text of an empty file, such as `rules: []`. */
   readonly text: string;
 }
 
 /** The places and the parser of a file that people edit. */
 interface OwnerFileParts<Content> {
-  /** Possible places: the first one with a file is read. */
+  /** Possible paths: the first existing file is read. */
   readonly paths: readonly [string, ...string[]];
-  /** Returns undefined when there is no file. Throws for one that must not be used. */
+  /** Returns the text of a file, or undefined. Throws for a file that must not be used. */
   readonly read: (path: string) => string | undefined;
   /** Throws for a text with mistakes. */
   readonly parse: (text: string, path: string) => Content;
@@ -54,8 +54,8 @@ const SPACE = 'owner-files';
 const GONE = 'is gone';
 
 /**
- * A file that its owner edits. An edit is no damage, so the file has no anchor: the text that was accepted last is stored, and stays in
- * force when the file is missing at all of its places, is blank or has mistakes.
+ * A file that its owner edits. Edits are no damage, so the file has no checksum: the last accepted text is stored, and stays in force if
+ * the file is missing at all of its paths, is blank or has mistakes.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;
@@ -76,8 +76,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Returns undefined when there is no file, and either none was ever accepted or the owner had emptied it. Throws the error of a
-   * file of which no text was ever accepted.
+   * Returns undefined if there is no file and either no text was ever accepted or the owner has emptied the file. Throws the file's error
+   * if no text was ever accepted.
    */
   load(): OwnerText<Content> | undefined {
     const { read, parse, nothing } = this.#parts;
@@ -96,8 +96,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Stores a text that is in force from now on, and deletes those of other places. A write that a full disk or the bounds of the store
-   * refuse is repeated at a later start.
+   * Stores the text that is now in force, and deletes the texts of other paths. A write that a full disk or the store's limits refuse is
+   * repeated at a later start.
    */
   accept({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
     const { paths, takenOf } = this.#parts;
@@ -164,7 +164,7 @@ export function blankFileError(path: string, found: string, { purpose, text }: E
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
 }
 
-/** Returns the key of a file, which stays the same when the state directory is moved or restored somewhere else. */
+/** Returns the key of a file, which does not change if the state directory is moved or restored elsewhere. */
 export function fileKey(stateDir: string, path: string): string {
   const [folder, file] = [resolve(stateDir), resolve(path)];
   const place = file.startsWith(`${folder}/`) ? relative(folder, file) : file;
@@ -178,7 +178,7 @@ export function acceptedTextsInStore(store: TextStore, stateDir: string): (path:
   return (path) => acceptedTextInStore(store, SPACE, fileKey(stateDir, path));
 }
 
-/** Stores an accepted text in one entry of the store. */
+/** Stores an accepted text in an entry of the store. */
 export function acceptedTextInStore(store: TextStore, space: string, key: string): AcceptedText {
   return {
     get: () => {
@@ -197,7 +197,7 @@ interface OwnerFolderParts<Content> {
   readonly names: readonly string[];
   /** Throws for JSON with mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
-  /** The subject that only one file may have; undefined for a file that stands beside all others. */
+  /** Returns the subject that only one file may have; undefined for a file that may coexist with all others. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }
@@ -220,9 +220,9 @@ interface Read<Content> extends OwnerText<Content | undefined> {
 const EMPTY_JSON = 'null';
 
 /**
- * Files of the owner in a folder, each an `OwnerFile`: when a file is missing, blank or has mistakes, its accepted text stays in force
- * until the owner writes `null`. A missing file is out of force, and no fault, when another file has its subject. Throws the error of a
- * file of which no text was ever accepted.
+ * Reads the owner's files in a folder, each an `OwnerFile`: if a file is missing, blank or has mistakes, its accepted text stays in force
+ * until the owner writes `null`. A missing file is no fault, and not in force, if another file has its subject. Throws a file's error if no
+ * text of it was ever accepted.
  */
 export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): OwnerFolder<Content> {
   const { path, names, subjectOf, takenOf } = parts;

@@ -24,7 +24,7 @@ export interface FileRepair {
 
 interface RecoverableFileOptions {
   readonly path: string;
-  /** True for a text that has the form of such a file. */
+  /** Returns whether a text is valid content of the file. */
   readonly isWhole: (text: string) => boolean;
   readonly onRepaired: OnRepaired;
 }
@@ -59,8 +59,8 @@ export function repairReporter({
 }
 
 /**
- * A small file of text, such as a key, with a copy and a checksum in the folder `snapshots` beside it: a file that is deleted, emptied,
- * damaged or replaced by an older one is restored from the copy. A file without a copy, of an older hub, is accepted and gets one.
+ * A small text file, such as a key, with a copy and a checksum in the folder `snapshots` next to it: a deleted, emptied, damaged or
+ * outdated file is restored from the copy. A file of an older hub without a copy is accepted and gets one.
  */
 export class RecoverableFile {
   readonly #parts: RecoverableFileOptions;
@@ -85,7 +85,7 @@ export class RecoverableFile {
     return copy.text;
   }
 
-  /** Replaces the text; after a crash the file has the old or the new one. Throws the errors of the file system. */
+  /** Replaces the text; after a crash the file has the old or the new text. Throws the errors of the file system. */
   write(text: string): void {
     const { path } = this.#parts;
     const before = existsSync(path) ? digestOf(readFileSync(path, 'utf8')) : NO_FILE;
@@ -116,7 +116,7 @@ export class RecoverableFile {
             ? 'is empty'
             : 'is not as it was written';
     if (!isCutOff) onRepaired({ path, found, ...(aside !== undefined && { aside }) });
-    // On a full disk the text is returned all the same.
+    // The text is returned even if the disk is full.
     attemptWrite(() => {
       replaceFile(path, copy.text);
       this.#keep({ text: copy.text });
@@ -152,8 +152,8 @@ function writeCopy(path: string, { text, before }: Copy): void {
 }
 
 /**
- * Stores the text of an owner's file in the folder `snapshots`, for files that are read before any database is open. A damaged copy counts
- * as none.
+ * Stores the text of an owner's file in the folder `snapshots`, for files that are read before the databases are open. A damaged copy
+ * counts as absent.
  */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);

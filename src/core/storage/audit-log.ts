@@ -3,14 +3,14 @@ import type { JsonObject } from '../json.ts';
 /** Kinds of rows. Rows on the disk hold indexes of this list, so it only grows at its end. */
 export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
-/** One row of the audit log. */
+/** A row of the audit log. */
 export interface AuditRow {
-  /** Number of the row, one higher than that of the previous row. */
+  /** Sequence number of the row, one higher than that of the previous row. */
   readonly seq: number;
   /** ISO 8601. */
   readonly at: string;
   readonly kind: (typeof AUDIT_KINDS)[number];
-  /** SHA-256, hex, over the previous row and the content of this one. */
+  /** SHA-256 (hex) of the previous row's hash and this row's content. */
   readonly hash: string;
   readonly hub: string;
   readonly agent?: string;
@@ -62,9 +62,9 @@ export interface AuditVerification {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** Port: reads the audit log. Errors: STORAGE_FAILED. */
+/** Port: reads the audit log. Throws STORAGE_FAILED if the disk fails. */
 export interface AuditLog {
-  /** Newest first, at most 1,000 rows whatever `limit` says. */
+  /** Returns rows, newest first, at most 1,000. */
   read(query: AuditQuery): readonly AuditRow[];
   /** Returns the link of the newest row. */
   head(): AuditHead;

@@ -9,7 +9,7 @@ interface AuditBase {
   readonly traceId: string;
   readonly principal: Principal;
   readonly toolId: string;
-  /** The other hub that runs or ran the call; absent when it is this one. */
+  /** The other hub that runs or ran the call; absent for this hub. */
   readonly nodeId?: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -46,7 +46,7 @@ export interface AuditOutcome extends AuditBase {
 /** An event of access control that is no call of a tool: a refused token, a new approval, a changed clock. */
 export interface AuditNote {
   readonly kind: 'note';
-  /** Name such as `token.refused`, `approval.given`, `rules.loaded`. */
+  /** Name of the event, such as `token.refused`, `approval.given` or `rules.loaded`. */
   readonly event: string;
   readonly atMs: number;
   /** The principal who acted or is concerned, where known. */
@@ -59,7 +59,7 @@ export interface AuditNote {
 /** Port: writes the audit log. */
 export interface AuditSink {
   /**
-   * Resolves when the row survives the end of the process, with `mustSync` a power cut. Rejects with STORAGE_FAILED or SHUTTING_DOWN: a
+   * Resolves when the row survives the end of the process; with `mustSync`, a power cut. Rejects with STORAGE_FAILED or SHUTTING_DOWN: a
    * dangerous call whose intent cannot be written does not run.
    */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;

@@ -32,15 +32,17 @@ export interface RestoreReport {
   readonly outside: readonly { readonly path: string; readonly restoredAs: string }[];
 }
 
-/** Port: writes the state of a hub of this machine into one encrypted file, and restores it. */
+/** Port: writes the state of this machine's hub into an encrypted file, and restores it. */
 export interface BackupService {
-  /** State directory of this machine's hub. */
+  /** Returns the state directory of this machine's hub. */
   stateDir(): string;
-  /** Throws CONFLICT if the file exists, NOT_FOUND when the directory holds no hub, STORAGE_FAILED. */
+  /**
+   * Writes a backup. Rejects with CONFLICT if the file exists, NOT_FOUND if the directory has no hub, and STORAGE_FAILED if the disk fails.
+   */
   backup(request: BackupRequest): Promise<BackupReport>;
   /**
-   * Throws CONFLICT while a hub runs on the directory, PERMISSION_DENIED for another passphrase, VALIDATION_ERROR for a damaged file,
-   * Throws NOT_SUPPORTED for the backup of a newer version, STORAGE_FAILED; nothing is changed then.
+   * Restores a backup. Rejects with CONFLICT while a hub runs on the directory, PERMISSION_DENIED for a wrong passphrase, VALIDATION_ERROR
+   * for a damaged file, NOT_SUPPORTED for a backup of a newer version, and STORAGE_FAILED; nothing is changed then.
    */
   restore(request: Omit<BackupRequest, 'askForCopies' | 'file'> & { readonly file: string }): Promise<RestoreReport>;
 }

@@ -1,28 +1,28 @@
 import { type Json, objectOf } from '../json.ts';
 
 /**
- * Spaces that decide whom the hub trusts: revoked tokens, requests for approval and their use, approvers, expelled hubs. A store has two
- * copies of them, so that an older copy of one restores no trust.
+ * Spaces that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs. A store has two copies
+ * of them, so that an older file restores no trust.
  */
 export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'] as const;
 
 /**
- * Port: small durable state. A write is on the disk when the call returns; the stored form is JSON. Calls are
- * synchronous, so no other caller can run between a `get` and a `set` in the same turn.
- * Errors: VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value), STORAGE_FAILED.
+ * Port: small durable state. A write is on the disk when the call returns; values are stored as JSON. Calls are synchronous, so that no
+ * other caller runs between a `get` and a `set` in the same turn. Throws VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value) or
+ * STORAGE_FAILED.
  */
 export interface KeyValueStore {
   /** Returns undefined for an absent or expired entry. */
   get(space: string, key: string): Json | undefined;
-  /** The entry expires `ttlMs` from now, never when absent. */
+  /** Stores a value. The entry expires after `ttlMs`; by default never. */
   set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void;
   /** Returns whether there was a live entry. */
   delete(space: string, key: string): boolean;
-  /** Live entries, sorted by key. */
+  /** Returns the unexpired entries, sorted by key. */
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
 }
 
-/** The progress of a file: at one generation the content always has the same digest. */
+/** The state of a file: equal generations always have equal digests. */
 export interface FileMark {
   /** Each commit raises it. */
   readonly generation: number;
@@ -37,9 +37,11 @@ export interface FileAnchor {
    * digest is empty when it is not known. Undefined without an anchor.
    */
   least(): FileMark | undefined;
-  /** The commit survives the end of the process, and not yet a power cut; a start also reports a file that it accepts as older. */
+  /**
+   * Is called when a commit survives the end of the process, but not yet a power cut; at a start also for an older file that is accepted.
+   */
   committed(mark: FileMark): void;
-  /** The commit is on the disk. */
+  /** Is called when the commit is on the disk. */
   synced(mark: FileMark): void;
 }
 

@@ -38,7 +38,7 @@ export class CallClient {
   }
 }
 
-/** How long the answer of a cancelled call still counts: less than the pipeline waits. */
+/** The answer of a cancelled call still counts for this time, which is shorter than the pipeline's wait. */
 const CANCEL_GRACE_MS = 200;
 /** Request ids of callers that fit into a message; others are replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
@@ -61,8 +61,8 @@ interface Sent {
 }
 
 /**
- * Sends calls to other hubs. A call that may have been accepted is never sent to a second hub: after a lost
- * connection the router asks the executing hub for the outcome, over any route, until the deadline.
+ * Sends calls to other hubs. A call that may have been accepted is never sent to a second hub: after a lost connection the router queries
+ * the executing hub for the outcome, over any route, until the deadline.
  */
 class MeshCallRouter implements CallRouter {
   readonly #context: ClientContext;
@@ -150,7 +150,7 @@ class MeshCallRouter implements CallRouter {
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
     if (call.signal.aborted) throw wasNotSent ? error : progress.unknownOutcome();
     if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(sentCall);
-    // Only the executing hub can require an approval, and it signs that answer.
+    // Only the executing hub can require an approval, and it signs the answer.
     if (error.code === 'APPROVAL_REQUIRED')
       throw new AtmoError('NODE_UNAVAILABLE', `An answer in the name of ${target} came without its signature`);
     throw refusal(target, error);
@@ -177,8 +177,8 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
 }
 
 /**
- * Turns a refusal that says nothing about the call itself into NODE_UNAVAILABLE, so that another hub is tried; keeps its reason in message
- * and cause.
+ * Returns NODE_UNAVAILABLE for a refusal that does not concern the call itself, so that another hub is tried; message and cause keep the
+ * reason.
  */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
@@ -191,7 +191,7 @@ const MAX_PAUSE_MS = 2_000;
 /** A call that is safe to repeat is given up early: another hub may be able to run it. */
 const SAFE_CALL_PATIENCE_MS = 2_000;
 
-/** A call whose outcome is unknown. */
+/** A call with an unknown outcome. */
 interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
@@ -200,7 +200,7 @@ interface LostCallFacts {
   readonly sent: Sent;
 }
 
-/** Asks the executing hub for the outcome of a call whose connection broke, until it answers or the time is over. */
+/** Queries the executing hub for the outcome of a call whose connection broke, until it responds or the time is over. */
 class LostCall {
   readonly #context: ClientContext;
   readonly #facts: LostCallFacts;
@@ -218,8 +218,8 @@ class LostCall {
   }
 
   /**
-   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE if the call never ran or is safe to repeat, and
-   * with OUTCOME_UNKNOWN when it acts and its outcome cannot be found out any more.
+   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE if the call never ran or is safe to repeat, and with
+   * OUTCOME_UNKNOWN if it acts and its outcome cannot be found.
    */
   async answer(): Promise<ToolResponse> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
@@ -236,7 +236,7 @@ class LostCall {
     return this.#facts.call.signal.aborted || this.#context.clock.now() >= this.#giveUpMs;
   }
 
-  /** Returns undefined when no answer came over any route. */
+  /** Queries the outcome; returns undefined if no answer arrived over any route. */
   async #ask(): Promise<ToolResponse | undefined> {
     const { self, requests, answers, clock, time } = this.#context;
     const { target, call, sent } = this.#facts;
@@ -308,17 +308,17 @@ class CallProgress {
     this.#call.onAccept?.();
   }
 
-  /** The executing hub has let the call through. */
+  /** Returns whether the executing hub has accepted the call. */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }
 
-  /** The call may have run, and its outcome has not arrived. */
+  /** Returns whether the call may have run without an outcome. */
   get isInDoubt(): boolean {
     return this.#isAccepted || this.#isLost;
   }
 
-  /** Running the call twice would act twice. */
+  /** Returns whether a second run would act twice. */
   get isActing(): boolean {
     return isActing(this.#call.tool.definition);
   }

@@ -13,7 +13,7 @@ import type { RequestRelay } from './request-relay.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, type Outcome, PartSigner } from './signed-answers.ts';
 
-/** Chunks of one call that wait for its caller. */
+/** Largest number of chunks that wait for one caller. */
 const MAX_WAITING_CHUNKS = 64;
 
 interface CallServerCollaborators {
@@ -31,7 +31,7 @@ interface CallServerCollaborators {
 
 type OpenedCall = OpenedRequest<ToolInvoke>;
 
-/** Runs calls of other hubs, each once and through the same pipeline as local calls, and signs the outcome. */
+/** Runs calls of other hubs, each once and through the pipeline of local calls, and signs the outcome. */
 export class CallServer {
   readonly #collaborators: CallServerCollaborators;
 
@@ -60,7 +60,10 @@ export class CallServer {
     }
   }
 
-  /** A copy of the request over another route waits for the one that runs; any other request with its id is a replay. */
+  /**
+   * Returns the answer of the running request for a copy that arrived over another route. Any other request with the same id is refused as
+   * a replay.
+   */
   async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));
@@ -75,7 +78,7 @@ export class CallServer {
     const { signer, clock } = this.#collaborators;
     const startMs = clock.monotonic();
     const outcome = await this.#outcome(opened, record, request);
-    // Nothing of it ran and no caller waits: the ledger treats the request as one that never ran.
+    // Nothing ran and no caller waits: the ledger treats the request as one that never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
     // The failure of a call that ran must not look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
@@ -108,14 +111,14 @@ export class CallServer {
     }
   }
 
-  /** Sends the chunks of a running call, signed. A slow caller misses some of them; the answer is complete. */
+  /** Returns a function that signs and sends the chunks of a running call. A slow caller misses some of them; the answer is complete. */
   #chunkSender({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
     const parts = new PartSigner(this.#collaborators.self, statement.id);
     let waiting = 0;
     return (chunk) => {
       if (waiting >= MAX_WAITING_CHUNKS) return;
       waiting++;
-      // The caller may be gone: the answer carries the outcome.
+      // The caller may be gone: the answer contains the outcome.
       const sent = request.part(parts.sign(toolChunkCodec.encode({ chunk: { ...chunk } }))).catch(() => undefined);
       void sent.then(() => waiting--);
     };
@@ -177,7 +180,7 @@ const KEPT_MS = 60_000;
 const SWEEP_MS = 10_000;
 const MAX_REQUESTS_PER_HUB = 16_384;
 const MAX_REQUESTS = 65_536;
-/** Bytes of answers that are kept. */
+/** Largest size of all stored answers, in bytes. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
 /** A request in the ledger; the entry hub makes the ids. */
@@ -194,23 +197,23 @@ interface LedgerEntry {
 export interface LedgerRecord extends LedgerEntry {
   /** `spent`: it never ran and never will. */
   state: 'running' | 'finished' | 'spent';
-  /** Resolves when the request was let through; never for one that was refused. */
+  /** Resolves when the request was accepted; never for a refused request. */
   readonly dispatched: Promise<void>;
   dispatch(): void;
-  /** The encoded answer; rejects when the request ended without one. */
+  /** The encoded answer; rejects if the request ended without an answer. */
   readonly answer: Promise<Uint8Array>;
-  /** Ends the request; without bytes, as one that never ran. */
+  /** Ends the request; without bytes, as a request that never ran. */
   settle(answer: Uint8Array | undefined): void;
-  /** The answer, kept for the entry hub; absent when it is too old or there are too many. */
+  /** The answer, stored for the entry hub; absent if it is too old or there are too many. */
   kept?: Uint8Array | undefined;
 }
 
-/** Records every request once, so that none runs twice and its outcome can be queried. */
+/** Records every request, so that none runs twice and its outcome can be queried. */
 export class CallLedger {
   readonly #clock: Clock;
   readonly #records = new Map<string, LedgerRecord>();
   readonly #counts = new Map<HubId, number>();
-  /** Records with kept answers, oldest first. */
+  /** Records with stored answers, oldest first. */
   readonly #answered = new Set<LedgerRecord>();
   #keptBytes = 0;
   #sweptMs = 0;

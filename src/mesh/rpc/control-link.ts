@@ -20,7 +20,7 @@ interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly onEnd: (link: ControlLink, reason: LinkEnd) => void;
 }
 
-/** The control stream to one peer. Both sides send requests at once; the ids of one side are odd, those of the other even. */
+/** The control stream to one peer. Both hubs send requests at once: one uses odd ids, the other even ids. */
 export class ControlLink implements PeerLink {
   readonly #collaborators: LinkCollaborators;
   readonly #sender: FrameSender;
@@ -145,7 +145,7 @@ export class ControlLink implements PeerLink {
 
   #takeAnswer(frame: Extract<Frame, { readonly type: 'accept' | 'result' | 'error' | 'part' }>): boolean {
     const request = this.#outgoing.get(frame.id);
-    // An answer that came after this hub gave the request up.
+    // This hub has given the request up before the answer arrived.
     if (!request) return !this.#isOfPeer(frame.id) && frame.id < this.#nextId;
     switch (frame.type) {
       case 'accept':
@@ -207,7 +207,7 @@ interface OutgoingCollaborators {
   readonly onEnd: () => void;
 }
 
-/** A request of this hub until its answer. */
+/** A request of this hub until its answer arrives. */
 class OutgoingRequest {
   readonly answer: Promise<Uint8Array>;
   readonly #collaborators: OutgoingCollaborators;
@@ -218,7 +218,7 @@ class OutgoingRequest {
   #isAccepted = false;
   #isOver = false;
   #partCount = 0;
-  /** Resolves when the parts that arrived are read; undefined while there are none. */
+  /** Resolves when the arrived parts are read; undefined while there are none. */
   #reading: Promise<void> | undefined;
   #stopGrace = () => {};
 
@@ -268,7 +268,7 @@ class OutgoingRequest {
     this.#end(() => this.#settle.reject(error));
   }
 
-  /** The connection is lost. */
+  /** Handles the loss of the connection. */
   lost(peer: string): void {
     if (this.#isOver) return;
     this.#options.onLost?.();

@@ -20,8 +20,8 @@ interface ControlLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'>
 type LinkListener = (link: PeerLink) => void;
 
 /**
- * Keeps one control stream to every connected hub. The hub with the lower id opens it; the other hub does so when no stream
- * came within a second. When both did, the stream of the lower id stays.
+ * Keeps one control stream to every connected hub. The hub with the lower id opens the stream; the other hub opens one if none came within
+ * a second. If both hubs did, the stream of the lower id stays.
  */
 export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
@@ -85,7 +85,7 @@ export class ControlLinks implements PeerLinks, Service {
     else this.#take(stream);
   }
 
-  /** A stream that the peer opened. */
+  /** Accepts a stream that the peer opened. */
   #accept(stream: MeshStream): void {
     const { id } = stream.peer;
     const known = this.#links.get(id);
@@ -124,7 +124,7 @@ export class ControlLinks implements PeerLinks, Service {
     logger.debug('mesh.link_down', { hub: id, reason });
     if (this.#links.get(id) === link) this.#links.delete(id);
     for (const listener of this.#down) listener(link);
-    // A peer that does not answer is not connected, even when its socket is open.
+    // A peer that does not respond counts as disconnected, even if its socket is open.
     if (reason === 'silent' || reason === 'flooded') engine.disconnect(id).catch(() => {});
     else if (!this.#isStopped && reason !== 'replaced' && engine.peers().some((peer) => peer.id === id)) this.#opener.retry(id);
   }
@@ -158,7 +158,7 @@ interface PendingLink {
   cancel: () => void;
 }
 
-/** Opens the control stream to connected hubs and retries while there is none. */
+/** Opens the control stream to connected hubs and retries until there is a stream. */
 class LinkOpener {
   readonly #engine: MeshEngine;
   readonly #clock: Clock;
@@ -190,7 +190,7 @@ class LinkOpener {
     return this.#pending.get(id)?.isOpening ?? false;
   }
 
-  /** Stops trying: there is a link, opened by either side. */
+  /** Stops trying: there is a link, opened by this hub or the peer. */
   linked(id: HubId): void {
     this.schedule(id);
     const pending = this.#pending.get(id);

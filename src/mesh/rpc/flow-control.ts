@@ -2,7 +2,7 @@ import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MeshStream } from '../transport/mesh-engine.ts';
 
-/** Most unread bytes of a request's body, or of its answer with all parts. */
+/** Largest number of unread bytes of a request's body, or of its answer with all parts. */
 export const CREDIT_WINDOW_BYTES = 262_144;
 
 interface PendingSend {
@@ -11,11 +11,11 @@ interface PendingSend {
   readonly reject: (error: AtmoError) => void;
 }
 
-/** The sender's side of the credit in one direction of one request. */
+/** The sender's part of flow control in one direction of one request: the remaining credit. */
 export class CreditWindow {
   readonly #waiting: PendingSend[] = [];
   #credit = CREDIT_WINDOW_BYTES;
-  /** Makes the error of the end only when a sender waits: most requests end without one. */
+  /** Creates the error of the end only if a sender waits: most requests end without an error. */
   #end: (() => AtmoError) | undefined;
 
   /** Returns undefined when the bytes may be sent at once; else a promise until then, which rejects when the request ends. */
@@ -53,9 +53,9 @@ export class CreditWindow {
 /** Credit is granted in pieces of this size: small answers need no credit frame. */
 const GRANT_BYTES = CREDIT_WINDOW_BYTES / 4;
 
-/** The receiver's side of the credit in one direction of one request. */
+/** The receiver's part of flow control in one direction of one request: the bytes whose credit it grants. */
 export class CreditLedger {
-  /** Received bytes whose credit was not granted again. */
+  /** Number of received bytes whose credit was not granted again. */
   #owed = 0;
   #read = 0;
 
@@ -85,12 +85,12 @@ export class FrameSender {
     this.#stream = stream;
   }
 
-  /** Resolves when the queue has room again; undefined while it has. */
+  /** Resolves when the queue has space again; undefined while it has space. */
   get drained(): Promise<void> | undefined {
     return this.#drained;
   }
 
-  /** Sends even when the queue is full: the number of requests in flight bounds the answers. */
+  /** Sends a frame even if the queue is full: the number of running requests limits the answers. */
   send(frame: Frame): void {
     if (this.#stream.send(frameCodec.encode(frame)) || this.#drained) return;
     const freed = () => {
@@ -100,7 +100,7 @@ export class FrameSender {
   }
 }
 
-/** Longest body in one frame, and longest piece of a longer one. */
+/** Longest body in one frame, and longest piece of a longer body. */
 const CHUNK_BYTES = 32_768;
 /** Shortest piece but the last: each piece costs memory beyond its bytes. */
 const LEAST_CHUNK_BYTES = 4_096;
@@ -121,8 +121,8 @@ export interface BodyRoute {
 }
 
 /**
- * Sends a body: all but the last piece as chunks, as the credit allows; the last one goes with the frame that `finish` sends.
- * Returns undefined when everything was sent at once; else a promise, which rejects when the request ends.
+ * Sends a body: all pieces except the last as chunks, within the credit; the last piece is in the frame that `finish` sends. Returns
+ * undefined if everything was sent at once; else a promise, which rejects if the request ends first.
  */
 export function sendBody(body: Uint8Array, route: BodyRoute, finish: (last: Uint8Array) => void): Promise<void> | undefined {
   if (body.length > CHUNK_BYTES) return sendLongBody(body, route, finish);
@@ -142,7 +142,7 @@ async function sendLongBody(body: Uint8Array, { id, sender, window }: BodyRoute,
   finish(body.subarray(lastStart));
 }
 
-/** Most bytes of unfinished bodies that this hub keeps for one peer. */
+/** Largest size of all unfinished bodies from one peer, in bytes. */
 const MAX_KEPT_BYTES = 16_777_216;
 
 /** The fate of a piece: kept, its body discarded for being too long, or sent against the rules. */

@@ -16,23 +16,23 @@ interface HeartbeatTimes {
 }
 
 /**
- * Where only answers show that the peer lives: a peer that stands still for 8 s keeps its link, whenever its last frame came
- * (8 + 1.6 < 9.75), and a cut cable is noticed within 10 s. The cost is an answered ping, 274 bytes with headers, every 1.6 s.
+ * Times if only the peer's answers show that it is alive: a peer that pauses for 8 s keeps its link, whenever its last frame came (8 + 1.6
+ * < 9.75), and a cut cable is noticed within 10 s. The cost is an answered ping, 274 bytes with headers, every 1.6 s.
  */
 const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
 /**
- * Where the kernel shows whether the peer's machine received everything, a peer that stands still differs from a cut cable:
- * it gets more time (8 + 4 < 13), and fewer pings suffice.
+ * Times if the kernel shows whether the peer's machine has received everything. This distinguishes a paused peer from a cut cable: a paused
+ * peer gets more time (8 + 4 < 13), and fewer pings suffice.
  */
 const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
-/** Each side sends at least one ping in so many beats, to measure the round trip itself. */
+/** Each hub sends at least one ping in this number of intervals, to measure the round trip. */
 const MEASURE_BEATS = 20;
 /** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */
 const SMOOTHING = 1 / 8;
 
 interface HeartbeatCollaborators {
   readonly clock: Clock;
-  /** One hub of each pair leads: its pings and their answers show both sides that the other one lives. */
+  /** One hub of each pair leads: its pings and their answers show both hubs that the other is alive. */
   readonly role: 'leads' | 'follows';
   readonly ping: (number: number) => void;
   /** Called once, when the peer has been silent for too long. */
@@ -69,7 +69,7 @@ export class Heartbeat {
     this.#stop();
   }
 
-  /** Call it for every frame of the peer. */
+  /** Must be called for every frame from the peer. */
   onReceived(): void {
     this.#receivedMs = this.#collaborators.clock.monotonic();
   }
@@ -111,7 +111,7 @@ export class Heartbeat {
   }
 
   #check(lateMs: number): void {
-    // This process stood still and could not receive what the peer sent.
+    // This process was paused and could not receive the peer's frames.
     if (lateMs > this.#times.stallMs) this.#receivedMs += lateMs;
     if (this.#isOver(this.#collaborators.clock.monotonic() - this.#receivedMs)) this.#collaborators.onSilence();
     else this.#beat();

@@ -8,7 +8,7 @@ import type { TokenBucket } from '../rate-limit.ts';
 import { type BodyRoute, CreditWindow, type FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandler } from './peer-link.ts';
 
-/** Most unanswered requests in one direction. */
+/** Largest number of unanswered requests in one direction. */
 export const MAX_IN_FLIGHT = 64;
 
 interface IncomingRequestsCollaborators {
@@ -78,7 +78,7 @@ export class IncomingRequests {
     return this.#running.get(id)?.window;
   }
 
-  /** The connection is lost. */
+  /** Handles the loss of the connection. */
   lost(): void {
     for (const exchange of [...this.#running.values()]) exchange.lost();
   }
@@ -116,7 +116,7 @@ interface IncomingCollaborators {
   readonly onBug: (error: AtmoError) => void;
 }
 
-/** A request of the peer until its answer. */
+/** A request of the peer until it is answered. */
 class IncomingExchange implements IncomingRequest {
   readonly body: Uint8Array;
   readonly #collaborators: IncomingCollaborators;
@@ -182,7 +182,7 @@ class IncomingExchange implements IncomingRequest {
     this.#abort(new AtmoError('CANCELLED', 'The caller cancelled the request'));
   }
 
-  /** The connection is lost: the answer cannot be sent. */
+  /** Handles the loss of the connection: the answer cannot be sent. */
   lost(): void {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);
@@ -246,7 +246,7 @@ function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFra
   };
 }
 
-/** Returns the error of a peer; an unknown code becomes INTERNAL_ERROR. */
+/** Returns the error in a peer's frame; an unknown code becomes INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
   const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
   return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parseDetails(details));

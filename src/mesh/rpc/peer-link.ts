@@ -16,53 +16,54 @@ export const REQUEST_KINDS = {
 /** A kind of request. */
 export type RequestKind = keyof typeof REQUEST_KINDS;
 
-/** Longest part of an answer, bytes. */
+/** Longest part of an answer, in bytes. */
 export const MAX_PART_BYTES = 49_152;
 
-/** Cancels a request and listens to it before its answer. */
+/** Cancels a request, and listens to events before its answer. */
 export interface RequestOptions {
   readonly signal: AbortSignal;
   /** Called when the peer has accepted the request: from now on a lost connection leaves its outcome unknown. */
   readonly onAccept?: () => void;
-  /** Called when the connection ends between request and answer: whether the peer accepted the request is unknown. */
+  /** Is called if the connection ends between request and answer: whether the peer accepted the request is unknown. */
   readonly onLost?: () => void;
   /**
-   * Receives partial results and events, in order. A part counts as read when the promise resolves. The sender waits while
-   * more than a window of parts is unread, and the answer waits until all are read.
+   * Receives partial results and events, in order. A part counts as read when the promise resolves. The sender waits while more than a
+   * window of parts is unread, and the answer waits until all parts are read.
    */
   readonly onPart?: (part: Uint8Array) => void | Promise<void>;
-  /** How long after an abort the peer's answer still counts, milliseconds; default 0. */
+  /** The peer's answer still counts for this time after an abort, in milliseconds; default 0. */
   readonly cancelGraceMs?: number;
 }
 
-/** The one control stream to a directly connected hub. */
+/** The only control stream to a directly connected hub. */
 export interface PeerLink {
   readonly peer: EnginePeer;
   /** Smoothed, milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
   /**
-   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, with CANCELLED when the signal aborts (the peer
-   * gets a cancel frame), and when the connection ends with NODE_UNAVAILABLE before the peer accepted and Throws OUTCOME_UNKNOWN after it.
+   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, with CANCELLED if the signal aborts (the peer
+   * receives a cancel frame), and if the connection ends, with NODE_UNAVAILABLE before the peer has accepted the request and
+   * OUTCOME_UNKNOWN afterwards.
    */
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }
 
-/** A request on the side of the hub that answers it. */
+/** A request at the hub that answers it. */
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;
   /** Aborts when the peer cancels. A lost connection aborts it too, unless the request was accepted `detached`. */
   readonly signal: AbortSignal;
   /**
-   * Sends an accept frame; `detached` work goes on when the connection is lost. With `soon` the frame is sent in the next turn
-   * of the event loop, unless the answer is ready before: a handler that fails after it calls `accept` again.
+   * Sends an accept frame; `detached` work continues if the connection is lost. With `soon` the frame is sent in the next turn of the event
+   * loop, unless the answer is ready earlier: a handler that fails afterwards calls `accept` again.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`. Resolves when it is sent, rejects when the request has ended. */
   part(bytes: Uint8Array): Promise<void>;
 }
 
-/** Answers requests of one kind; an error that it throws is sent as an error frame. */
+/** Answers requests of one kind; a thrown error is sent as an error frame. */
 export type RequestHandler = (request: IncomingRequest) => Promise<Uint8Array>;
 
 /** Port: the control streams to all directly connected hubs. */

@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 /** How long a hub may be away before its subscriptions fail. */
 const PATIENCE_MS = 60_000;
-/** A subscription has no end of its own; this is the longest time that a request can carry. */
+/** Longest remaining time that a request can contain: a subscription does not end by itself. */
 const REMAINING_MS = 0xffff_ffff;
 
 /** Subscribes to events of other hubs. Subscribes again after a lost connection and reports the gap. */
@@ -25,7 +25,7 @@ export class MeshEvents implements RemoteEvents {
     this.#clock = clock;
   }
 
-  /** As `RemoteEvents.subscribe`; rejects when a hub that was subscribed to is away for a minute. */
+  /** Subscribes like `RemoteEvents.subscribe`. Rejects if a subscribed hub is unreachable for a minute. */
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
@@ -96,13 +96,13 @@ interface EventFilter {
   readonly subjects?: readonly string[];
 }
 
-/** A UUID, a source or a time: it stands in a line of its own in server-sent events. */
+/** A UUID, a source or a time, which must not break a line of server-sent events. */
 const WORD = /^[\w.:/+-]{1,128}$/;
 const MAX_SUBJECT = 512;
 
 /**
- * Returns an event of another hub with the members of an event and no others. Returns undefined for an event outside the
- * filter, and for text with line breaks, which would look like two events to a subscriber.
+ * Returns an event of another hub with only the members of an event. Returns undefined for an event outside of the filter, and for text
+ * with line breaks, which would look like two events to a subscriber.
  */
 export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
   const { id, source, type, subject, time, data } = subscribedEventCodec.decode(part).event;

@@ -33,16 +33,16 @@ interface RemoteQuery {
   readonly target: HubId;
   readonly body: QueryBody;
   readonly principal: Principal;
-  /** How long the answer is of use, milliseconds. */
+  /** Time until the answer is useless, in milliseconds. */
   readonly remainingMs: number;
 }
 
-/** Until when to wait, and listeners for the time before the answer. */
+/** The deadline of a query, and listeners before its answer. */
 interface QueryOptions extends Pick<RequestOptions, 'signal' | 'onAccept'> {
   readonly onPart?: (part: ReadPart) => void;
 }
 
-/** The parts that every request of this hub to another one needs. */
+/** Services that every request from this hub to another hub needs. */
 export interface ClientContext {
   readonly self: SigningHub;
   readonly requests: RoutedRequests;
@@ -103,7 +103,7 @@ export class MeshQueries {
   }
 }
 
-/** How long a hub may take to answer with the state of a job. */
+/** Longest wait for the state of a job. */
 const PATIENCE_MS = 10_000;
 const MAX_TOOL_LENGTH = 256;
 
@@ -143,7 +143,7 @@ export class MeshJobs implements RemoteJobs {
   }
 }
 
-/** Makes the texts about the job safe to show: another hub wrote them. The result of the job is data and stays as it is. */
+/** Makes the texts of a job safe to show, since another hub wrote them. The job's result is data and stays unchanged. */
 function readable({ tool, progress, error, ...view }: JobView): JobView {
   return {
     ...view,

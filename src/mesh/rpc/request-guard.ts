@@ -18,20 +18,20 @@ import { type MemberKeys, staleEpochError } from './routed-requests.ts';
 /** Largest difference of the clocks of two hubs plus the travel time of a request. */
 export const TIME_WINDOW_MS = 60_000;
 
-/** Rate of new tokens from one entry hub: checking one costs up to a dozen signature checks. */
+/** Rate of new tokens from one entry hub: a check costs up to a dozen signature checks. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
 /** The signed members that every request has. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
 
-/** A request whose signature holds. */
+/** A request with a valid signature. */
 export interface OpenedRequest<Statement extends RequestHead> {
   readonly statement: Statement;
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Until when its answer is of use, by the monotonic clock; the travel time is subtracted. */
+  /** End of the useful time for an answer, by the monotonic clock; the travel time is subtracted. */
   readonly untilMs: number;
 }
 
@@ -61,21 +61,21 @@ export class RequestGuard {
   }
 
   /**
-   * Returns a call whose signature holds. Throws VALIDATION_ERROR, PERMISSION_DENIED, or NODE_UNAVAILABLE for a request to a
-   * former start of this hub; each refusal is counted.
+   * Returns a call with a valid signature. Throws VALIDATION_ERROR, PERMISSION_DENIED, or NODE_UNAVAILABLE for a request to this hub before
+   * its last restart; each refusal is counted.
    */
   openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);
   }
 
-  /** Returns a query whose signature holds; throws as `openInvoke`. */
+  /** Returns a query with a valid signature; throws like `openInvoke`. */
   openQuery({ body, from }: IncomingRequest): OpenedRequest<MeshQuery> {
     return this.#open(body, from, ({ signed }, keyOf) => meshQueryCodec.open(signed, keyOf));
   }
 
   /**
-   * Returns the bearer of the token, when the entry hub has proven that it holds the token's key. Throws TOKEN_INVALID,
-   * TOKEN_EXPIRED, RATE_LIMITED, or PERMISSION_DENIED for more hops than the token allows.
+   * Returns the bearer of the token, if the entry hub has proven that it holds the token's key. Throws TOKEN_INVALID, TOKEN_EXPIRED,
+   * RATE_LIMITED, or PERMISSION_DENIED for more hops than the token allows.
    */
   principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
     const { members } = this.#collaborators;

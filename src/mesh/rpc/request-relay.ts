@@ -6,7 +6,7 @@ import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';
 import type { RoutedRequests } from './routed-requests.ts';
 
-/** Most requests of one neighbour that are forwarded at once. */
+/** Largest number of requests of one neighbour that are forwarded at once. */
 const MAX_PER_NEIGHBOUR = 32;
 const CANCEL_GRACE_MS = 200;
 
@@ -17,7 +17,7 @@ interface RelayCollaborators {
   readonly drops: DropSink;
 }
 
-/** Forwards requests of other hubs to their target; the signed request and the signed answer stay unchanged. */
+/** Forwards requests of other hubs to their target; the signed request and the signed answer are unchanged. */
 export class RequestRelay {
   readonly #collaborators: RelayCollaborators;
   readonly #isEnabled: boolean;
@@ -29,8 +29,8 @@ export class RequestRelay {
   }
 
   /**
-   * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE when the request must not be forwarded, RESOURCE_EXCEEDED, or
-   * Throws OUTCOME_UNKNOWN if the connection behind this hub broke.
+   * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE if the request must not be forwarded, RESOURCE_EXCEEDED if too many are,
+   * or OUTCOME_UNKNOWN if the connection to the next hub broke.
    */
   async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
     const { statement, forwarded, untilMs } = opened;

@@ -17,7 +17,7 @@ interface RoutedRequest {
   /** RFC 8785 text of the parameters of a call, in pieces where some are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
-  /** Hops beyond the first one. */
+  /** Number of hops after the first. */
   readonly hopsLeft: number;
   /** Hubs that it has visited, the entry hub first, this hub last. */
   readonly visited: readonly HubId[];
@@ -32,7 +32,7 @@ export class RoutedRequests {
   }
 
   /**
-   * As `PeerLink.request`. Also rejects with NODE_UNAVAILABLE when no route is known and with NO_CAPABLE_NODE when the route
+   * Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE if no route is known, and with NO_CAPABLE_NODE if the route
    * is too long or a loop.
    */
   async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
@@ -55,7 +55,7 @@ export class RoutedRequests {
     }
   }
 
-  /** Joins parameters in pieces to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
+  /** Joins the pieces of parameters to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
@@ -67,7 +67,7 @@ export class RoutedRequests {
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
-/** Turns an unsigned error of a hub on the route into NODE_UNAVAILABLE: it only proves that the hub did not forward the request. */
+/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE: it only proves that the hub did not forward the request. */
 function routingError(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
   if (KEPT_ERRORS.has(error.code)) return error;
   const { epoch } = error.details;
@@ -100,7 +100,7 @@ interface MemberKey {
   readonly publicKey: KeyObject;
 }
 
-/** Port: the keys of the members of this mesh. An expired or revoked certificate has none. */
+/** Port: the keys of the members of this mesh. A hub with an expired or revoked certificate has no key. */
 export interface MemberKeys {
   keyOf(id: HubId): MemberKey | undefined;
 }
@@ -120,7 +120,7 @@ export interface MeshTokens {
   textFor(principal: Principal, executor: HubId): string;
 }
 
-/** Returns the error that answers a request to a former start of a hub. */
+/** Returns the error for a request to a hub before its last restart. */
 export function staleEpochError(hub: HubId, epoch: number): AtmoError {
   return new AtmoError('NODE_UNAVAILABLE', `${hub} has restarted since its last known announcement; send the request again`, {
     epoch,

@@ -41,8 +41,8 @@ interface RpcEndpointCollaborators {
 type QueryHandler = (opened: OpenedRequest<MeshQuery>, request: IncomingRequest) => Promise<Uint8Array>;
 
 /**
- * Serves callers of other hubs: runs their calls, answers queries about calls and jobs, sends them events, and forwards the
- * requests for hubs that are not their neighbours.
+ * Serves callers at other hubs: runs their calls, answers queries about calls and jobs, sends them events, and forwards requests for other
+ * hubs.
  */
 export class RpcEndpoint {
   readonly #collaborators: RpcEndpointCollaborators;

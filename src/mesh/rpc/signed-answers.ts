@@ -12,10 +12,10 @@ import type { CallRoutes, MemberKeys, SigningHub } from './routed-requests.ts';
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 65_536;
 
-/** The hub and the requests that an answer must name. */
+/** The hub that must sign an answer, and the requests that the answer may name. */
 interface ExpectedAnswer {
   readonly executor: HubId;
-  /** Ids of requests that it may answer. */
+  /** Ids of the requests that the answer may name. */
   readonly requestIds: readonly string[];
 }
 
@@ -24,7 +24,7 @@ interface AnswerChecks {
   readonly drops: DropSink;
 }
 
-/** Opens answers of other hubs; accepts only those that the executing hub has signed. */
+/** Opens answers of other hubs; accepts only answers that the executing hub has signed. */
 export class SignedAnswers {
   readonly #parts: AnswerChecks;
 
@@ -32,7 +32,7 @@ export class SignedAnswers {
     this.#parts = parts;
   }
 
-  /** Returns undefined, and counts it, for an answer that the executing hub did not sign for this request. */
+  /** Opens an answer. Returns undefined, and counts it, unless the executing hub has signed it for this request. */
   open(bytes: Uint8Array, { executor, requestIds }: ExpectedAnswer): ToolResponse | undefined {
     try {
       return openToolResponse(bytes, ({ requestId, execution }) => {
@@ -53,7 +53,7 @@ export function errorOfBody({ code, message, details }: ErrorBody, executor: Hub
   return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...safe, ...('node_id' in safe && { node_id: executor }) });
 }
 
-/** Signs and numbers the parts of one answer: hubs on the route can neither change them nor drop one unnoticed. */
+/** Signs and numbers the parts of one answer: hubs on the route can neither change a part nor drop one unnoticed. */
 export class PartSigner {
   readonly #self: SigningHub;
   readonly #requestId: string;
@@ -87,7 +87,7 @@ export interface ReadPart {
   readonly isAfterGap: boolean;
 }
 
-/** Opens the parts of an answer; accepts only those that the executing hub has signed, and each once. */
+/** Opens the parts of an answer; accepts only parts that the executing hub has signed, and each part once. */
 export class PartReader {
   readonly #collaborators: AnswerChecks;
   readonly #expected: ExpectedParts;
@@ -98,7 +98,7 @@ export class PartReader {
     this.#expected = expected;
   }
 
-  /** Returns undefined, and counts it, for bytes that are no part of the answer and for a part that arrived before. */
+  /** Opens a part. Returns undefined, and counts it, for bytes that are no part of the answer and for a repeated part. */
   read(bytes: Uint8Array): ReadPart | undefined {
     const part = this.#open(bytes);
     if (!part) return undefined;

@@ -10,7 +10,7 @@ import type { OpenedRequest, RequestGuard } from './request-guard.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, PartSigner } from './signed-answers.ts';
 
-/** Subscriptions of the callers of one hub. */
+/** Largest number of subscriptions from one hub. */
 const MAX_PER_HUB = 16;
 
 interface SubscriptionCollaborators {
@@ -109,7 +109,7 @@ class EventQueue implements AsyncIterable<HubEvent> {
     this.#wake();
   }
 
-  /** Ends the queue. Its reader gets the events that wait, then the error, if there is one. */
+  /** Ends the queue. Its reader gets the waiting events, then the error, if any. */
   end(error?: AtmoError): void {
     this.#end ??= error ? { error } : {};
     this.#wake();

@@ -19,11 +19,11 @@ const REFUSED = 3;
 /** Messages over the encrypted connection before admission. */
 export interface GateTransport {
   write(message: Uint8Array): Promise<void>;
-  /** Rejects with the signal's reason, with PAYLOAD_TOO_LARGE for a message that is too long, or when the peer closes. */
+  /** Reads a message. Rejects with the signal's reason, with PAYLOAD_TOO_LARGE if it is too long, or if the peer closes the connection. */
   read(signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** The slots for connections of an engine, one for each hub. */
+/** The connection slots of an engine, one for each hub. */
 export interface ConnectionSlots {
   isFullFor(id: HubId): boolean;
   claim(id: HubId): boolean;
@@ -49,10 +49,10 @@ interface AdmissionRequest {
 }
 
 /**
- * Runs the gate, then agrees with the other hub that this is the one connection between the two. The hub with the lower id decides, so that
- * two hubs that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with PERMISSION_DENIED
- * for a refusal on either side, or the error of the own gate; throws RESOURCE_EXCEEDED for too many connections; CONFLICT, with the id of
- * the hub as `hub` in the details, when another connection to it exists; TIMEOUT; Throws NODE_UNAVAILABLE if the peer closed.
+ * Runs the gate, then agrees with the other hub on the only connection between the two. The hub with the lower id decides, so that two hubs
+ * that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with PERMISSION_DENIED for a
+ * refusal by either hub, or the error of this hub's gate; RESOURCE_EXCEEDED for too many connections; CONFLICT, with the hub's id as `hub`
+ * in the details, if another connection to it exists; TIMEOUT; NODE_UNAVAILABLE if the peer closed the connection.
  */
 export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();
@@ -175,7 +175,7 @@ class Admission {
     return new AtmoError('PERMISSION_DENIED', `The connection was refused: ${problem}`);
   }
 
-  /** Tells the peer that it was refused, but no reason: the gate has sent what the peer may know. */
+  /** Tells the peer that it was refused, without a reason: the gate has sent what the peer may know. */
   async #sendRefusal(error: unknown): Promise<void> {
     const isDuplicate = error instanceof AtmoError && error.code === 'CONFLICT';
     await this.#request.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
@@ -268,7 +268,7 @@ export class ConnectionAttempts {
     this.#passed.set(peer.id, { peer, ends: attempt.ends });
   }
 
-  /** Returns and forgets the hub whose connection opens now. */
+  /** Returns and removes the hub whose connection opens now. */
   takePassed(id: HubId | undefined): PassedPeer | undefined {
     if (id === undefined) return undefined;
     const passed = this.#passed.get(id);
@@ -280,7 +280,7 @@ export class ConnectionAttempts {
 interface TimeLimitOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** Begins the message of the error: `No hub answers at 10.0.0.1:7481`. */
+  /** Begins the error message: `No hub answers at 10.0.0.1:7481`. */
   readonly problem: string;
   /** Signal of the caller; its abort becomes CANCELLED. */
   readonly signal: AbortSignal;

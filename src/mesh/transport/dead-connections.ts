@@ -14,8 +14,8 @@ interface LostAddressWatchOptions<Connection> {
 }
 
 /**
- * Ends connections that use an address which this machine has lost: the kernel reports their death only after minutes. An
- * address that is back within a second, as at the renewal of a lease, does not count as lost.
+ * Closes connections whose local address this machine has lost: the kernel reports their end only after minutes. An address that returns
+ * within a second, for example when a lease is renewed, does not count as lost.
  */
 export class LostAddressWatch<Connection extends { readonly localHost: string | undefined }> implements Disposable {
   readonly #options: LostAddressWatchOptions<Connection>;
@@ -43,7 +43,7 @@ export class LostAddressWatch<Connection extends { readonly localHost: string | 
     for (const connection of this.#lost) if (before.has(connection)) this.#options.drop(connection);
   }
 
-  /** Returns undefined when the kernel refuses, as it does for a moment without memory. */
+  /** Returns this machine's addresses; undefined if the kernel refuses, for example while memory is short. */
   #ownHosts(): ReadonlySet<string> | undefined {
     try {
       const entries = Object.values((this.#options.list ?? networkInterfaces)()).flatMap((addresses) => addresses ?? []);
@@ -54,7 +54,7 @@ export class LostAddressWatch<Connection extends { readonly localHost: string | 
   }
 }
 
-/** Returns the address without its zone, a mapped IPv4 address as IPv4. */
+/** Returns the address without its zone, and a mapped IPv4 address as IPv4. */
 function normalizedHost(host: string): string {
   const [address = host] = host.split('%');
   return unmappedAddress(address);
@@ -71,8 +71,8 @@ interface WatchedConnections<Connection> {
 }
 
 /**
- * Ends connections without gossip, so that they are dialled again: gossipsub gives a peer up for good when its stream breaks,
- * even when the connection stays.
+ * Closes connections without gossip, so that they are dialled again: gossipsub gives a peer up for good if its stream breaks, even if the
+ * connection stays.
  */
 export class SilentGossipWatch<Connection extends object> implements Disposable {
   readonly #clock: Clock;

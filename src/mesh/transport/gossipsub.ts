@@ -64,7 +64,7 @@ export class Libp2pGossip {
   }
 }
 
-/** The one topic of the mesh. */
+/** The only gossip topic of the mesh. */
 export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
 /** Longest RPC of gossipsub: a few announcements and its own control messages. */
 const MAX_RPC_BYTES = 65_536;
@@ -92,7 +92,7 @@ const TOPIC_SCORE: TopicScoreParams = {
 };
 
 const SETTINGS: Partial<GossipsubOpts> = {
-  // An announcement carries the signature of its origin over every hop; gossipsub's own would be a second one.
+  // An announcement keeps the signature of its origin over every hop; gossipsub's signature would be a second one.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
   allowPublishToZeroTopicPeers: true,
@@ -111,7 +111,7 @@ const SETTINGS: Partial<GossipsubOpts> = {
   Dscore: 2,
   Dlazy: 4,
   scoreParams: {
-    // The default silences members that share one address, as behind a router that translates addresses.
+    // The default silences members that share an address, for example behind a NAT router.
     IPColocationFactorWeight: 0,
     retainScore: 600_000,
     topics: { [GOSSIP_TOPIC]: TOPIC_SCORE },

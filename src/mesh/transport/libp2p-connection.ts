@@ -71,7 +71,7 @@ interface StreamRoute {
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Frames over one stream of the multiplexer. The answering side first sends an empty frame: it has accepted the stream. */
+/** Frames over a stream of the multiplexer. The answering hub first sends an empty frame: it has accepted the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
@@ -168,7 +168,7 @@ export class Libp2pStream implements MeshStream {
     else this.#keep(frame);
   }
 
-  /** Keeps a frame without a listener and pauses the peer: it may send only what its window still allows. */
+  /** Stores a frame without a listener and pauses the peer, which may send only the rest of its window. */
   #keep(frame: Uint8Array): void {
     this.#unread.push(frame);
     if (this.#stream.readStatus === 'readable') this.#stream.pause();
@@ -205,7 +205,7 @@ export class Libp2pStream implements MeshStream {
 /** Bytes of the length in front of each frame, big-endian. */
 export const FRAME_HEADER_BYTES = 4;
 
-/** Returns a frame behind its length. */
+/** Returns a frame with its length in front. */
 export function frameWithHeader(frame: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(FRAME_HEADER_BYTES + frame.length);
   new DataView(bytes.buffer).setUint32(0, frame.length);
@@ -232,7 +232,7 @@ export class FrameDecoder {
       if (length > this.#maxBytes) return false;
       const end = FRAME_HEADER_BYTES + length;
       if (bytes.length < end) break;
-      // Never a Buffer, whose slice() and toJSON() are others than those of a Uint8Array.
+      // The frame is never a Buffer, whose slice() and toJSON() differ from those of a Uint8Array.
       this.#onFrame(new Uint8Array(bytes.buffer, bytes.byteOffset + FRAME_HEADER_BYTES, length));
       bytes = bytes.subarray(end);
     }
@@ -245,8 +245,8 @@ export class FrameDecoder {
 const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
- * Sends window updates in bulk. Yamux sends one after every message: a packet with its own acknowledgement and encryption, 190
- * bytes for every exchange of two messages.
+ * Sends window updates in bulk. Yamux would send an update after every message: a packet with an acknowledgement and encryption, 190 bytes
+ * for every exchange of two messages.
  */
 function batchWindowUpdates(stream: Stream): void {
   if (!(stream instanceof YamuxStream)) return;

@@ -44,7 +44,7 @@ interface Libp2pNodeOptions {
 /** A libp2p node; the engine passes its sockets to `upgrader`. */
 export type Libp2pNode = Libp2p<{ pubsub: GossipSub; sockets: { readonly upgrader: Upgrader } }>;
 
-/** Creates a node, not started, that neither listens, dials, discovers nor pings by itself. */
+/** Creates a node that is not started, and that never listens, dials, discovers or pings by itself. */
 export async function createNode({ privateKey, attempts, policy, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
   return await createLibp2p({
     start: false,
@@ -91,8 +91,8 @@ const MAX_READ_AHEAD_BYTES = 65_536;
 const REFUSAL_MS = 500;
 
 /**
- * Runs Noise, then the gate over the encrypted connection. libp2p gets the connection only when both sides have admitted each
- * other: no byte of a stranger reaches its multiplexer, its protocols or gossipsub.
+ * Runs Noise, then the gate over the encrypted connection. libp2p gets the connection only after both hubs have admitted each other: no
+ * byte of a stranger reaches its multiplexer, its protocols or gossipsub.
  */
 class MemberEncrypter implements ConnectionEncrypter {
   readonly protocol = PROTOCOL;
@@ -145,7 +145,7 @@ class MemberEncrypter implements ConnectionEncrypter {
   }
 }
 
-/** Gate messages over an encrypted stream, each behind its length. */
+/** Gate messages over an encrypted stream, each with its length in front. */
 class GateMessages implements GateTransport {
   readonly #messages: LengthPrefixedStream;
   readonly #address: string;

@@ -17,7 +17,7 @@ interface Libp2pSocketsCollaborators {
   readonly signal: AbortSignal;
 }
 
-/** Takes TCP sockets through handshake and gate; libp2p reports those that pass as open connections. */
+/** Takes TCP sockets through handshake and gate; admitted sockets become open connections of libp2p. */
 export class Libp2pSockets {
   readonly #collaborators: Libp2pSocketsCollaborators;
 

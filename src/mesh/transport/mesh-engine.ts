@@ -11,7 +11,7 @@ export const MAX_GOSSIP_BYTES = 4_096;
 
 /** An address of a hub. */
 export interface PeerAddress {
-  /** IPv4 or IPv6 address (with zone, `fe80::1%eth0`, where it needs one) or host name. */
+  /** IPv4 address, IPv6 address (with a zone if needed, `fe80::1%eth0`) or host name. */
   readonly host: string;
   readonly port: number;
   /** When given, a connection to any other hub is closed. */
@@ -51,13 +51,13 @@ export type ArrivalCheck = () => boolean | undefined;
 export interface MeshStream {
   readonly peer: EnginePeer;
   /**
-   * Sends one frame of at most `MAX_FRAME_BYTES`. Returns false when the queue is full and the sender should await `drained`.
-   * Does nothing after the end.
+   * Sends one frame of at most `MAX_FRAME_BYTES`. Returns false if the queue is full and the sender should await `drained`. Does nothing
+   * after the end.
    */
   send(frame: Uint8Array): boolean;
   /** Returns whether the peer's machine has received everything, read or not; takes milliseconds. Absent on other systems than Linux. */
   readonly hasArrived?: ArrivalCheck | undefined;
-  /** Resolves when there is room again; rejects when the stream ends. */
+  /** Resolves when there is space again; rejects if the stream ends. */
   drained(): Promise<void>;
   /** Sets the only listener; it receives earlier frames first. A frame that is too long ends the stream. */
   onFrame(listener: (frame: Uint8Array) => void): void;
@@ -72,15 +72,15 @@ export interface MeshStream {
 /** Verdict on a gossip message: forward it, drop it, or drop it and lower the score of the neighbour that sent it. */
 export type GossipVerdict = 'accept' | 'ignore' | 'reject';
 
-/** Port: connections, streams and gossip between members (design: mesh). One contract suite runs against every engine. */
+/** Port: connections, streams and gossip between members of the mesh. One contract suite runs against every engine. */
 export interface MeshEngine extends Service {
   readonly id: HubId;
-  /** `host:port` of every address that it listens on. */
+  /** Returns `host:port` of every address on which the engine listens. */
   listenAddresses(): readonly string[];
   peers(): readonly EnginePeer[];
   /**
-   * Connects, or returns the peer when it is connected. `gate` replaces the engine's own for this connection. Rejects with
-   * Throws NODE_UNAVAILABLE if no hub answers, PERMISSION_DENIED when a gate refuses or another hub answers, or CANCELLED.
+   * Connects, or returns the peer if it is connected. `gate` replaces the engine's gate for this connection. Rejects with NODE_UNAVAILABLE
+   * if no hub answers, PERMISSION_DENIED if a gate refuses or another hub answers, or CANCELLED.
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;
@@ -99,7 +99,7 @@ export interface MeshEngine extends Service {
   refusals(): Readonly<Record<string, number>>;
 }
 
-/** Most connections of one hub, unless configured. */
+/** Default for the largest number of connections. */
 export const DEFAULT_MAX_CONNECTIONS = 64;
 /** Time limit of a connection attempt, gate included, milliseconds. */
 export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
@@ -107,7 +107,7 @@ export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
 export const SEND_WINDOW_BYTES = 262_144;
 /** Unread bytes at which a sender that does not wait loses the stream. */
 export const MAX_SEND_QUEUE_BYTES = 4_194_304;
-/** Most open streams of one protocol and peer. */
+/** Largest number of open streams per protocol and peer. */
 export const MAX_INBOUND_STREAMS = 16;
 /** How long `openStream` waits for the peer to accept, milliseconds. */
 export const OPEN_STREAM_TIMEOUT_MS = 5_000;

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** Longer than two hubs need that dial each other at the same moment: an older connection is not the other half of such a pair. */
+/** Longer than the simultaneous dialling of two hubs takes: an older connection cannot be the second connection of such a pair. */
 const SIMULTANEOUS_MS = 10_000;
 /** Time in which the first packets of a working connection arrive. */
 const FIRST_PACKETS_MS = 1_000;
@@ -24,7 +24,7 @@ interface ConnectionSlot<Connection> {
 
 type PeerListener = (peer: EnginePeer) => void;
 
-/** The connections of one engine: one per hub, bounded in number. Emits each hub's up and down once. */
+/** The connections of an engine: one per hub, limited in number. Emits each hub's up and down once. */
 export class PeerTable<Connection extends TableConnection> {
   readonly #clock: Clock;
   readonly #maxConnections: number;
@@ -49,14 +49,14 @@ export class PeerTable<Connection extends TableConnection> {
     return this.connections().map(({ peer }) => peer);
   }
 
-  /** Returns whether a connection to this hub would be one too many; a connected hub needs no second slot. */
+  /** Returns whether a connection to this hub would exceed the limit; a connected hub needs no second slot. */
   isFullFor(id: HubId): boolean {
     return !this.#slots.has(id) && this.#slots.size >= this.#maxConnections;
   }
 
   /**
-   * Takes the slot of the hub for a connection that is about to open. Returns false when another connection has it. That
-   * connection is dead when it is old or nothing gets through: the hub would not dial otherwise. A dead one is replaced.
+   * Claims the hub's slot for a connection that is about to open. Returns false if another, live connection has it. The other connection
+   * counts as dead if it is old or blocked, since the hub would not dial otherwise; it is then replaced.
    */
   claim(id: HubId): boolean {
     const held = this.#slots.get(id);
@@ -65,7 +65,7 @@ export class PeerTable<Connection extends TableConnection> {
     return true;
   }
 
-  /** Takes the slot of the hub in any case: the other hub decided that this connection is the one. */
+  /** Claims the hub's slot unconditionally: the other hub has chosen this connection. */
   takeOver(id: HubId): void {
     const former = this.get(id);
     if (former) this.closed(former);
@@ -102,14 +102,14 @@ export class PeerTable<Connection extends TableConnection> {
     return () => this.#downListeners.delete(listener);
   }
 
-  /** After a CONFLICT, which means that another connection to the hub wins, waits for that one; throws any other error. */
+  /** After a CONFLICT, which means that another connection to the hub wins, waits for that connection; throws any other error. */
   async untilOtherUp(error: unknown, signal: AbortSignal): Promise<EnginePeer> {
     const { hub } = error instanceof AtmoError && error.code === 'CONFLICT' ? error.details : {};
     if (typeof hub !== 'string') throw error;
     return await this.untilUp(hub as HubId, signal);
   }
 
-  /** Resolves with the peer as soon as it is connected; rejects with the reason of the signal. */
+  /** Resolves with the peer as soon as it is connected; rejects with the signal's reason. */
   async untilUp(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const connected = this.get(id);
     if (connected) return connected.peer;

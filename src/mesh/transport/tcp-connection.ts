@@ -13,8 +13,8 @@ type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 const MAX_JOINED_BYTES = 16_384;
 
 /**
- * A TCP socket for libp2p's upgrader. libp2p's own transport refuses connections from link-local IPv6 addresses, ends quiet
- * ones after two minutes and writes each message in pieces.
+ * A TCP socket for libp2p's upgrader. libp2p's own transport refuses connections from link-local IPv6 addresses, closes quiet connections
+ * after two minutes and writes each message in pieces.
  */
 export class TcpConnection extends AbstractMultiaddrConnection {
   readonly #socket: Socket;
@@ -76,7 +76,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
 };
 
-/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE, with address and cause, or with the reason of the signal. */
+/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE, with address and cause, or with the signal's reason. */
 export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -117,15 +117,15 @@ export function endsOf({ localAddress: localHost, localPort, remotePort }: Socke
 }
 
 /**
- * Checks by the acknowledgements of TCP whether the other machine has received everything: the machine of a process that
- * stands still acknowledges, a cut cable does not. Undefined on systems other than Linux (proc_pid_net(5)).
+ * Returns a check, by TCP acknowledgements, whether the other machine has received everything: the machine of a paused process
+ * acknowledges, a cut cable does not. Returns undefined on systems other than Linux (proc_pid_net(5)).
  */
 export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
   return process.platform === 'linux' ? () => hasArrived(ends) : undefined;
 }
 
 function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
-  // Local end, remote end, state, `unacknowledged:unread`; when other hosts use the same pair of ports, all must be empty.
+  // Local address, remote address, state, `unacknowledged:unread`; if other hosts use the same pair of ports, all must be empty.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {
     const waiting = TABLES.flatMap((table) => [...readFileSync(table, 'latin1').matchAll(line)].map(([, bytes]) => Number(`0x${bytes}`)));
@@ -152,12 +152,12 @@ const nothing = (): void => undefined;
 /** libp2p logs addresses and peers as prose, and each connection would add loggers that are never freed. */
 const silent: Logger = Object.assign(nothing, { error: nothing, trace: nothing, enabled: false, newScope: () => silent });
 
-/** A logger for libp2p without output; the engine counts and throws what matters. */
+/** A logger for libp2p without output; the engine counts and throws all errors that matter. */
 export const silentLogger: ComponentLogger = { forComponent: () => silent };
 
 /** The address on which a hub listens. */
 export interface ListenAddress {
-  /** Address of an interface; all addresses, IPv6 and IPv4, when empty. */
+  /** Address of an interface; an empty text means all addresses, IPv6 and IPv4. */
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -173,7 +173,7 @@ export class TcpListener implements AsyncDisposable {
     this.#onSocket = onSocket;
   }
 
-  /** Rejects with CONFLICT if the port is taken and with CONFIG_INVALID when this machine cannot bind the address or port. */
+  /** Rejects with CONFLICT if the port is taken, and with CONFIG_INVALID if this machine cannot bind the address or port. */
   async open({ host, port }: ListenAddress): Promise<void> {
     const server = createServer({ keepAlive: true, noDelay: true }, (socket) => this.#accept(socket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -185,7 +185,7 @@ export class TcpListener implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Returns `host:port`; `[::]:port` stands for every address. */
+  /** Returns `host:port`; `[::]:port` means every address. */
   addresses(): readonly string[] {
     const address = this.#server?.address();
     return typeof address === 'object' && address ? [formatHostPort({ host: address.address, port: address.port })] : [];
@@ -222,15 +222,15 @@ function listenError(address: ListenAddress, error: NodeJS.ErrnoException): Atmo
 
 /** Limits of inbound connections. */
 export interface InboundLimits {
-  /** Connections a second from one address. */
+  /** Connections per second from one address. */
   readonly perSourcePerSecond: number;
   /** Connections that have not passed the gate yet, from all addresses. */
   readonly pending: number;
 }
 
-/** Refused connections of one address within `FAILURES_MS` after which its rate is lowered. */
+/** Number of refused connections of one address within `FAILURES_MS` after which its rate is lowered. */
 const FAILURES_ALLOWED = 5;
-/** The lowered rate, so that a hub behind the same address as an attacker still gets through. */
+/** The lowered rate; it is not zero, so that a hub behind an attacker's address still gets through. */
 const PER_SECOND_AFTER_FAILURES = 4;
 const FAILURES_MS = 10_000;
 
@@ -247,7 +247,7 @@ export class InboundLimiter {
     this.#failures = new PeriodCounter(clock, FAILURES_MS);
   }
 
-  /** Admits a connection or returns the reason against it. Call `done` at the end of the attempt of an admitted one. */
+  /** Admits a connection or returns the reason against it. The caller must call `done` at the end of an admitted attempt. */
   enter(host: string): 'entered' | 'inbound_rate' | 'too_many_pending' {
     if (this.#connections.count(host) > this.#allowed(host)) return 'inbound_rate';
     if (this.#pending >= this.#limits.pending) return 'too_many_pending';

@@ -31,7 +31,7 @@ export class ChardevChip implements GpioChip {
   readonly #lineCount: number;
   #isOpen = true;
 
-  /** Throws NOT_FOUND for a missing file, one that the hub may not open, and one that is no GPIO chip. */
+  /** Throws NOT_FOUND if the file is missing, cannot be opened, or is no GPIO chip. */
   constructor(kernel: GpioKernel, path: string) {
     const fd = kernel.open(path);
     if (fd === undefined) throw new AtmoError('NOT_FOUND', `There is no GPIO chip at ${path} that this user may open`, { path });
@@ -106,7 +106,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   #lastSequence = 0;
   #isOpen = true;
 
-  /** `what` names the line in messages, as in `line 17 of pinctrl-rp1`. */
+  /** `what` names the line in messages, such as `line 17 of pinctrl-rp1`. */
   constructor(kernel: GpioKernel, fd: number, what: string) {
     this.#kernel = kernel;
     this.#fd = fd;
@@ -166,8 +166,8 @@ const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 
 /**
- * Returns the chip of a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); the one of the board's header when
- * absent. Numbers of chips change between kernels and boards, labels do not. NOT_FOUND lists the chips.
+ * Returns the chip with a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); default: the chip of the board's
+ * header. Numbers of chips change between kernels and boards, labels do not. Throws NOT_FOUND with the existing chips.
  */
 export function findChip(
   wanted: string | undefined,
@@ -205,7 +205,7 @@ function chipFiles(devDir: string): readonly string[] {
   }
 }
 
-/** A board with one chip needs no label. */
+/** Returns the chip of the board's header; a board with one chip needs no label. */
 function headerOf(chips: readonly GpioChip[]): GpioChip | undefined {
   return chips.find(({ label }) => HEADER_LABELS.includes(label)) ?? (chips.length === 1 ? chips[0] : undefined);
 }

@@ -10,7 +10,7 @@ import { checkGpioConfig, type GpioConfig, type GpioInputConfig } from './gpio-c
 import { PulseInput, StateInput } from './gpio-inputs.ts';
 import { OutputLine, outputTools } from './gpio-outputs.ts';
 
-/** Tests bring their own chip and end of the process. */
+/** Collaborators that have defaults; tests replace the chip and the end of the process. */
 type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
 
 /** The lines of a board. */
@@ -37,7 +37,10 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/** Returns the chip of the configuration; loads only the modules of its backend. NOT_FOUND, NOT_CONFIGURED. */
+/**
+ * Returns the configured chip; loads only the modules of its backend. Rejects with NOT_FOUND for a missing chip, and NOT_CONFIGURED for a
+ * missing package.
+ */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');
@@ -53,13 +56,16 @@ export async function openChip(clock: Clock, { backend, chip, inputs, outputs }:
   return findChip(chip, { kernel: linuxGpioKernel });
 }
 
-/** The callback also runs after the last turn of the loop and after an uncaught exception, but not after SIGKILL. */
+/**
+ * Calls `callback` at the end of the process: also after the last turn of the event loop and after an uncaught exception, but not after
+ * SIGKILL.
+ */
 function onProcessExit(callback: () => void): () => void {
   process.on('exit', callback);
   return () => process.off('exit', callback);
 }
 
-/** A missing chip may come, such as one of an expander. */
+/** Interval of attempts: a missing chip, such as an expander, may be connected later. */
 const RETRY_MS = 30_000;
 /** The counts that a power cut may lose; more frequent writes would wear the card. */
 const SAVE_MS = 300_000;
@@ -96,7 +102,7 @@ class GpioBoard implements Service, SensorSource {
     this.#lines = new Map([...inputLines, ...this.#meters, ...this.outputs].map((line) => [line.sensor.address, line]));
   }
 
-  /** A missing chip or line causes a warning and further attempts: the rest of the hub works without it. */
+  /** Starts the lines. A missing chip or line causes a warning and further attempts: the rest of the hub works without it. */
   async start(): Promise<void> {
     const { clock, onExit } = this.#parts;
     await this.#attach();
@@ -149,7 +155,7 @@ class GpioBoard implements Service, SensorSource {
     }
   }
 
-  /** An unplugged chip fails every request; its successor is another file. */
+  /** Closes an unplugged chip, whose requests all fail; after it is plugged in again it has a new device file. */
   #dropLostChip(): void {
     try {
       this.#chip?.lines();
@@ -202,13 +208,13 @@ function isMeter(config: GpioInputConfig): config is GpioInputConfig & { readonl
 
 /** The result of `makeOutputsSafe`, each output as text for people. */
 export interface SafeOutputs {
-  /** Such as `garden_pump off`. */
+  /** Outputs in their safe state, such as `garden_pump off`. */
   readonly safe: readonly string[];
   /** Outputs that could not be set, with the reason. */
   readonly missed: readonly string[];
 }
 
-/** Sets the outputs whose lines are free to their safe state, and gives the lines back. Never throws. */
+/** Sets the outputs on unused lines to their safe state, and releases the lines. Never throws. */
 export function makeOutputsSafe(chip: GpioChip, outputs: GpioConfig['outputs']): SafeOutputs {
   const [safe, missed]: [string[], string[]] = [[], []];
   for (const [name, { line, activeLow: isActiveLow, safe: state }] of Object.entries(outputs)) {

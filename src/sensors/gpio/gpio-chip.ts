@@ -5,15 +5,15 @@ import type { GpioInputConfig } from './gpio-config.ts';
 /** Resistor of an undriven line. `as-is` leaves the setting of the firmware or the kernel. */
 export const GPIO_BIASES = ['as-is', 'disabled', 'pull-up', 'pull-down'] as const;
 export type GpioBias = (typeof GPIO_BIASES)[number];
-/** Emitted changes of an input, those of its active state: an active-low line rises when its voltage falls. */
+/** The emitted edges of an input. They refer to its active state: an active-low line rises when its voltage falls. */
 export const GPIO_EDGES = ['both', 'rising', 'falling'] as const;
 export type GpioEdgeSelection = (typeof GPIO_EDGES)[number];
 
 /** A line in the view of the kernel, with any user. */
 export interface GpioLineInfo {
-  /** Number within its chip, from 0; only this number is the same on every kernel. */
+  /** Number within its chip, from 0; only this number is equal on every kernel. */
   readonly offset: number;
-  /** The board's name for it, such as `GPIO17`; empty if the firmware has none. */
+  /** The board's name for the line, such as `GPIO17`; empty if the firmware has none. */
   readonly name: string;
   /** User of the line, such as `spi0 CS0`; empty for a free line. */
   readonly consumer: string;
@@ -42,9 +42,9 @@ export interface GpioOutputRequest {
 /** A change of an input. */
 export interface GpioEdge {
   readonly edge: 'rising' | 'falling';
-  /** Age when it is emitted, by the time stamp of the kernel if there is one. */
+  /** Age at the time of the emission, by the kernel's time stamp if there is one. */
   readonly ageMs: number;
-  /** Number of changes of the same line that were lost directly before. */
+  /** Number of changes of the line that were lost directly before this change. */
   readonly missed: number;
 }
 
@@ -58,21 +58,21 @@ export interface GpioInput extends Disposable {
 export interface GpioOutput extends Disposable {
   /** Returns the last state that was set, read back from the chip. Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
-  /** Is in force when it returns, so that an exit handler can call it. Throws DEVICE_UNREACHABLE if the chip is gone. */
+  /** Sets the output synchronously, so that an exit handler can call it. Throws DEVICE_UNREACHABLE if the chip is gone. */
   set(isActive: boolean): void;
 }
 
 /**
  * Port: the lines of one GPIO chip. All calls take microseconds on a chip of the processor and are synchronous. A line has one user at a
- * time: Throws CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, NOT_FOUND for an unknown offset.
+ * time: throws CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, and NOT_FOUND for an unknown offset.
  */
 export interface GpioChip extends Disposable {
   /** `gpiochip0`: changes between starts, so it is for people only. */
   readonly name: string;
-  /** The driver's name, such as `pinctrl-rp1`: the same after every start. */
+  /** The driver's name, such as `pinctrl-rp1`, which is equal after every start. */
   readonly label: string;
   lines(): readonly GpioLineInfo[];
-  /** `onEdge` is called for each later change, the oldest first, and never from within this call. */
+  /** Requests an input line. `onEdge` is called for each later change, the oldest first, and never during this call. */
   requestInput(request: GpioInputRequest, onEdge: (edge: GpioEdge) => void): GpioInput;
   requestOutput(request: GpioOutputRequest): GpioOutput;
 }
@@ -112,7 +112,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     this.sensor = { ...id, kind, unit, title, ...(area !== undefined && { area }), isConfigured: true };
   }
 
-  /** The reason why the line cannot be read or set; undefined while it can. */
+  /** Returns why the line cannot be read or set; undefined if it can. */
   get problem(): string | undefined {
     return this.held ? undefined : this.#problem;
   }
@@ -162,7 +162,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   }
 }
 
-/** Returns the offset of a configured line. NOT_FOUND lists the names of the chip's lines. */
+/** Returns the offset of a configured line. Throws NOT_FOUND with the names of the chip's lines. */
 export function offsetOf(chip: GpioChip, wanted: number | string): number {
   const lines = chip.lines();
   const offset = findLine(lines, wanted);

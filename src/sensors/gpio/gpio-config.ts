@@ -49,7 +49,7 @@ const OUTPUT = optionalSection(
   ['line'],
 );
 
-/** A name is a part of the names of tools, such as `pump` of `gpio:pump_turn_on`. */
+/** Returns the schema of named lines; a name is a part of tool names, such as `pump` in `gpio:pump_turn_on`. */
 const namedLines = <const Line extends JsonSchema>(line: Line) =>
   ({ ...mapOf(line), maxProperties: 64, propertyNames: { pattern: '^[a-z][a-z0-9_]{0,39}$' } }) as const;
 
@@ -67,7 +67,7 @@ export type GpioInputConfig = Settings<typeof INPUT>;
 /** A line that the hub sets. */
 export type GpioOutputConfig = Settings<typeof OUTPUT>;
 
-/** Lines of one chip by the names that people and tools use. */
+/** Lines of one chip, by the names that people and tools use. */
 export type GpioConfig = Settings<typeof GPIO_SECTION>;
 
 /** Throws CONFIG_INVALID for contradictions that a schema cannot find. */

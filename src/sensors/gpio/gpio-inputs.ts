@@ -6,11 +6,11 @@ import type { GpioInputConfig } from './gpio-config.ts';
 
 interface InputCollaborators {
   readonly clock: Clock;
-  /** Warns people about a line; the event is a word such as `gpio.flutters`. */
+  /** Warns people about a line; the event is a name such as `gpio.flutters`. */
   readonly warn: (event: string, line: string, message: string) => void;
 }
 
-/** An input that is a state, such as a door contact: it emits each change. */
+/** An input that is a state, such as a door contact; it emits each change. */
 export class StateInput extends GpioLine {
   readonly #parts: InputCollaborators;
   readonly #config: GpioInputConfig;
@@ -53,9 +53,9 @@ function inputRequest(chip: GpioChip, config: GpioInputConfig, defaultEdge: 'bot
 const SPACE = 'gpio-pulses';
 
 /**
- * An input that counts the pulses of a meter. Its value is the sum of all counted pulses, in the unit of the meter. Pulses that the kernel
- * dropped count too, since it numbers them; pulses while no hub runs do not. It emits no samples, but is read like a thermometer: a
- * history of every pulse would wear the card out.
+ * An input that counts the pulses of a meter. Its value is the sum of all counted pulses in the meter's unit. Pulses that the kernel
+ * dropped count too, since the kernel numbers them; pulses while no hub runs do not. It emits no samples, but is read at intervals: a
+ * history of every pulse would wear out the SD card.
  */
 export class PulseInput extends GpioLine {
   readonly #store: KeyValueStore;

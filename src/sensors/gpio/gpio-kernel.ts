@@ -5,20 +5,20 @@ import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 
 /** Port: the calls of the kernel for the character device. */
 export interface GpioKernel {
-  /** Descriptor of a device file; undefined for a missing file and one that the hub may not open. */
+  /** Opens a device file and returns its descriptor; undefined if it is missing or cannot be opened. */
   open(path: string): number | undefined;
   /** Fills `bytes` and returns the errno, 0 for success. */
   ioctl(fd: number, request: number, bytes: Buffer): number;
-  /** The waiting changes, empty without any; undefined when the chip is gone. Never waits. */
+  /** Returns the waiting changes, possibly none; undefined if the chip is gone. Never blocks. */
   readWaiting(fd: number): Buffer | undefined;
   /** Calls back on the event loop whenever changes wait; the returned function stops that. Does not keep the process alive. */
   whenReadable(fd: number, callback: () => void): () => void;
   close(fd: number): void;
-  /** CLOCK_MONOTONIC, the clock of the kernel's time stamps. */
+  /** Returns CLOCK_MONOTONIC, the clock of the kernel's time stamps. */
   monotonicNs(): bigint;
 }
 
-/** The kernel stores 16 changes of a line by default; further ones are read in the next turn of the loop. */
+/** The kernel stores 16 changes of a line by default; further changes are read in the next turn of the event loop. */
 const MOST_EVENTS_AT_ONCE = 64;
 
 /** The machine's own kernel. Loading this file loads koffi. */

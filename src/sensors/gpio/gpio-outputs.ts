@@ -6,7 +6,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { type GpioChip, GpioLine, type GpioOutput, offsetOf } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';
 
-/** An output: tools set it, and it goes to its safe state when the hub stops or a time is over. */
+/** An output: tools set it, and it returns to its safe state when the hub stops or its time is over. */
 export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
@@ -46,8 +46,8 @@ export class OutputLine extends GpioLine<GpioOutput> {
   }
 
   /**
-   * Sets the output; after `seconds`, where given, it returns to the safe state. A later call ends the timer or pulse of an earlier one.
-   * Throws DEVICE_UNREACHABLE without its chip.
+   * Sets the output; with `seconds` it returns to the safe state after that time. A later call cancels the timer or pulse of an earlier
+   * call. Throws DEVICE_UNREACHABLE without its chip.
    */
   set(isOn: boolean, seconds?: number): void {
     const output = this.#taken();
@@ -107,8 +107,8 @@ const RETURNS = {
 };
 
 /**
- * `gpio:<name>_turn_on`, `_turn_off` and `_pulse`. A call that leaves the safe state of a dangerous output needs an approval. `area` of the
- * configuration is the present name of the room.
+ * Returns `gpio:<name>_turn_on`, `_turn_off` and `_pulse`. A call that leaves the safe state of a dangerous output needs an approval.
+ * `area` of the configuration is the present name of the area.
  */
 export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
   return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({

@@ -1,7 +1,7 @@
 import type { GpioBias, GpioEdgeSelection, GpioInputRequest, GpioLineInfo, GpioOutputRequest } from './gpio-chip.ts';
 
-// Requests and flags of version 2 of the kernel's GPIO character device, <linux/gpio.h> since Linux 5.10. Numbers are in the machine's
-// order: every board that the hub runs on is little-endian. Structures have the same layout on all 64-bit and 32-bit machines.
+// Requests and flags of version 2 of the kernel's GPIO character device, <linux/gpio.h> since Linux 5.10. Numbers are in the machine's byte
+// order: all supported boards are little-endian. Structures have the same layout on 64-bit and 32-bit machines.
 const IOC_READ = 2;
 const IOC_READ_WRITE = 3;
 const GPIO_TYPE = 0xb4;
@@ -49,12 +49,12 @@ const MICROSECONDS_PER_MS = 1000;
 /** `struct gpiochip_info`, empty. */
 export const emptyChipInfo = (): Buffer => Buffer.alloc(CHIP_INFO_BYTES);
 
-/** Name, label and number of lines of a chip. */
+/** Parses name, label and number of lines of a chip. */
 export function readChipInfo(info: Buffer): { readonly name: string; readonly label: string; readonly lineCount: number } {
   return { name: textAt(info, 0), label: textAt(info, NAME_BYTES), lineCount: info.readUInt32LE(2 * NAME_BYTES) };
 }
 
-/** `struct gpio_v2_line_info` that requests a line. */
+/** Encodes `struct gpio_v2_line_info` as a request for a line's information. */
 export function lineInfoOf(offset: number): Buffer {
   const info = Buffer.alloc(LINE_INFO_BYTES);
   info.writeUInt32LE(offset, 2 * NAME_BYTES);
@@ -73,7 +73,7 @@ export function readLineInfo(info: Buffer): GpioLineInfo {
   };
 }
 
-/** `struct gpio_v2_line_request` for an input with its edges. */
+/** Encodes `struct gpio_v2_line_request` for an input with its edges. */
 export function inputRequest({ offset, isActiveLow, bias, edge, debounceMs }: GpioInputRequest, consumer: string): Buffer {
   const request = lineRequest(offset, consumer);
   request.writeBigUInt64LE(LINE_FLAG.input | BIAS_FLAGS[bias] | EDGE_FLAGS[edge] | activeLow(isActiveLow), REQUEST_OFFSET.flags);
@@ -81,7 +81,7 @@ export function inputRequest({ offset, isActiveLow, bias, edge, debounceMs }: Gp
   return request;
 }
 
-/** `struct gpio_v2_line_request` for an output with its first value. */
+/** Encodes `struct gpio_v2_line_request` for an output with its first value. */
 export function outputRequest({ offset, isActiveLow, isActive }: GpioOutputRequest, consumer: string): Buffer {
   const request = lineRequest(offset, consumer);
   request.writeBigUInt64LE(LINE_FLAG.output | activeLow(isActiveLow), REQUEST_OFFSET.flags);
@@ -94,7 +94,7 @@ export function readRequestFd(request: Buffer): number {
   return request.readInt32LE(REQUEST_OFFSET.fd);
 }
 
-/** `struct gpio_v2_line_values` for the one line of a request. */
+/** Encodes `struct gpio_v2_line_values` for the only line of a request. */
 export function lineValues(isActive = false): Buffer {
   const values = Buffer.alloc(LINE_VALUES_BYTES);
   values.writeBigUInt64LE(isActive ? ONLY_LINE : 0n, 0);
@@ -107,16 +107,16 @@ export function isLineActive(values: Buffer): boolean {
   return (values.readBigUInt64LE(0) & ONLY_LINE) !== 0n;
 }
 
-/** One change with the data of the kernel. */
+/** A change with the kernel's data. */
 export interface KernelEdge {
   readonly edge: 'rising' | 'falling';
-  /** On CLOCK_MONOTONIC. */
+  /** Time on CLOCK_MONOTONIC. */
   readonly atNs: bigint;
   /** Number of the change of the line from 1, with lost changes counted. */
   readonly sequence: number;
 }
 
-/** The changes in bytes of the descriptor of a line. */
+/** Parses the changes in bytes that were read from a line's descriptor. */
 export function readEdges(bytes: Buffer): readonly KernelEdge[] {
   return Array.from({ length: Math.floor(bytes.length / LINE_EVENT_BYTES) }, (_, index) => {
     const at = index * LINE_EVENT_BYTES;
@@ -153,7 +153,7 @@ function lineRequest(offset: number, consumer: string): Buffer {
   return request;
 }
 
-/** The value has 64 bits; of a debounce period the kernel reads the lower half. */
+/** Adds an attribute with a 64-bit value; for a debounce period the kernel reads the lower half. */
 function addAttribute(request: Buffer, id: number, value: bigint): void {
   request.writeUInt32LE(1, REQUEST_OFFSET.attributeCount);
   request.writeUInt32LE(id, REQUEST_OFFSET.attributes + ATTRIBUTE_OFFSET.id);
@@ -161,7 +161,7 @@ function addAttribute(request: Buffer, id: number, value: bigint): void {
   request.writeBigUInt64LE(ONLY_LINE, REQUEST_OFFSET.attributes + ATTRIBUTE_OFFSET.mask);
 }
 
-/** `_IOC` of <asm-generic/ioctl.h>. */
+/** Returns the number of an ioctl request: `_IOC` of <asm-generic/ioctl.h>. */
 function requestNumber(direction: number, number: number, size: number): number {
   return direction * 2 ** 30 + size * 2 ** 16 + GPIO_TYPE * 2 ** 8 + number;
 }

@@ -26,7 +26,7 @@ interface SimOptions {
   readonly names?: readonly string[];
 }
 
-/** A chip without hardware, for trials of a configuration and for tests: `drive` stands for the connected devices. */
+/** A chip without hardware, to try a configuration and for tests: `drive` simulates the connected devices. */
 export class SimulatedChip implements GpioChip {
   readonly name = 'sim';
   readonly label: string;
@@ -142,7 +142,7 @@ class SimInput implements GpioInput {
   }
 }
 
-/** The line keeps its level and is no longer driven, as on most chips. */
+/** Releases a line, which keeps its level and is no longer driven, as on most chips. */
 function release(line: SimLine): void {
   line.consumer = '';
   line.direction = 'input';

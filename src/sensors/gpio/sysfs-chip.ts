@@ -16,7 +16,7 @@ const CLASS = 'class/gpio';
 
 /**
  * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The line numbers
- * of this interface differ between kernels, so they are always computed from the base of the chip.
+ * of this interface differ between kernels, so that they are computed from the chip's base.
  */
 export class SysfsChip implements GpioChip {
   readonly name: string;
@@ -27,7 +27,7 @@ export class SysfsChip implements GpioChip {
   readonly #lineCount: number;
   readonly #taken = new Map<number, GpioLineInfo['direction']>();
 
-  /** The chip with a label or a name. NOT_FOUND lists the labels. */
+  /** Opens the chip with a label or a name. Throws NOT_FOUND with the existing labels. */
   constructor(onoff: OnoffModule, wanted: string | undefined, sysfs = '/sys') {
     const folder = join(sysfs, CLASS);
     const chips = chipsIn(folder);
@@ -132,7 +132,7 @@ function attribute(folder: string, chip: string, name: string): string {
   return readFileSync(join(folder, chip, name), 'utf8').trim();
 }
 
-/** Runs a call; errors of the kernel become those of the port. */
+/** Runs a call; converts errors of the kernel to errors of the port. */
 function withGpioErrors<Result>(what: string, call: () => Result): Result {
   try {
     return call();
@@ -168,7 +168,7 @@ export interface OnoffModule {
  * without it.
  */
 export async function loadOnoff(): Promise<OnoffModule> {
-  // A name in a variable: neither types nor the bundle need the package.
+  // The name is in a variable, so that neither types nor the bundle need the package.
   const name = 'onoff';
   try {
     const loaded: OnoffModule & { readonly default?: OnoffModule } = await import(name);

@@ -12,8 +12,8 @@ interface HwmonLocation {
 }
 
 /**
- * Monitoring chips: temperatures, voltages, fans, and their own alarms. The number of `hwmon0` changes from start to start
- * (Documentation/ABI/testing/sysfs-class-hwmon), so the address of a chip has its name and the device that it belongs to.
+ * Monitoring chips: temperatures, voltages, fans, and their alarms. The number of `hwmon0` changes from start to start
+ * (Documentation/ABI/testing/sysfs-class-hwmon); therefore a chip's address has its name and its parent device.
  */
 export class HwmonSource extends KernelSource {
   readonly name = 'hwmon';
@@ -85,7 +85,7 @@ const KINDS: Readonly<Record<string, { readonly kind: string; readonly unit: str
 };
 
 const VALUE = /^((temp|in|curr|power|energy|humidity|fan)\d+)_input$/;
-/** A limit that the chip watches itself, such as `in0_lcrit_alarm`, which on a Raspberry Pi means too low a voltage. */
+/** A limit that the chip monitors itself, such as `in0_lcrit_alarm`, which on a Raspberry Pi means undervoltage. */
 const ALARM = /^((?:temp|in|curr|power|humidity|fan)\d+(?:_[a-z]+)?_alarm)$/;
 
 /** Returns the channels in the attributes of a chip. */
@@ -103,8 +103,8 @@ const THERMAL_CLASS = 'class/thermal';
 const ABSOLUTE_ZERO = -273.15;
 
 /**
- * The kernel's thermal zones: temperatures of the board's own parts (Documentation/ABI/testing/sysfs-class-thermal). The address of a zone
- * has its type, and for several zones of one type their order, since nothing else distinguishes them.
+ * The kernel's thermal zones: temperatures of the board's components (Documentation/ABI/testing/sysfs-class-thermal). A zone's address has
+ * its type, and for several zones of one type their order, since nothing else distinguishes them.
  */
 export class ThermalSource extends KernelSource {
   readonly name = 'thermal';
@@ -126,7 +126,7 @@ export class ThermalSource extends KernelSource {
     const folder = this.#folders.get(address);
     if (folder === undefined) return { fault: 'gone', detail: 'is no zone any more' };
     const outcome = scaled(await this.kernel.text(`${folder}/temp`), 1e-3);
-    // THERMAL_TEMP_INVALID of the kernel, -274000: no temperature yet.
+    // THERMAL_TEMP_INVALID of the kernel, -274000: there is no temperature yet.
     const isCold = 'value' in outcome && Number(outcome.value) < ABSOLUTE_ZERO;
     return isCold ? { fault: 'suspect', detail: 'the zone has no temperature yet' } : outcome;
   }

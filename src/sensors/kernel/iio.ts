@@ -13,7 +13,7 @@ interface IioLocation {
 
 /**
  * Chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number of `iio:device0` changes from start to
- * start, so the address of a chip has its name and its place on the bus.
+ * start; therefore a chip's address has its name and its address on the bus.
  */
 export class IioSource extends KernelSource {
   readonly name = 'iio';
@@ -55,7 +55,7 @@ export class IioSource extends KernelSource {
     };
   }
 
-  /** (raw + offset) × scale, Documentation/ABI/testing/sysfs-bus-iio. */
+  /** Reads (raw + offset) × scale, Documentation/ABI/testing/sysfs-bus-iio. */
   protected async readOne(address: string): Promise<ReadOutcome> {
     const location = this.#locations.get(address);
     if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
@@ -74,11 +74,11 @@ interface ChannelKind {
   readonly factor: number;
 }
 
-/** A channel of a chip with the name in its attributes, such as `temp`, `voltage0` or `concentration_co2`. */
+/** A channel of a chip, with its name in the attributes, such as `temp`, `voltage0` or `concentration_co2`. */
 interface Channel extends ChannelKind {
   readonly channel: string;
   readonly reading: string;
-  /** The chip computes the value itself, so that neither offset nor scale apply. */
+  /** True if the chip computes the value itself, so that neither offset nor scale apply. */
   readonly isProcessed: boolean;
 }
 
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<string, ChannelKind>> = {
   angl: kindOf('angle', 'rad'),
 };
 
-/** Channels whose modifier is more exact than their type, in the words of the capability files. */
+/** Channels whose modifier is more precise than their type, with the kinds of the capability files. */
 const MODIFIED: Readonly<Record<string, ChannelKind>> = {
   concentration_co2: kindOf('co2', 'ppm', 1e4),
   concentration_voc: kindOf('tvoc', 'ppb', 1e7),
@@ -121,7 +121,7 @@ const MODIFIED: Readonly<Record<string, ChannelKind>> = {
 
 const ATTRIBUTE = /^in_([a-z]+)((?:\d+)?(?:-[a-z]+\d+)?(?:_[a-z0-9]+)?)_(raw|input)$/;
 
-/** Returns the channels in the attributes of a chip, without those of unknown types. */
+/** Returns the channels in the attributes of a chip, without channels of unknown types. */
 function channelsOf(attributes: readonly string[]): readonly Channel[] {
   const channels = attributes.flatMap((attribute) => {
     const [, type = '', rest = '', form] = ATTRIBUTE.exec(attribute) ?? [];
@@ -138,8 +138,8 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
 }
 
 /**
- * Returns the attributes that may have `offset` and `scale` of a channel, the most exact first: a chip shares them between the channels of
- * a type, or all (Documentation/ABI/testing/sysfs-bus-iio). A difference shares them with other differences.
+ * Returns the attributes that may have `offset` and `scale` of a channel, the most specific first: the channels of a type, or all channels
+ * of a chip, may share them (Documentation/ABI/testing/sysfs-bus-iio). A differential channel shares them with other differential channels.
  */
 function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
   const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');

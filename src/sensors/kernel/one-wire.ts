@@ -7,20 +7,20 @@ const DEVICES = 'bus/w1/devices';
 const PROBE = /^(?:10|22|28|3b|42)-[0-9a-f]{12}$/;
 const SOURCE = 'w1:';
 const BULK = 'therm_bulk_read';
-/** With one probe a bulk conversion saves no time. */
+/** Smallest number of probes for a bulk conversion, which saves no time with one probe. */
 const BULK_FROM = 2;
 const BULK_LOOKS = 20;
 const BULK_LOOK_MS = 100;
 
 /**
  * Temperature probes on 1-Wire (driver w1_therm). A read starts a conversion of up to 750 ms: one at a time on a bus, or all of a bus at
- * once where the driver supports it (`therm_bulk_read`) and the hub may write the attribute.
+ * once if the driver supports it (`therm_bulk_read`) and the hub may write the attribute.
  */
 export class W1Source implements SensorSource {
   readonly name = 'w1';
   readonly #kernel: Sysfs;
   readonly #clock: Clock;
-  /** One for each bus. */
+  /** A lock for each bus. */
   readonly #locks = new Map<string, ReadLock>();
   readonly #lastCelsius = new Map<string, number>();
 
@@ -50,7 +50,7 @@ export class W1Source implements SensorSource {
     await readInSequence(request, { lock, read: (address) => this.#readProbe(address) }, onSample);
   }
 
-  /** After any failure each probe can still be read alone. */
+  /** Starts a bulk conversion; after a failure each probe can still be read separately. */
   async #convertAll(bus: string, lock: ReadLock, signal: AbortSignal): Promise<void> {
     const path = `${DEVICES}/${bus}/${BULK}`;
     if ((await this.#kernel.maybe(path)) === undefined) return;
@@ -94,7 +94,7 @@ function probe(name: string): FoundSensor {
 const POWER_ON = 85;
 /** The value of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
 const NO_POWER = 127.94;
-/** Byte 6 of the memory before the first conversion (the same). */
+/** Byte 6 of the memory before the first conversion (Documentation/w1/slaves/w1_therm.rst). */
 const NO_CONVERSION = 0x0c;
 /** Before a true 85 °C the temperature was near. */
 const NEAR_CELSIUS = 5;
@@ -109,8 +109,8 @@ interface ProbeContext {
 }
 
 /**
- * Returns a temperature in °C from `w1_slave` (two lines, the first ends in YES where the checksum is right) or from `temperature` (a line
- * in millidegrees), Documentation/w1/slaves/w1_therm.rst. An empty text means that a conversion is running.
+ * Returns a temperature in °C from `w1_slave` (two lines; the first ends in YES if the checksum is right) or from `temperature` (a line in
+ * millidegrees), Documentation/w1/slaves/w1_therm.rst. An empty text means that a conversion is running.
  */
 export function parseProbe(text: string, context: ProbeContext): ReadOutcome {
   if (text.trim() === '') return { fault: 'busy', detail: 'a conversion is running' };

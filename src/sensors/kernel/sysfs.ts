@@ -11,7 +11,7 @@ import {
   type SensorSource,
 } from '../sensor-source.ts';
 
-/** The kernel's sysfs, or a recording of one. A missing file is no error. */
+/** The kernel's sysfs, or a recording of it. A missing file is no error. */
 export class Sysfs {
   readonly #root: string;
 
@@ -19,18 +19,18 @@ export class Sysfs {
     this.#root = root;
   }
 
-  /** Returns names in a folder, sorted; none for a missing folder. */
+  /** Returns the sorted names in a folder; an empty list for a missing folder. */
   async list(path: string): Promise<readonly string[]> {
     const names = await readdir(join(this.#root, path)).catch(() => []);
     return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   }
 
-  /** The text of an attribute without its line end. Rejects as `readFile` does; a driver may need time. */
+  /** Returns the text of an attribute without its line end. Rejects like `readFile`; a driver may need time. */
   async text(path: string): Promise<string> {
     return (await readFile(join(this.#root, path), 'utf8')).trimEnd();
   }
 
-  /** Returns the same; undefined for an attribute that cannot be read. */
+  /** Returns the text of an attribute; undefined if it cannot be read. */
   async maybe(path: string): Promise<string | undefined> {
     return this.text(path).catch(() => undefined);
   }
@@ -47,7 +47,7 @@ export class Sysfs {
     await writeFile(join(this.#root, path), text);
   }
 
-  /** Returns the name of the target of a link, such as `1-0076`; undefined without the link. */
+  /** Returns the name of a link's target, such as `1-0076`; undefined without the link. */
   async nameBehind(path: string): Promise<string | undefined> {
     return realpath(join(this.#root, path)).then(basename, () => undefined);
   }
@@ -61,7 +61,7 @@ export class Sysfs {
   }
 }
 
-/** Sensors of the kernel that are read one after the other. */
+/** Kernel sensors that are read one after the other. */
 export abstract class KernelSource implements SensorSource {
   abstract readonly name: string;
   protected readonly kernel: Sysfs;
@@ -84,8 +84,8 @@ export abstract class KernelSource implements SensorSource {
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
 /**
- * Reads sensors one after the other under a lock and emits each sample; `busy` for all while an earlier read still hangs. `read` rejects
- * with errors of the kernel.
+ * Reads sensors one after the other under a lock and emits each sample; all are `busy` while an earlier read hangs. `read` rejects with
+ * errors of the kernel.
  */
 export async function readInSequence(
   { addresses, signal }: ReadRequest,
@@ -138,8 +138,8 @@ function readFault(error: unknown): ReadFault {
 }
 
 /**
- * A lock for one read at a time. A read of the kernel cannot be cancelled: after an abort the lock stays taken until the kernel returns, so
- * that a bus that hangs blocks one thread and never all of them.
+ * A lock for one read at a time. A read of the kernel cannot be cancelled: after an abort the lock stays held until the kernel returns, so
+ * that a hanging bus blocks one thread and never all threads.
  */
 export class ReadLock {
   #isTaken = false;

@@ -10,7 +10,7 @@ export interface PortListener {
   closed(reason: string): void;
 }
 
-/** Port: opens a serial port for reading. DEVICE_UNREACHABLE, or NOT_CONFIGURED without the package. */
+/** Port: opens a serial port for reading. Rejects with DEVICE_UNREACHABLE, or NOT_CONFIGURED without the package. */
 export type OpenSerialPort = (
   settings: Pick<SerialPortConfig, 'path' | 'baud' | 'parity' | 'dataBits' | 'stopBits'>,
   listener: PortListener,
@@ -31,7 +31,7 @@ interface SerialStream {
 
 const PACKAGE = 'serialport';
 
-/** Opens ports with the package `serialport`, which the owner installs: most hubs have no such port. */
+/** Opens ports with the package `serialport`, which the owner installs: most hubs have no serial port. */
 export function serialPorts(load: () => Promise<unknown> = () => import(PACKAGE)): OpenSerialPort {
   return async ({ path, baud, parity, dataBits, stopBits }, listener) => {
     const { SerialPort } = await loadModule(load);
@@ -71,7 +71,7 @@ interface SerialConnectionCollaborators {
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 
-/** Keeps one serial port open, and reopens it after an instrument was plugged in again. */
+/** Keeps a serial port open, and reopens it after an instrument was plugged in again. */
 export class SerialConnection implements Service {
   readonly #parts: SerialConnectionCollaborators;
   readonly #config: SerialPortConfig;
@@ -84,7 +84,7 @@ export class SerialConnection implements Service {
     this.#config = config;
   }
 
-  /** The reason why the port is closed; undefined while it is open. */
+  /** Returns why the port is closed; undefined while it is open. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -107,7 +107,7 @@ export class SerialConnection implements Service {
     }
   }
 
-  /** Lasts until the port closes or the hub stops. Returns false if the port could not be opened. */
+  /** Reads until the port closes or the hub stops. Returns false if the port could not be opened. */
   async #listen(stop: AbortSignal): Promise<boolean> {
     const closed = Promise.withResolvers<string>();
     const lines = new LineSplitter(this.#parts.onLine);

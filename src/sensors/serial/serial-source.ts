@@ -117,7 +117,7 @@ type FieldsOf = (line: string) => (field: string) => string | undefined;
 const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
 const NOTHING = () => undefined;
 
-/** Returns the parser for the lines of a port. Throws CONFIG_INVALID for a malformed pattern and for one without named groups. */
+/** Returns the parser for the lines of a port. Throws CONFIG_INVALID for a malformed pattern, and for a pattern without named groups. */
 function lineReader({ format, pattern }: Pick<SerialPortConfig, 'format' | 'pattern'>, setting: string): FieldsOf {
   if (format === 'json') return jsonFields;
   if (format === 'pairs') return pairFields;
@@ -137,7 +137,7 @@ function patternOf(pattern: string, setting: string): RegExp {
   throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
 }
 
-/** Names of members of nested objects have dots. */
+/** Parses a line of JSON; names of members of nested objects contain dots. */
 function jsonFields(line: string) {
   const root = tryParseJson(line);
   return (field: string) => {
