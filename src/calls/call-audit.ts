@@ -22,10 +22,10 @@ import {
 import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import type { CallAnswer } from './request-and-answer.ts';
 
-/** Longest JSON text of parameters or a result in the audit log and in events. */
+/** Longest JSON text of parameters or of a result in the audit log and in events. */
 const MAX_SHOWN_LENGTH = 4_096;
 
-/** Returns the row that is written before a call runs. */
+/** Returns the audit row that is written before a call runs. */
 export function auditIntent(call: RoutedCall, context: StageContext, run: RunContext): AuditIntent {
   const params = auditedParams(call);
   return {
@@ -44,7 +44,7 @@ export function auditIntent(call: RoutedCall, context: StageContext, run: RunCon
   };
 }
 
-/** Returns the row that is written when a call has ended or was refused. */
+/** Returns the audit row that is written when a call has ended or was refused. */
 export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number): AuditOutcome {
   const result = answer.status === 'success' ? auditedResult(call, answer.result) : undefined;
   return {
@@ -58,7 +58,7 @@ export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number):
   };
 }
 
-/** Returns the parameters for an event, or only their length: events are kept for listeners that reconnect. */
+/** Returns the parameters for an event, or only their length if they may not be logged: events are stored for listeners that reconnect. */
 export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
   if (!call.tool.definition.metadata.audit.logParams) return {};
@@ -67,7 +67,7 @@ export function eventParams(call: ReauthorizedCall): JsonObject {
 
 function commonEntry(call: CallFacts, atMs: number) {
   const { requestId, traceId } = call.running;
-  // A name that no tool has may be anything, perhaps a token in the wrong place.
+  // An unknown tool name may be any text, perhaps a token by mistake.
   const toolId = call.tool ? call.tool.id : String(redact(toolIdOf(call)));
   return { requestId, traceId, principal: call.request.principal, toolId, atMs };
 }
@@ -82,7 +82,7 @@ interface AuditedParams {
   readonly length: number;
 }
 
-/** The audit log and events both need them, and no stage after the audit changes the parameters. */
+/** Cached for the audit log and the events. No stage after the audit changes the parameters. */
 const shownParamsOfCalls = new WeakMap<RunningCall, AuditedParams>();
 
 function auditedParams(call: RoutedCall): AuditedParams {
@@ -102,13 +102,13 @@ function auditedResult(call: CallFacts, result: Json): Json | undefined {
   return JSON.stringify(masked).length <= MAX_SHOWN_LENGTH ? masked : undefined;
 }
 
-/** Returns the members that every event of a call has. */
+/** Returns the members that are part of every event about a call. */
 export function eventData(call: CallFacts): JsonObject {
   const { requestId, traceId } = call.running;
   const data = { tool: toolIdOf(call), request_id: requestId, trace_id: traceId, agent_id: call.request.principal.id };
   if (!call.tool) return data;
   const { audit, isDangerous } = call.tool.definition.metadata;
-  // A generic tool is as dangerous as the effects of the call.
+  // The risk of a generic tool is the risk of the call's effects.
   return audit.notifyAdmins || (!isDangerous && riskOf(call) === 'dangerous') ? { ...data, notify_admins: true } : data;
 }
 
@@ -119,25 +119,25 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
 }
 
 /**
- * Writes the outcomes of calls. A refused caller cannot fill the disk: its first RATE_LIMITED within 10 s is a row, and one note counts the
- * rest.
+ * Writes the outcomes of calls to the audit log. A refused caller cannot fill the disk: its first RATE_LIMITED within 10 s becomes a row,
+ * and one note counts the rest.
  */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
-  /** How many were left out, by caller; an entry lives as long as its window. */
+  /** Number of omitted outcomes by caller; an entry is deleted after 10 s. */
   readonly #leftOut = new Map<string, number>();
 
   constructor(collaborators: AuditWriterCollaborators) {
     this.#collaborators = collaborators;
   }
 
-  /** Writes an outcome, like `AuditSink.record`. */
+  /** Writes an outcome to the audit log, like `AuditSink.record`. */
   async record(outcome: AuditOutcome): Promise<void> {
     if (outcome.error === 'RATE_LIMITED' && outcome.kind === 'refusal' && this.#isLeftOut(outcome)) return;
     await this.#collaborators.audit.record(outcome);
   }
 
-  /** Writes that a call got the stored answer of an earlier call with the same idempotency key, and that nothing ran. */
+  /** Records that a call received the stored answer of an earlier call with the same idempotency key, and that no tool ran. */
   async recordRepeat(call: CallFacts): Promise<void> {
     const { audit, time } = this.#collaborators;
     const { request, requestId, traceId } = call.running;
@@ -159,12 +159,12 @@ export class CallAuditWriter {
     this.#leftOut.delete(key);
     if (count === 0) return;
     const { audit, time } = this.#collaborators;
-    // A failing disk is reported with the rows that matter.
+    // A failure of the disk is reported with more important rows.
     audit.record({ kind: 'note', event: 'call.rate_limited', atMs: time.now(), principalId, data: { count } }).catch(() => {});
   }
 }
 
-/** Returns the answer in the form that the audit log and the idempotency store may keep. */
+/** Returns the answer without secrets, for the audit log and the idempotency store. */
 export function storableAnswer(call: CallFacts, answer: CallAnswer): JsonObject {
   if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
   return copyJsonObject({ ...answer, result: maskedResult(call, answer.result) }, RESULT_LIMITS);
@@ -175,7 +175,7 @@ function maskedResult(call: CallFacts, result: Json): Json {
   return withoutSecretTexts(maskResult(call.tool?.definition.returns ?? {}, result), secretsOf(call));
 }
 
-/** Returns the error for the caller, without the secret parameters that a tool may repeat in it. */
+/** Returns the error for the caller without secret parameters, which a tool may repeat in its message. */
 export function redactedError(call: CallFacts, error: AtmoError): AtmoError {
   const secrets = secretsOf(call);
   if (secrets.length === 0) return error;

@@ -5,28 +5,28 @@ import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** After a shorter wait the signals are not checked again. */
+/** The signals are not checked again after a shorter wait. */
 const UNCHECKED_WAIT_MS = 20;
-/** Turns of the event loop from the end of a connection to the abort of the caller's signal. */
+/** Turns of the event loop between the end of a connection and the abort of the caller's signal. */
 const TURNS_TO_ABORT = 4;
 
-/** Why a call has to end early. */
+/** Reason why a call ends early. */
 export type EndCause = 'deadline' | 'caller' | 'revoked' | 'stopping';
 
-/** How long a call may take, and how much of that had passed before the hub received it; in milliseconds. */
+/** Time limit of a call, and the time that had passed before the hub received the call, in milliseconds. */
 interface TimeLimit {
   readonly timeoutMs: number;
   readonly waitedMs?: number;
 }
 
 /**
- * The deadline of one call: its signal aborts when the time is over or the caller cancels. It also counts by the wall clock, since the
- * monotonic clock and all timers stand still while the machine sleeps.
+ * The deadline of one call. Its signal aborts when the time is over or the caller cancels. The deadline also uses the wall clock, since the
+ * monotonic clock and all timers stop while the machine sleeps.
  */
 export class CallDeadline {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Rounded for messages: the remaining time of a call from another hub is a fraction. */
+  /** Rounded for messages, since the remaining time of a call from another hub is a fraction. */
   readonly timeoutMs: number;
   readonly #atMonotonicMs: number;
   readonly #clock: Clock;
@@ -60,15 +60,15 @@ export class CallDeadline {
     return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
   }
 
-  /** Throws when the call has to end, even if the timer has not run yet. */
+  /** Throws the call's error if the deadline is over or the call was aborted, even if the timer has not fired yet. */
   throwIfOver(): void {
     if (this.remainingMs === 0) this.#end('deadline');
     this.signal.throwIfAborted();
   }
 
   /**
-   * Checks the deadline for a call that has waited since `sinceMs` (monotonic clock): the event that the caller left may still be queued,
-   * especially after the process was suspended.
+   * Checks the deadline of a call that has waited since `sinceMs` (monotonic clock). The event that the caller disconnected may still be
+   * queued, especially after the process was suspended.
    */
   async confirm(sinceMs: number): Promise<void> {
     if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
@@ -79,7 +79,7 @@ export class CallDeadline {
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
     if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
-    // The code is not SHUTTING_DOWN: the call had begun, and other hubs repeat a call that is refused with that code.
+    // The code is not SHUTTING_DOWN: the call had begun, and other hubs repeat a call that is refused with SHUTTING_DOWN.
     if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
   }
@@ -102,7 +102,7 @@ export class CallDeadline {
   }
 }
 
-/** The default time limit of tools, and the best known time. */
+/** The default time limit of tools, and the hub's clock. */
 export interface TimeLimitContext {
   readonly clock: Clock;
   readonly defaultTimeoutMs: number;
@@ -110,8 +110,8 @@ export interface TimeLimitContext {
 }
 
 /**
- * Returns the milliseconds that a call may take: as the caller asks, at most as the tool allows, never longer than the token lives or
- * than the call around it (`parentDeadlineMs`) may take.
+ * Returns the milliseconds that a call may take. The caller's request is limited by the tool's maximum, the token's lifetime and the
+ * deadline of the outer call (`parentDeadlineMs`).
  */
 export function timeLimitMs(
   { execution: { timeoutMs, isTimeoutDefault } }: ToolDefinition,
@@ -128,7 +128,7 @@ function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
   return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }
 
-/** Waits before the tool and its limits are known: until `promise` resolves, at most for the timeout of the caller. */
+/** Waits until `promise` resolves, at most for the caller's timeout. It is used before the tool and its time limit are known. */
 export async function waitForAtMost({ timeoutMs, signal }: CallRequest, clock: Clock, promise: Promise<void>): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;

@@ -8,36 +8,35 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { LARGE_PARAMS_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
-/** As deep as composed tools may be registered, inside of a sequence. */
+/** Deepest nesting of previewed calls: that of composed tools, inside a sequence. */
 const MAX_DEPTH = 6;
 /** Largest number of calls that are judged together before they run. */
 const MAX_CALLS = 256;
 
-/** The parts of the hub that a preview of a call uses. */
 export interface CallPreviewPorts {
   readonly registry: Pick<ToolDirectory, 'resolve'>;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
 }
 
-/** A call that might be made, and the principal for whom it is previewed. */
+/** A call to preview, and the principal for whom it is previewed. */
 interface PreviewedRequest {
   readonly tool: string;
-  /** Undefined while results of earlier steps decide about them. */
+  /** Undefined while they depend on results of earlier steps. */
   readonly params: Json | undefined;
-  /** Sees only tools and devices that it may know of. */
+  /** The principal that requests the preview; the preview shows only tools and devices that it may see. */
   readonly viewer: Principal;
 }
 
 /** The effects of a call or of an inner call. */
 interface PreviewedCall extends Omit<RuledCall, 'principal'> {
-  /** False while results of earlier steps decide the parameters: the effects are unknown then, and the list is empty. */
+  /** False while the parameters depend on results of earlier steps. The effects are then unknown, and the list is empty. */
   readonly isKnown: boolean;
 }
 
 /**
- * Returns the call with canonical parameters and its real effects, followed by its inner calls in order; each of them is judged separately.
- * Runs nothing and requests no approval. Throws the errors of a call, such as TOOL_NOT_FOUND and VALIDATION_ERROR.
+ * Returns the call with canonical parameters and its actual effects, followed by its inner calls in order. Nothing runs, and no approval is
+ * requested. Throws the errors of a call, such as TOOL_NOT_FOUND and VALIDATION_ERROR, if the call would be refused.
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
   const calls = callsOf(ports, request, 0);
@@ -54,7 +53,7 @@ function callsOf(
 ): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
   const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
-  // Only the other hub knows the effects of its tool.
+  // Only the other hub can compute the effects of its tool.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
   const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
@@ -79,7 +78,7 @@ export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given
   const { isDangerous, tags } = tool.definition.metadata;
   if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth === MAX_DEPTH) return 'dangerous';
   const params = given === undefined ? undefined : attempt(() => canonicalParams(tool, given, { ...ports, viewer }));
-  // A call with invalid parameters is refused and does nothing.
+  // A call with invalid parameters is refused and has no effect.
   if (given !== undefined && !params) return 'none';
   const own = params ? (tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
   const inner = tool.innerCalls?.(params) ?? [];

@@ -17,42 +17,42 @@ import type { RunningJob } from './jobs/job-store.ts';
 import type { RouteCandidate } from './pipeline-context.ts';
 import type { CallRequest, JobView, NormalResult } from './request-and-answer.ts';
 
-/** The facts about a call, whichever stages it has passed. No stage changes them: each returns them with its own. */
+/** The facts about a call in any stage of the pipeline. A stage never changes facts: it returns a copy with additional facts. */
 export interface CallFacts {
   readonly running: RunningCall;
   readonly request: CallRequest;
   readonly tool?: RegisteredTool;
-  /** Empty until they are read. */
+  /** Empty until the stage that reads the parameters. */
   readonly params: JsonObject;
-  /** The effects of the call; empty until they are authorised, and for a tool that only other hubs have. */
+  /** Empty until the effects are authorised, and for a tool that only other hubs have. */
   readonly effects: readonly Effect[];
   /** The owner's rule that decided about the call. */
   readonly rule?: string;
-  /** The approval that the call used up. */
+  /** The approval that the call used. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
-  /** The plan that people approved, of the call itself or of it as the step of another call. */
+  /** The plan that people approved, for the call itself or for the call as a step of another call. */
   readonly plan?: PlannedCall;
   /** The stored answer of the first call with the same idempotency key. */
   readonly repeated?: JsonObject | undefined;
-  /** The job on another hub that the call has become. */
+  /** The job on another hub that runs the call. */
   readonly remoteJob?: JobView;
 }
 
 declare const passed: unique symbol;
 declare const purpose: unique symbol;
 
-/** The mark of a stage. It exists only for the compiler: a value gets the mark by a cast, and only stages cast. */
+/** Compile-time mark for a call that has passed a stage. A cast adds the mark, and only stages cast. */
 interface Passed<Stage extends string> {
   readonly [passed]: { readonly [Name in Stage]: true };
 }
 
 /**
- * The purpose of a call: an `asked` call is only judged and never runs; a call that is made must first be `charged` to its caller's rate
- * limits and then be `claimed`, so that no other call with its idempotency key runs.
+ * The purpose of a call. An `asked` call is only checked and never runs. A call that runs is first `charged` to its caller's rate limits.
+ * It is then `claimed`, so that no other call with its idempotency key runs.
  */
 export type Purpose = 'asked' | 'charged' | 'claimed';
 
-/** The states of a call, in their order (stages.ts): a stage takes the state that the stage before it returns. */
+/** The states of a call in the order of the stages (stages.ts): each stage takes the state that the previous stage returns. */
 export type ReceivedCall = CallFacts;
 export type OpenCall = ReceivedCall & Passed<'hub is open'>;
 export type AcceptedCall = OpenCall & Passed<'memory is left'>;
@@ -91,16 +91,16 @@ interface Measured {
 }
 
 interface Ruled {
-  /** Persons that a rule wants to approve the call. */
+  /** Number of persons that must approve the call according to the rules. */
   readonly personsByRule: number;
 }
 
-/** Returns the tool's canonical id; before the tool is found, the name in the request. */
+/** Returns the tool's canonical id, or the name in the request if the tool is not resolved yet. */
 export function toolIdOf({ tool, request }: CallFacts): string {
   return tool?.id ?? request.tool.slice(0, 160);
 }
 
-/** Returns true for a tool of another hub: only that hub knows its real effects. */
+/** Returns whether the tool is on another hub: only that hub can compute its effects. */
 export function isElsewhere({ tool }: { readonly tool: RegisteredTool }): boolean {
   return tool.hubs !== undefined;
 }
@@ -110,12 +110,12 @@ export function riskOf({ effects }: Pick<CallFacts, 'effects'>): Risk {
   return maxRisk(...effects.map(({ risk }) => risk));
 }
 
-/** Returns the secret values among the parameters; they must not be stored or sent. */
+/** Returns the secret values among the parameters. They must not be stored or sent. */
 export function secretsOf({ tool, params }: CallFacts): readonly string[] {
   return tool ? secretTexts(tool.definition.parameters, params) : [];
 }
 
-/** Returns the SHA-256 of tool and arguments, by which a repeated call is recognised; secrets are replaced by the result of `seal`. */
+/** Returns the SHA-256 of tool and arguments, by which a repeated call is recognised. Secrets are replaced by the result of `seal`. */
 export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) => string): string {
   return sha256Hex(canonicalJson({ tool: tool.id, params: maskSecrets(tool.definition.parameters, params, seal) }));
 }
@@ -132,19 +132,19 @@ export class RunningCall {
   readonly requestId: string;
   readonly traceId: string;
   readonly startedMs: number;
-  /** Milliseconds that it may have waited before the hub received it. */
+  /** Milliseconds that the call may have waited before the hub received it. */
   readonly waitedMs: number;
-  /** The facts that the last stage returned. */
+  /** The facts that the most recent stage returned. */
   facts: CallFacts;
-  /** The job that this call runs as. */
+  /** The job as which this call runs. */
   job?: RunningJob;
-  /** The right to run the call of its idempotency key. */
+  /** The call's claim on its idempotency key. */
   claim?: IdempotencyClaim;
-  /** The planned step of an approved call that this call is. */
+  /** The planned step that this call runs, if it is part of an approved call. */
   step?: PlannedCall;
-  /** The hub that was tried last. */
+  /** The hub that was tried most recently. */
   ranOn?: RouteCandidate;
-  /** True from the moment on at which it may take effect. */
+  /** Whether the call may already have taken effect. */
   isDispatched = false;
   hasEnded = false;
   /** Media type of the result, if the tool declares it. */
@@ -173,18 +173,18 @@ export class RunningCall {
     return this.#deadline;
   }
 
-  /** Stores the newest facts, for the records of the call's end. */
+  /** Stores the newest facts for the records at the end of the call. */
   keep<Facts extends CallFacts>(facts: Facts): Facts {
     this.facts = facts;
     return facts;
   }
 
   /**
-   * Starts the time limit of the tool; the call ends then, with `signal`, and with the call that it is a step of. A second start (of a
+   * Starts the tool's time limit. The call ends at the deadline, when `signal` aborts, or when its outer call ends. A second start (for a
    * job) replaces the first.
    */
   startDeadline({ definition }: RegisteredTool, context: TimeLimitContext, signal: AbortSignal | undefined): void {
-    // A job continues when the call that started it is over.
+    // A job continues after the end of the call that started it.
     const parent = this.mode === 'sync' ? this.request.within : undefined;
     const limit = { ...context, ...(parent && { parentDeadlineMs: parent.deadlineMs }) };
     const timeoutMs = timeLimitMs(definition, this.request, limit);
@@ -195,18 +195,17 @@ export class RunningCall {
     if (this.#abortCause !== undefined) this.#deadline.abort(this.#abortCause);
   }
 
-  /** Ends the call because its caller may no longer make it, or because the hub is stopping. */
   abort(cause: 'revoked' | 'stopping'): void {
     this.#abortCause ??= cause;
     this.#deadline?.abort(cause);
   }
 
-  /** Aborts when questions to a person are no longer answered. */
+  /** Aborts when questions to a person can no longer be answered. */
   get questionsSignal(): AbortSignal {
     return this.#questions.signal;
   }
 
-  /** Ends the call if it waits for a person, or as soon as it would wait: a stopping hub does not wait for people. */
+  /** Ends the call if it waits for a person, or as soon as it would: a hub that is stopping does not wait for people. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
@@ -220,7 +219,10 @@ export class RunningCall {
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /** Ends the idempotency claim with the answer; `stored` is its form for the disk, or undefined if a repeat may run again. */
+  /**
+   * Ends the idempotency claim with the answer. `stored` is the answer as written to the disk; if it is undefined, a repeated call may run
+   * again.
+   */
   settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
     this.claim?.settle(answer, stored);
     delete this.claim;

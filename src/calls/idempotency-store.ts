@@ -7,10 +7,10 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
-/** A running call is stored for longer than any call may run. */
+/** The entry of a running call is stored for longer than any call may run. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
-/** Longest JSON text of the stored answers of one caller with its descendants. */
+/** Longest JSON text of all stored answers of a caller and its descendants. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
 /** A call with its idempotency key. */
@@ -21,22 +21,22 @@ export interface IdempotentCall {
   readonly callHash: string;
 }
 
-/** The right to run the call of a key. */
+/** The right to run the call with an idempotency key. */
 export interface IdempotencyClaim {
-  /** Is called when the call may take effect from now on: after a crash it is never run again. */
+  /** Is called when the call may take effect from now on. After a crash it is never run again. */
   dispatched(): void;
-  /** Ends the claim with the answer for all waiting repeats; `kept`, the answer without secrets, is stored for later repeats. */
+  /** Ends the claim with the answer for all waiting repeats. `kept` is the answer without secrets, stored for later repeats. */
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
-/** The claim of the first call with a key, or the answer for a repeat. */
+/** The claim of the first call with an idempotency key, or the stored answer for a repeated call. */
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'repeated'; readonly answer: Promise<JsonObject> };
 
 interface KeptAnswer {
   readonly id: string;
-  /** It is stored until then. */
+  /** Time until which the answer is stored. */
   readonly endsMs: number;
   readonly callHash: string;
   readonly length: number;
@@ -44,7 +44,7 @@ interface KeptAnswer {
 
 type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
 
-/** Makes repeats of a call with the same idempotency key harmless for ten minutes, also over restarts. */
+/** Prevents a repeated call with the same idempotency key from running twice, for ten minutes and across restarts. */
 export class IdempotencyStore {
   readonly #parts: IdempotencyParts;
   readonly #running = new Map<string, { readonly callHash: string; readonly answer: Promise<JsonObject> }>();
@@ -55,14 +55,14 @@ export class IdempotencyStore {
     this.#parts = parts;
   }
 
-  /** Returns the number of answers that count towards the limits of their callers. */
+  /** Returns the number of stored answers that count towards the limits of their callers. */
   get counted(): number {
     return [...this.#kept.values()].reduce((sum, { answers }) => sum + answers.length, 0);
   }
 
   /**
-   * Claims a key, or returns the answer of its first call. Throws IDEMPOTENCY_CONFLICT for other parameters, and OUTCOME_UNKNOWN if the
-   * first call was interrupted by a crash.
+   * Claims an idempotency key, or returns the answer of the first call with that key. Throws IDEMPOTENCY_CONFLICT if the parameters differ,
+   * and OUTCOME_UNKNOWN if a crash interrupted the first call.
    */
   claim(call: IdempotentCall): ClaimResult {
     if (call.key === '' || call.key.length > MAX_KEY_LENGTH) {
@@ -94,7 +94,7 @@ export class IdempotencyStore {
     };
   }
 
-  /** Stops counting answers that are no longer stored. */
+  /** Stops counting answers that have expired. */
   #uncountEnded(): void {
     const nowMs = this.#parts.clock.now();
     for (const [family, kept] of this.#kept) {
@@ -105,7 +105,9 @@ export class IdempotencyStore {
     }
   }
 
-  /** Deletes the oldest answers of a caller above its limit. Their keys stay used, so that no repeat acts twice. */
+  /**
+   * Counts an answer, and deletes the caller's oldest answers above its limit. Their keys stay used, so that no repeated call runs again.
+   */
   #count(principalId: string, answer: KeptAnswer): void {
     const family = rootAgentOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };
@@ -122,7 +124,7 @@ export class IdempotencyStore {
 
   #dropAnswer({ id, callHash }: KeptAnswer): void {
     const stored = this.#parts.store.get(SPACE, id);
-    // It has expired, or another call has used the key since.
+    // The answer has expired, or another call has used the key since.
     if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
     this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }

@@ -2,18 +2,18 @@ import { type Principal, principalKey } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 
-/** A session in which nothing was called for so long is over. */
+/** A session without calls for this long has ended. */
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
 /**
- * Limits the calls of one session, so that a model in a loop comes to an end. It protects only against loops: the rate limits stop a caller
- * that invents sessions.
+ * Limits the number of calls in one session, to stop a model in an endless loop. A caller that invents session ids is limited only by the
+ * rate limits.
  */
 export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;
-  /** Sessions; the last entry made the newest call. */
+  /** Call counts by session, in the order of the newest call. */
   readonly #sessions = new Map<string, { readonly calls: number; readonly lastMs: number }>();
 
   constructor(clock: Clock, options: { readonly maxCalls: number }) {
@@ -26,7 +26,7 @@ export class SessionCallLimit {
     return this.#sessions.size;
   }
 
-  /** Counts one call. Throws RATE_LIMITED if the session has made all of its calls. A call without a session is not counted. */
+  /** Counts one call. Throws RATE_LIMITED if the session has reached its limit. A call without a session is not counted. */
   charge(principal: Principal, sessionId: string | undefined): void {
     if (sessionId === undefined || this.#maxCalls === Number.POSITIVE_INFINITY) return;
     const key = JSON.stringify([principalKey(principal), sessionId]);
@@ -49,7 +49,7 @@ export class SessionCallLimit {
   }
 }
 
-/** Asking the system takes 20 µs, a call of a local tool not much more. */
+/** Measuring the free memory takes 20 µs, almost as long as a call of a local tool. */
 const CHECK_INTERVAL_MS = 1_000;
 
 interface MemoryGuardCollaborators {
@@ -57,7 +57,7 @@ interface MemoryGuardCollaborators {
   readonly process: Pick<NodeJS.Process, 'availableMemory'>;
 }
 
-/** Refuses new work while the board has next to no memory left; it measures once a second. */
+/** Refuses new work while almost no memory is free. It measures once a second. */
 export class MemoryGuard {
   readonly #collaborators: MemoryGuardCollaborators;
   readonly #minFreeBytes: number;
@@ -69,7 +69,7 @@ export class MemoryGuard {
     this.#minFreeBytes = options.minFreeBytes;
   }
 
-  /** Throws RESOURCE_EXCEEDED if less than the floor is left. */
+  /** Throws RESOURCE_EXCEEDED if less memory than the limit is free. */
   check(): void {
     const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#lookedMs >= CHECK_INTERVAL_MS) {

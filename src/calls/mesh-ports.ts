@@ -7,7 +7,7 @@ import type { RemoteTools } from '../tools/registry/tool-directory.ts';
 import type { RemoteJobs } from './jobs/job-directory.ts';
 import type { CallRouter } from './pipeline-context.ts';
 
-/** All that a hub in a mesh offers to calls. */
+/** All mesh ports that calls use. */
 export interface MeshPorts {
   readonly view: MeshView;
   readonly tools: RemoteTools;
@@ -19,8 +19,8 @@ export interface MeshPorts {
 const NO_TOOLS: readonly RegisteredTool[] = [];
 
 /**
- * Proxies for the mesh ports: parts that are created before the mesh use them, and a hub may join or leave while it runs. Without a mesh
- * there are no other hubs and no tools of other hubs, and a call to another hub rejects with NODE_UNAVAILABLE.
+ * Proxies for the mesh ports. Modules that are created before the mesh use them, since a hub may join or leave a mesh while it runs.
+ * Without a mesh there are no other hubs and no remote tools, and a call to another hub rejects with NODE_UNAVAILABLE.
  */
 export class MeshProxy implements MeshPorts {
   readonly view: MeshView;
@@ -67,21 +67,21 @@ function requireJoined(ports: () => MeshPorts | undefined, wanted: string): Mesh
 /** A subscription to events of another hub. */
 export interface RemoteSubscription {
   readonly principal: Principal;
-  /** All when absent. */
+  /** Event types to receive; all types if absent. */
   readonly types?: readonly EventType[];
-  /** Only about these; about all when absent. */
+  /** Subjects of the events to receive; all subjects if absent. */
   readonly subjects?: readonly string[];
-  /** Events may have been missed: the connection was lost and is back, or the listener was too slow. */
+  /** Is called when events may have been missed, because the connection was lost and is restored or the listener was too slow. */
   readonly onGap?: () => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 }
 
-/** Port: the events of other hubs. Each hub sends only events that the principal may see there. */
+/** Port: the events of other hubs. A hub sends only the events that the principal may see there. */
 export interface RemoteEvents {
   /**
-   * Listens until the signal aborts, then resolves. Rejects with NODE_UNAVAILABLE if the hub cannot be reached or is lost, and with
-   * PERMISSION_DENIED if the hub refuses the principal.
+   * Listens until the signal aborts, then resolves. Rejects with NODE_UNAVAILABLE if the hub cannot be reached or the connection is lost,
+   * and with PERMISSION_DENIED if the hub refuses the principal.
    */
   subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void>;
 }

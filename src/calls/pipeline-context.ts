@@ -16,18 +16,18 @@ import type { JobStore } from './jobs/job-store.ts';
 import { MemoryGuard, SessionCallLimit } from './limits.ts';
 import type { UsageCounter } from './usage.ts';
 
-/** A call that another hub is to run; it checks everything again itself. */
+/** A call for another hub to run. That hub repeats all checks. */
 export interface ForwardedCall {
   readonly principal: Principal;
   readonly tool: RegisteredTool;
-  /** The version range that the caller requested; the version of `tool` is in it. */
+  /** The version range that the caller requested; `tool` satisfies it. */
   readonly versionRange?: string;
-  /** Valid by the tool's schema, with defaults filled in; devices are named as the caller named them. */
+  /** Parameters that are valid by the tool's schema, with defaults. Devices have the names that the caller used. */
   readonly params: JsonObject;
   readonly requestId: string;
   readonly traceId: string;
   readonly sessionId?: string;
-  /** `job`: the result is a `JobView` of a job that lives on that hub. */
+  /** With `job`, the result is the `JobView` of a job on the other hub. */
   readonly mode: 'sync' | 'job';
   /** Milliseconds since 1970 by this hub's clock. */
   readonly deadlineMs: number;
@@ -35,16 +35,16 @@ export interface ForwardedCall {
   readonly hopBudget: number;
   readonly idempotencyKey?: string;
   readonly signal: AbortSignal;
-  /** The other hub has let the call through: from now on nobody else may run it. */
+  /** Is called when the other hub has accepted the call: from now on no other hub may run it. */
   readonly onAccept?: () => void;
-  /** Receives progress and partial results while the call runs there. */
+  /** Receives progress and partial results while the call runs on the other hub. */
   readonly onChunk?: (chunk: CallChunk) => void;
 }
 
 /** The result of a call that succeeded on another hub. */
 export interface RemoteResult {
   readonly result: Json;
-  /** The hub that ran it. */
+  /** Id of the hub that ran the call. */
   readonly nodeId: string;
   readonly hops: number;
 }
@@ -65,111 +65,112 @@ export interface RouteCandidate extends Omit<RoutePeer, 'id' | 'isOnline' | 'rou
   readonly roundTripMs: number;
 }
 
-/** Another hub, as a route to it. */
+/** Another hub as a candidate for a route. */
 export interface CallPeer extends RoutePeer {
-  /** Devices that it announces. */
+  /** Devices that the hub announces. */
   readonly devices?: readonly PeerDevice[];
 }
 
-/** Which tools a name may mean. */
+/** Options that limit which tools a name may denote. */
 export interface ToolLookup {
   readonly versionRange?: string;
   /** Ids or names of the only hubs to search. */
   readonly onlyNodes?: readonly string[];
-  /** Tools for which it returns false do not exist for the caller. */
+  /** Returns whether the caller may see a tool; an invisible tool is treated as unknown. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Returns whether a tool may be suggested; default: all visible tools. */
+  /** Returns whether a tool may be suggested; by default every visible tool may. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
-/** Port: the tools of this hub and of others. */
+/** Port: the tools of this hub and of other hubs. */
 export interface CallableTools {
   all(): readonly RegisteredTool[];
-  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL or NODE_UNAVAILABLE. */
+  /**
+   * Returns the tool with a name. Throws TOOL_NOT_FOUND if there is none, AMBIGUOUS_TOOL if there are several, or NODE_UNAVAILABLE if its
+   * hub is not reachable.
+   */
   resolve(name: string, options?: ToolLookup): RegisteredTool;
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
-  /** Resolves when the tools of other hubs are known; undefined when no wait is needed. */
+  /** Resolves when the tools of other hubs are loaded; undefined if no wait is needed. */
   awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
   /** Returns the other hubs that can run a tool. */
   hubsOf(tool: RegisteredTool): readonly HubId[];
 }
 
-/** Tools that need a feature of the caller beside a permission. */
+/** Features that a caller needs for some tools in addition to permissions. */
 export interface ToolFeatures {
-  /** Features by canonical id, `namespace:name` or bare name, present or former, of the tool that needs them. */
+  /** Required features by tool: canonical id, `namespace:name` or bare name, current or former. */
   readonly required: Readonly<Record<string, readonly string[]>>;
   /** Features that a caller has. */
   readonly granted: (principal: Principal) => readonly string[];
 }
 
-/** The collaborators of the call pipeline. None of them is optional: without its collaborator a check would be skipped. */
+/** The collaborators of the call pipeline. None of them is optional: a missing collaborator would skip its check. */
 export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
-  /** Tools of this hub by their canonical id. */
+  /** The tools of this hub by canonical id. */
   readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
-  /** How long calls that arrive now may have waited while the process was suspended. */
+  /** Measures how long a call that arrives now may have waited while the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
-  /** This hub, which every route to its own tools begins with. Its capabilities and its network are read where a tool needs them. */
+  /** This hub as a route candidate for its own tools. Its capabilities and network are read when a tool needs them. */
   readonly self: RouteCandidate;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
   readonly approvals: ApprovalQueue;
   readonly rules: RuleEngine;
   readonly rateLimiter: RateLimiter;
-  /** Without a mesh it rejects every call. */
+  /** Runs calls on other hubs; without a mesh it rejects every call. */
   readonly router: CallRouter;
   readonly tools: CallableTools;
-  /** Remembers on which other hub a job runs. */
+  /** Stores which other hub runs a job. */
   readonly jobPlaces: { remember(job: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void };
   readonly mesh: { peers(): readonly CallPeer[] };
-  /** Whether a token is still valid: checked when a call arrives and again right before it runs. */
+  /** Checks whether a token is still valid, when a call arrives and again right before the call runs. */
   readonly validity: Pick<Authenticator, 'isStillValid'>;
-  /** Dangerous calls are refused until it is trusted. */
+  /** The hub's clock; dangerous calls are refused until it is trusted. */
   readonly time: TrustedTime;
-  /** Turns a secret value into a text that only this hub can compare. */
+  /** Converts a secret value to a keyed hash that only this hub can compare. */
   readonly sealSecret: (value: Json) => string;
   readonly features: ToolFeatures;
-  /** The role that a principal's token was minted for. */
+  /** Returns the role for which a principal's token was minted. */
   readonly roleOf: (principal: Principal) => string | undefined;
-  /** The process, which reports the free memory in bytes. */
+  /** The process, for the amount of free memory. */
   readonly process: Pick<NodeJS.Process, 'availableMemory'>;
-  /** Counts calls. */
   readonly usage: UsageCounter;
 }
 
-/** Limits of the pipeline, and the owner's switches. */
 export interface PipelineOptions {
-  /** Calls that run at once; default 64. */
+  /** Largest number of calls that run at once; default 64. */
   readonly maxConcurrent?: number;
-  /** Calls that wait for a slot; default 256. */
+  /** Largest number of calls that wait for a slot; default 256. */
   readonly maxQueued?: number;
-  /** Calls of one caller with its descendants that run at once; default 16. */
+  /** Largest number of running calls of a caller and its descendants; default 16. */
   readonly maxConcurrentPerCaller?: number;
-  /** Calls of one caller that wait for a slot; default 256. */
+  /** Largest number of calls of one caller that wait for a slot; default 256. */
   readonly maxQueuedPerCaller?: number;
-  /** Time limit of tools that declare none; default 30 s. */
+  /** Time limit of tools that declare no limit; default 30 s. */
   readonly defaultTimeoutMs?: number;
-  /** Calls of one session; default: unlimited. */
+  /** Largest number of calls of one session; default unlimited. */
   readonly maxCallsPerSession?: number;
   /** Longest JSON text of a call's parameters in UTF-8 bytes, for tools that declare no limit; default 64 KiB. */
   readonly maxParamsBytes?: number;
-  /** New calls are refused while less memory than this is left; default 16 MB. */
+  /** Free memory below which new calls are refused; default 16 MB. */
   readonly minFreeBytes?: number;
-  /** Ids or names of tools that the owner switched off; read again for each call. */
+  /** Ids or names of tools that the owner has disabled; read again for each call. */
   readonly disabledTools?: readonly string[];
   /**
-   * Ids or names of this hub's tools whose calls may go to another hub, with all of their content, if this hub cannot reach their service;
+   * Ids or names of this hub's tools whose calls may go to another hub, with all of their content, if this hub cannot reach the service;
    * default: no tool. The list is read for each call.
    */
   readonly failOverTools?: readonly string[];
-  /** Whether a result that breaks its tool's own schema fails the call or is only logged; default `error`. */
+  /** Whether a result that violates its tool's schema fails the call or is only logged; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';
   /** Logs one line for each finished call; default true. */
   readonly logCalls?: boolean;
 }
 
-/** The collaborators of the stages and the state of the pipeline itself. */
+/** The collaborators of the stages, and the state of the pipeline. */
 export interface StageContext extends PipelineCollaborators {
   readonly gates: CallerConcurrencyLimiter;
   readonly memory: MemoryGuard;
@@ -180,9 +181,9 @@ export interface StageContext extends PipelineCollaborators {
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
   readonly isDraining: () => boolean;
-  /** The contexts of the handlers that run now: only these can have steps. */
+  /** The contexts of the running handlers: only these can have steps. */
   readonly running: WeakSet<ToolContext>;
-  /** For each handler, the approved steps that have not begun. */
+  /** The approved steps that have not begun, by the context of the handler. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 
@@ -190,7 +191,7 @@ const DEFAULTS = { maxConcurrent: 64, maxQueued: 256, maxConcurrentPerCaller: 16
 const DEFAULT_MAX_PARAMS_BYTES = 65_536;
 const DEFAULT_MIN_FREE_BYTES = 16_000_000;
 
-/** Makes the context of the stages, with defaults for the options that are absent. */
+/** Returns the context of the stages, with defaults for absent options. */
 export function stageContext(collaborators: PipelineCollaborators, options: PipelineOptions, isDraining: () => boolean): StageContext {
   const { clock, process } = collaborators;
   return {

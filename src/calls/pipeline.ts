@@ -23,7 +23,7 @@ import { isOffered, memoizedAuthorizer } from './stages/authorization.ts';
 import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
 import type { UsageCounter } from './usage.ts';
 
-/** Every server runs its tool calls by this pipeline; the stages are in stages.ts. */
+/** The pipeline through which every server runs tool calls; the stages are in stages.ts. */
 export class CallPipeline implements ToolCaller {
   readonly #context: StageContext;
   readonly #logsCalls: boolean;
@@ -67,14 +67,18 @@ export class CallPipeline implements ToolCaller {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /** Ends the calls of principals that may no longer make them, with CANCELLED, or with OUTCOME_UNKNOWN if the call may have acted. */
+  /**
+   * Aborts the running calls of principals for which `isEnded` is true. A call ends with CANCELLED, or with OUTCOME_UNKNOWN if it may have
+   * taken effect.
+   */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }
 
   /**
-   * Refuses new calls and waits for running calls, at most `timeoutMs`; then it ends the remaining calls and returns false. Calls that wait
-   * for a person end at once with SHUTTING_DOWN, calls that had begun with CANCELLED, and calls that may have acted with OUTCOME_UNKNOWN.
+   * Refuses new calls and waits for running calls, at most `timeoutMs`. Then aborts the remaining calls and returns false. Calls that wait
+   * for a person end at once with SHUTTING_DOWN, calls that had begun with CANCELLED, and calls that may have taken effect with
+   * OUTCOME_UNKNOWN.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -127,7 +131,7 @@ export class CallPipeline implements ToolCaller {
     return { kind: 'job', job: job.view };
   }
 
-  /** Starts a job on the hub that has the tool; this hub stores its location. */
+  /** Starts a job on the hub that has the tool. This hub stores the job's location. */
   async #startElsewhere(admitted: ApprovedCall): Promise<AsyncAnswer> {
     const call = admitted.running;
     const started = await this.#pass(REMOTE_JOB, admitted);
@@ -149,7 +153,7 @@ export class CallPipeline implements ToolCaller {
     return claimed instanceof AtmoError || claimed.repeated ? claimed : this.#pass(CONSENT, claimed);
   }
 
-  /** Runs stages in order; returns the call after the last, or the error of the first that refuses. */
+  /** Runs stages in order. Returns the call after the last stage, or the error of the first stage that refuses it. */
   async #pass<In extends CallFacts, Out extends CallFacts>(stages: StageList<In, Out>, call: In): Promise<Out | AtmoError> {
     try {
       return await stages.run(call, this.#context);
@@ -166,7 +170,7 @@ export class CallPipeline implements ToolCaller {
     const { approval } = call.facts;
     if (approval && !call.isDispatched) await this.#logged(call, () => this.#context.approvals.giveBack(approval.id));
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
-    // If the outcome cannot be written, the error is logged and the caller still gets the answer, since the call has happened.
+    // If the outcome cannot be written, the error is logged. The caller still gets the answer, since the call has run.
     await this.#logged(call, () => this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now())));
     if (call.claim) {
       const stored = () => (isRepeatable ? undefined : storableAnswer(call.facts, answer));
@@ -177,7 +181,7 @@ export class CallPipeline implements ToolCaller {
     return answer;
   }
 
-  /** Runs work after the end of a call; its errors are only logged. */
+  /** Runs work after the end of a call. Its errors are only logged. */
   async #logged(call: RunningCall, work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
@@ -220,7 +224,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #emit({ facts, request }: RunningCall, answer: CallAnswer): void {
-    // The hub of a remote job emits its end.
+    // The hub that runs the remote job emits the job's end.
     if (!facts.tool || facts.remoteJob) return;
     const toolId = facts.tool.id;
     const durationMs = answer.execution.duration_ms;
@@ -233,7 +237,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #logBug({ facts, traceId }: RunningCall, error: AtmoError): void {
-    // The store has logged the failure of the disk, and the hub's health shows it while it lasts.
+    // The store has logged the disk error, and the hub's health status shows it.
     if (error.code === 'STORAGE_FAILED') return;
     const stack = withoutSecretTexts((error.cause instanceof Error ? error.cause.stack : error.stack) ?? '', secretsOf(facts));
     this.#context.logger.error('tool.bug', { tool: toolIdOf(facts), trace_id: traceId, stack });
@@ -246,22 +250,22 @@ export class CallPipeline implements ToolCaller {
   }
 }
 
-/** Deepest nesting of calls: as deep as composed tools may be registered. */
+/** Deepest nesting of calls: that of composed tools. */
 const MAX_PREFLIGHT_DEPTH = 4;
 const MAX_PREFLIGHT_CALLS = 256;
 
-/** A call that is asked about; without parameters where they are not known yet. */
+/** A call to be checked without running, with or without known parameters. */
 type PreflightRequest = Omit<CallRequest, 'params'> & { readonly params?: unknown };
 
-/** The verdict about a call by itself, and the calls that it would make. */
+/** The verdict about a call without its inner calls, and the list of its inner calls. */
 interface PreflightStep {
   readonly verdict: Preflight;
   readonly innerCalls: readonly InnerCall[];
 }
 
 /**
- * Judges a call with all inner calls in order, before anything runs: no work is half done when an inner call must wait for people. Ends at
- * the first call that would be refused.
+ * Checks a call and all of its inner calls in order before anything runs, so that no call stops halfway to wait for approval. Ends at the
+ * first call that would be refused.
  */
 class RecursivePreflight {
   readonly #judge: (asked: PreflightRequest) => Promise<PreflightStep>;
@@ -286,7 +290,7 @@ class RecursivePreflight {
   }
 }
 
-/** Returns the request of an inner call; route and time limit belong only to the outer call. */
+/** Returns the request of an inner call. Routing preferences and time limit apply only to the outer call. */
 function innerRequest({ principal, traceId, sessionId, signal, within }: PreflightRequest, { tool, params }: InnerCall): PreflightRequest {
   return {
     principal,

@@ -10,7 +10,7 @@ interface RegistrationPorts {
   readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;
   /** Registers the missing tools that the hub provides or finds on its board. */
   readonly discover: () => Promise<SeedReport>;
-  /** Why no call of a tool would run now. */
+  /** Returns why no call of a tool would run now; undefined if a call could run. */
   readonly obstacleTo: (tool: RegisteredTool) => string | undefined;
 }
 
@@ -18,7 +18,7 @@ const MAY_REGISTER = { ...HUB_ACTS, permissions: ['tool:register'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 
-/** Returns the tools with which tools come and go while the hub runs. */
+/** Returns the tools that register and remove tools while the hub runs. */
 export function registrationTools(ports: RegistrationPorts): readonly RegisteredTool[] {
   return [registerTool(ports), removeTool(ports), discoverTools(ports)];
 }

@@ -8,7 +8,6 @@ import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { type CallPreviewPorts, previewCalls } from '../call-preview.ts';
 
-/** The parts of the hub that the tools for the owner's rules use. */
 export interface RuleToolPorts extends CallPreviewPorts {
   readonly rules: RuleAdministration;
   readonly registry: Pick<ToolDirectory, 'resolve' | 'all'>;
@@ -19,7 +18,7 @@ const FOR_RULES = { ...HUB_READS, permissions: ['admin:rules'] } as const;
 const EFFECT = { enum: ['allow', 'deny', 'approve'] } as const;
 const RULE_NAME = { type: 'string', description: 'Rule that decides; absent where the default does' } as const;
 
-/** Returns `hub:list_rules` and `hub:test_rules`, which list the rules in force and their verdict about a call. */
+/** Returns `hub:list_rules` and `hub:test_rules`: they list the current rules and the rules' verdict about a call. */
 export function ruleTools(ports: RuleToolPorts): readonly RegisteredTool[] {
   return [listRulesTool(ports), testRulesTool(ports)];
 }
@@ -56,7 +55,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
     {
       ...FOR_RULES,
       name: 'test_rules',
-      // A PIN may be among the parameters, under a name that only its own tool knows.
+      // A PIN may be among the parameters, under a name that only the PIN's tool knows to be secret.
       audit: { logParams: false, logResult: false },
       title: "Try the owner's rules",
       description:
@@ -122,14 +121,14 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
   );
 }
 
-/** Returns the strictest verdict about a call and its inner calls: the first denial, else the approval by the most persons. */
+/** Returns the strictest verdict about a call and its inner calls: the first denial, otherwise the approval by the most persons. */
 function strictest(verdicts: readonly RuleVerdict[]): RuleVerdict {
   const personsOf = (verdict: RuleVerdict) => (verdict.kind === 'approve' ? verdict.persons : 0);
   const asking = verdicts.toSorted((a, b) => personsOf(b) - personsOf(a)).find(({ kind }) => kind === 'approve');
   return verdicts.find(({ kind }) => kind === 'deny') ?? asking ?? verdicts[0] ?? { kind: 'allow' };
 }
 
-/** Returns the caller for a test of rules, which use only the id and the kind of a caller. */
+/** Returns a principal for a test of rules, which use only its id and kind. */
 function callerOf(agent: string | undefined): Principal {
   if (agent === undefined) return { id: 'owner', kind: 'owner', permissions: [] };
   return { id: agent, kind: 'agent', permissions: [] };

@@ -16,19 +16,18 @@ import {
   type StepsOutcome,
 } from './steps.ts';
 
-/** The parts of the hub that a composed tool uses. */
 export interface ComposedToolPorts {
   readonly pipeline: () => StepPipeline;
-  /** Returns the tool that the name of a step means now, or undefined. */
+  /** Returns the tool that the name of a step currently denotes, or undefined. */
   find(name: string): RegisteredTool | undefined;
-  /** Returns the tool of this hub that the name means now, or undefined. */
+  /** Returns the tool of this hub that the name currently denotes, or undefined. */
   findHere(name: string): RegisteredTool | undefined;
 }
 
-/** Depth of the running composed tool within others: they may have come to call each other after their registration. */
+/** Nesting depth of the running composed tool. Tools may have begun to call each other after their registration. */
 const depth = new AsyncLocalStorage<number>();
 
-/** Returns the tool of a record with steps. Each step is a call of the tool's caller, never of its maker. */
+/** Returns the composed tool of a record with steps. Each step is a call by the tool's caller, never by the tool's maker. */
 export function composedTool(record: ToolRecord, composition: Composition, ports: ComposedToolPorts): RegisteredTool {
   const { definition } = record;
   const { steps } = composition;
@@ -52,13 +51,13 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** Returns the tool of a record without steps and program; its calls are refused before anybody is asked to approve them. */
+/** Returns the tool of a record without steps and program. Its calls are refused before any approval is requested. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const tool = { id: toolId(definition), definition, handler: async () => null };
   return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
-/** Throws CONFLICT if the name of a step of a reading tool now means a tool that acts. */
+/** Throws CONFLICT if a tool without side effects has a step whose name now denotes a tool with side effects. */
 function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
   const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
   if (!acting) return;
@@ -73,7 +72,7 @@ function answerOf({ result }: Composition, sources: { readonly results: readonly
   return result === undefined ? (sources.results.at(-1) ?? null) : fillReferences(result, sources);
 }
 
-/** Makes the parameters that a step passes on unchanged canonical by the step's tool: the name of a device becomes its id. */
+/** Converts the parameters that a step passes on unchanged to the canonical form of the step's tool: a device name becomes a device id. */
 function canonical(
   steps: readonly Step[],
   params: JsonObject,
@@ -94,7 +93,10 @@ function canonical(
   return known;
 }
 
-/** Returns the error of a failed step. The earlier steps have run: the code is OUTCOME_UNKNOWN if the whole call must not be repeated. */
+/**
+ * Returns the error of a failed step. Earlier steps have already run, so the code is OUTCOME_UNKNOWN if the whole call must not be
+ * repeated.
+ */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

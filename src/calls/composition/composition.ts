@@ -26,18 +26,21 @@ import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
 import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, SEQUENCE, type Step } from './steps.ts';
 
-/** The calls of a composed tool in order, and the form of its result. */
+/** The steps of a composed tool in order, and the template of its result. */
 export interface Composition {
   readonly steps: readonly Step[];
-  /** The result, with references to results and parameters; absent: the result of the last step. */
+  /** The result, with references to results and parameters; if absent, the result of the last step is used. */
   readonly result?: Json;
 }
 
 const MAX_STEPS = 16;
-/** Each reference copies a result: more references could make a huge result. */
+/** Limits the size of a result, since each reference inserts a copy. */
 const MAX_REFERENCES = 64;
 
-/** Reads `steps` and `result`; returns undefined if the record has no steps. Throws VALIDATION_ERROR with a JSON pointer for a mistake. */
+/**
+ * Reads `steps` and `result`; returns undefined if the record has no steps. Throws VALIDATION_ERROR with a JSON pointer if a step or the
+ * result is malformed.
+ */
 export function readComposition(reader: RecordReader): Composition | undefined {
   const steps = reader.children('steps').map(readStep);
   const result = reader.any('result');
@@ -49,12 +52,12 @@ export function readComposition(reader: RecordReader): Composition | undefined {
   throw reader.refuse('result', `and the steps may hold at most ${MAX_REFERENCES} references to results`);
 }
 
-/** Returns the composition as JSON, in the form of registrations and of the store. */
+/** Returns the composition as JSON, as used in registrations and in the store. */
 export function compositionJson({ steps, result }: Composition): JsonObject {
   return { steps: steps.map(({ tool, params }) => ({ tool, params })), ...(result !== undefined && { result }) };
 }
 
-/** Throws VALIDATION_ERROR for a `$param` that is no parameter of the tool. */
+/** Throws VALIDATION_ERROR if a `$param` names no parameter of the tool. */
 export function requireKnownParameters(composition: Composition, parameters: readonly string[]): void {
   const unknown = referencedParameters(compositionJson(composition)).find((name) => !parameters.includes(name));
   if (unknown === undefined) return;
@@ -78,7 +81,7 @@ interface StepCheckContext {
   readonly authorizer: Authorizer;
   readonly validator: SchemaValidator;
   readonly maker: Principal;
-  /** Of the tool that the step is a part of. */
+  /** Parameters of the composed tool. */
   readonly parameters: JsonSchema;
 }
 
@@ -89,8 +92,8 @@ export interface CheckedStep {
 }
 
 /**
- * Returns the permissions of one step. The maker must have them too: a tool must not contain a call that its maker could not make. Throws
- * PERMISSION_DENIED otherwise, and VALIDATION_ERROR for parameters that the step's tool does not accept.
+ * Returns the permissions of one step. Throws PERMISSION_DENIED if the tool's maker lacks one of them, since a maker must not register a
+ * call that it could not make. Throws VALIDATION_ERROR if the step's tool does not accept the parameters.
  */
 export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
   const { maker } = by;
@@ -108,7 +111,7 @@ export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext
   });
 }
 
-/** Checks a step without references: its parameters are stored in canonical form, so that a new name of a device changes nothing. */
+/** Checks a step without references. Its parameters are stored in canonical form, so that a renamed device changes nothing. */
 function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
@@ -122,14 +125,17 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** Returns the maker chose the default and the permitted values of a parameter: they need the permissions of a fixed value. */
+/**
+ * Returns the permissions for the default and the permitted values of a parameter. The maker chose these values, so they need the same
+ * permissions as a fixed value.
+ */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
-/** Returns the texts that a schema lists for a member, also behind `allOf` and `$ref`. */
+/** Returns the texts that a schema lists for a member, including those behind `allOf` and `$ref`. */
 function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   const values: unknown[] = [];
   visitSchema(parameters, ({ properties }) => {
@@ -139,7 +145,7 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   return values.filter((value) => typeof value === 'string');
 }
 
-/** Returns the permission for all devices where only a result will name the device. */
+/** Returns the permission for all devices if only a result of an earlier step will name the device. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
   const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));
@@ -155,7 +161,10 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/** Returns the name, with a version only if the maker wrote one: a step keeps working when its tool gets a new version. */
+/**
+ * Returns the name of a step's tool, with a version only if the maker wrote a version: the step still works when its tool gets a new
+ * version.
+ */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
@@ -166,7 +175,7 @@ export const MAX_COMPOSITION_DEPTH = 4;
 
 /**
  * Throws CONFLICT if a composed tool would call itself, directly or through other tools, or if calls would be nested more than four deep.
- * `stepsOf` returns the steps of a composed tool by the name in a step.
+ * `stepsOf` returns the steps of the composed tool with the given name.
  */
 export function requireNoCycle(key: string, steps: readonly Step[], stepsOf: (name: string) => readonly Step[] | undefined): void {
   let level = steps.map(({ tool }) => tool);
@@ -185,7 +194,7 @@ function cycleRefusal(problem: string): AtmoError {
 
 interface CompositionSource {
   readonly composition: Composition;
-  /** The tools of its steps, in order. */
+  /** The tools of the steps, in order. */
   readonly tools: readonly RegisteredTool[];
   readonly permissions: readonly string[];
 }
@@ -194,8 +203,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * Returns the definition of a composed tool: the maker's definition, with the members that follow from the steps. A dangerous step is
- * approved as a separate call, so that the whole needs no second approval.
+ * Returns the definition of a composed tool: the maker's definition, and the members that follow from the steps. A dangerous step is
+ * approved as a separate call, so the composed tool needs no second approval.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
@@ -211,7 +220,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
     returns: answersSecrets(composition, inner) ? { ...draft.returns, 'x-secret': true } : draft.returns,
     requires: {
       ...draft.requires,
-      // The capabilities of a step are required on the hub where the step runs, since a step is a separate call.
+      // The capabilities of a step are required only on the hub where the step runs, since a step is a separate call.
       permissions: [...new Set([...draft.requires.permissions, ...permissions])],
     },
     execution: {
@@ -244,7 +253,7 @@ function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition
   return names;
 }
 
-/** Returns whether the result contains a part of the result of a step with secrets. */
+/** Returns whether the result of the composed tool contains a part of the result of a step that returns secrets. */
 function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
   const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
   return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));

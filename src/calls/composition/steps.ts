@@ -11,26 +11,26 @@ export interface Step {
   readonly params: JsonObject;
 }
 
-/** The results of the steps that succeeded, and the step that failed. */
+/** The results of the successful steps, and the failed step. */
 export interface StepsOutcome {
   readonly results: readonly Json[];
   readonly failed?: { readonly step: number; readonly tool: string; readonly error: ErrorBody };
 }
 
 interface StepContext {
-  /** The running call of which the steps are a part. */
+  /** The context of the running call to which the steps belong. */
   readonly context: ToolContext;
-  /** The values for `$param`, which is data like any other when absent. */
+  /** The values for `$param`; if absent, `$param` has no special meaning. */
   readonly params?: JsonObject;
 }
 
-/** The pipeline that the steps pass. */
+/** The part of the pipeline that runs and checks the steps. */
 export type StepPipeline = Pick<ToolCaller, 'call' | 'preflight' | 'preflightTool'>;
 
 /**
- * Calls tools one after the other for the caller of the composed tool. Each step is a normal call with its own permission check, rules,
- * approval and audit. Stops at the first failure. If a step would be refused or must wait for people, it throws that error before anything
- * runs, with `step` in the details.
+ * Runs the steps one after the other for the caller of the composed tool, and stops at the first failure. Each step is a normal call with
+ * its own permission check, rules, approval and audit. If a step would be refused or must wait for approval, throws its error before
+ * anything runs, with `step` in the details.
  */
 export async function runSteps(pipeline: StepPipeline, steps: readonly Step[], within: StepContext): Promise<StepsOutcome> {
   for (const [index, step] of steps.entries()) {
@@ -61,7 +61,7 @@ function refusedStep({ code, message, details }: ErrorBody, which: string, step:
 
 type StepOutcome = { readonly result: Json } | { readonly error: ErrorBody };
 
-/** Returns a failure as an outcome: the steps before it have run, and the caller has to know that. */
+/** Runs one step. A failure is returned, not thrown, because earlier steps have run and the caller has to know their results. */
 async function runStep(
   pipeline: StepPipeline,
   step: Step,
@@ -75,7 +75,7 @@ async function runStep(
   }
 }
 
-/** Returns the calls of the steps, so that they can be judged beforehand; without `given` nothing of their parameters is known. */
+/** Returns the calls of the steps, so that they can be checked in advance. Without `given`, their parameters are unknown. */
 export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'params'> | undefined): readonly InnerCall[] {
   return steps.map((step) => {
     const known = given && knownParams(step, given.params);
@@ -83,7 +83,7 @@ export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'p
   });
 }
 
-/** Returns undefined while results of earlier steps decide about the parameters. */
+/** Returns undefined if the parameters depend on results of earlier steps. */
 function knownParams(step: Step, params: JsonObject | undefined): JsonObject | undefined {
   return hasReferences(step.params) ? undefined : filled(step, { results: [], ...(params && { params }) });
 }
@@ -110,22 +110,22 @@ function requestOf({ tool, params }: Step, context: ToolContext): CallRequest {
 
 /** Member that marks a reference to the result of an earlier step: `{"$result": "0/state/is_on"}`. */
 const RESULT_KEY = '$result';
-/** Member that marks a parameter of the tool that the steps make up: `{"$param": "level"}`. */
+/** Member that marks a parameter of the composed tool: `{"$param": "level"}`. */
 const PARAM_KEY = '$param';
 const RESULT_REFERENCE = /^(\d{1,2})((?:\/[^/]*)*)$/;
 
-/** The values that references can point to. Without `params` a `$param` is data like any other. */
+/** The values to which references can point. Without `params`, `$param` has no special meaning. */
 export interface ReferenceSources {
   readonly results: readonly Json[];
   readonly params?: JsonObject;
 }
 
-/** Returns whether a value has a reference to a result anywhere. */
+/** Returns whether a value contains a reference to a result. */
 export function hasReferences(value: Json): boolean {
   return referencesWith(value, RESULT_KEY).length > 0;
 }
 
-/** Counts the references to results in a value; each becomes a copy of its target. */
+/** Counts the references to results in a value; each of them inserts a copy. */
 export function countReferences(value: Json): number {
   return referencesWith(value, RESULT_KEY).length;
 }
@@ -135,21 +135,21 @@ export function referencedSteps(value: Json): readonly number[] {
   return referencesWith(value, RESULT_KEY).map((reference) => Number.parseInt(String(reference), 10));
 }
 
-/** Returns names of the parameters that a value refers to; a reference that is no name is returned as JSON text. */
+/** Returns the names of the parameters to which a value refers. A malformed reference is returned as JSON text. */
 export function referencedParameters(value: Json): readonly string[] {
   return referencesWith(value, PARAM_KEY).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));
 }
 
-/** Returns the name of the parameter if the whole value is a reference to a parameter. */
+/** Returns the parameter's name if the whole value is a reference to one parameter. */
 export function parameterOf(value: Json | undefined): string | undefined {
   const name = isJsonObject(value) ? referenceIn(value, PARAM_KEY) : undefined;
   return typeof name === 'string' ? name : undefined;
 }
 
 /**
- * Returns a copy of a value in which each reference is replaced by its target: `$result` is a step number and a JSON pointer (RFC 6901)
- * into its result, `$param` the name of a parameter. A member whose parameter was not given is left out. Inserted values are not searched
- * for references. Throws VALIDATION_ERROR for a step that has not run, and for a pointer without a target.
+ * Returns a copy of a value in which each reference is replaced by its target. `$result` is a step number and a JSON pointer (RFC 6901)
+ * into that step's result, and `$param` the name of a parameter. A member whose parameter was not given is omitted. Inserted values are not
+ * searched for references. Throws VALIDATION_ERROR if a step has not run or a pointer has no target.
  */
 export function fillReferences(value: Json, sources: ReferenceSources): Json {
   if (Array.isArray(value))
@@ -168,7 +168,7 @@ function isAbsent(value: Json, { params }: ReferenceSources): boolean {
   return name !== undefined && !Object.hasOwn(params ?? {}, name);
 }
 
-/** Returns the values of all references with this mark in a value. */
+/** Returns the values of all references with this mark. */
 function referencesWith(value: Json, mark: string): readonly Json[] {
   if (Array.isArray(value)) return value.flatMap((item: Json) => referencesWith(item, mark));
   if (!isJsonObject(value)) return [];
@@ -194,13 +194,13 @@ function invalidReference(reference: Json, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The reference ${JSON.stringify(reference).slice(0, 80)} ${problem}`);
 }
 
-/** Name of the tool; composed tools cannot call it, since it would hide their steps. */
+/** Name of the tool. Composed tools cannot call it, since it would hide their steps. */
 export const SEQUENCE = 'sequence';
 const MAX_STEPS = 16;
 
 /**
- * Returns the tool `sequence`, which calls several tools in order, with results of earlier steps as parameters of later steps. `pipeline`
- * is a function because the tool is in the registry that the pipeline uses.
+ * Returns the tool `sequence`, which calls several tools in order and can use results of earlier steps as parameters. `pipeline` is a
+ * function because the pipeline is created after the registry that contains this tool.
  */
 export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
   const tool = defineTool(

@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallAnswer } from '../request-and-answer.ts';
 
-/** The data of an AgentOS `ITool`. Its `requiredCapabilities` are rights of the caller: our permissions. */
+/** The data of an AgentOS `ITool`. Its `requiredCapabilities` are rights of the caller, which this project calls permissions. */
 export interface AgentOsTool {
   readonly id: string;
   readonly name: string;
@@ -27,13 +27,13 @@ export interface AgentOsContext {
   readonly gmiId: string;
   /** The role in the caller's token, or the caller's id if the token has no role. */
   readonly personaId: string;
-  /** With the data that the program passed with the call. */
+  /** The caller's id and the data that the embedding program passed with the call. */
   readonly userContext: JsonObject & { readonly userId: string };
   readonly correlationId: string;
   readonly sessionData: JsonObject;
 }
 
-/** The result of an AgentOS tool's own check of its arguments. */
+/** The result of the argument check of an AgentOS tool. */
 export interface ArgumentsCheck {
   readonly isValid: boolean;
   readonly errors?: readonly string[];
@@ -42,7 +42,7 @@ export interface ArgumentsCheck {
 /** An AgentOS tool with the function that runs it (`ITool`). */
 export interface ExecutableAgentOsTool extends AgentOsTool {
   execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
-  /** Is called after the check of the schema and before `execute`. */
+  /** Is called after the schema check and before `execute`. */
   validateArgs?(args: JsonObject): Promise<ArgumentsCheck>;
   /** Releases the tool's resources; is called when the tool is removed and when the hub stops. */
   shutdown?(): Promise<void>;
@@ -50,7 +50,9 @@ export interface ExecutableAgentOsTool extends AgentOsTool {
 
 const CAPABILITY_PREFIX = 'capability:';
 
-/** Returns a definition as AgentOS lists it; permissions become its capabilities, under the prefix that `fromAgentOs` takes off again. */
+/**
+ * Returns a definition in the form of AgentOS. Permissions become AgentOS capabilities, under a prefix that `fromAgentOs` removes again.
+ */
 export function toAgentOs(definition: ToolDefinition): AgentOsTool {
   const { name, version, description, requires, metadata, execution } = definition;
   return {
@@ -68,8 +70,8 @@ export function toAgentOs(definition: ToolDefinition): AgentOsTool {
 }
 
 /**
- * Returns a definition in the namespace `agentos` unless the id has a namespace. A missing `hasSideEffects` counts as true (AgentOS'
- * default is unsafe); an unknown category becomes a tag.
+ * Returns a definition of an AgentOS tool, in the namespace `agentos` unless the id has a namespace. A missing `hasSideEffects` counts as
+ * true (the default of AgentOS is unsafe); an unknown category becomes a tag.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   const category = TOOL_CATEGORIES.find((known) => known === tool.category);
@@ -89,7 +91,7 @@ export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   });
 }
 
-/** Returns an AgentOS tool as the registry takes it. */
+/** Returns an AgentOS tool in the form of the registry. */
 export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTool {
   const definition = fromAgentOs(tool);
   return {
@@ -113,7 +115,7 @@ async function refuseArguments(tool: ExecutableAgentOsTool, params: JsonObject):
   throw new AtmoError('VALIDATION_ERROR', `The tool ${tool.name} refuses these arguments: ${reasons}`);
 }
 
-/** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. @internal */
+/** Registers an AgentOS tool. The tool's AgentOS id (`web-search-tool-v1.2`) becomes an alias. @internal */
 export function registerAgentOs(registry: ToolRegistry, tool: ExecutableAgentOsTool): RegisteredTool {
   const registered = fromExecutableAgentOs(tool);
   registry.register(registered);
@@ -135,7 +137,7 @@ function agentOsContext({ agentId, role, traceId, sessionId, callerData = {} }: 
   };
 }
 
-/** A tool as AgentOS writes it (`Tool`): `super()` takes all of its properties, `execute` is its own. */
+/** Base class for a tool in the form of AgentOS (`Tool`): the constructor takes all properties, and the subclass implements `execute`. */
 export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
   declare readonly id: string;
   declare readonly name: string;
@@ -154,12 +156,12 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
 
   abstract execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
 
-  /** Is overridden for checks beyond the schema. */
+  /** Subclasses override this method for checks beyond the schema. */
   async validateArgs(_args: JsonObject): Promise<ArgumentsCheck> {
     return { isValid: true };
   }
 
-  /** Is overridden to release the tool's resources. */
+  /** Subclasses override this method to release resources. */
   async shutdown(): Promise<void> {}
 
   /** Returns the definition for a model that calls the tool. */
@@ -196,7 +198,7 @@ export interface ToolResponse {
   };
 }
 
-/** Returns the answer as `ToolResponse`; an error is data too. A program that caches or simulates answers sets `source`. */
+/** Returns the answer as `ToolResponse`; an error becomes data too. A program that caches or simulates answers sets `source`. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;
@@ -228,7 +230,7 @@ export function fromExecutionResult(result: ExecutionResult): ToolResult {
   if (result.success) return { success: true, result: result.output ?? null };
   const { code, ...others } = result.details ?? {};
   const isKnown = isErrorCode(code);
-  // A code of the tool's own is kept among its details.
+  // A tool's custom error code is kept in the details.
   const details = isKnown ? others : (result.details ?? {});
   return {
     success: false,

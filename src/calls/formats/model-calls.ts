@@ -5,9 +5,9 @@ import type { CallAnswer, CallRequest } from '../request-and-answer.ts';
 /** A call in the form of a model API. */
 export interface ToolCall {
   readonly form: 'openai' | 'anthropic';
-  /** The model's own id of the call, which its result has to carry. */
+  /** The model's id of the call, which the result must repeat. */
   readonly id: string;
-  /** For the pipeline; an error where the model wrote arguments that are not JSON. */
+  /** The request for the pipeline, or an error if the model's arguments are not JSON. */
   readonly request: Pick<CallRequest, 'tool' | 'params' | 'requestId'> | AtmoError;
 }
 
@@ -16,7 +16,7 @@ const MAX_NAME_LENGTH = 160;
 
 /**
  * Parses a call in OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or an Anthropic
- * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR for another form, since it has no id for the result.
+ * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR if the call has another form, since a result needs the call's id.
  */
 export function parseToolCall(value: Json): ToolCall {
   const call = isJsonObject(value) ? value : {};
@@ -58,7 +58,7 @@ function refuse(wanted: string): never {
   );
 }
 
-/** A call as a model writes it (OpenAI's form): arguments are JSON text or already parsed. */
+/** A model's call in OpenAI's form: the arguments are JSON text or already parsed. */
 export interface ModelCall {
   readonly id: string;
   readonly function: { readonly name: string; readonly arguments: unknown };
@@ -72,12 +72,12 @@ export interface ModelCallResult {
   readonly error?: string;
 }
 
-/** Returns the request for the pipeline; its id is the model's. Throws VALIDATION_ERROR if the arguments are not JSON. */
+/** Returns the request for the pipeline, with the id of the model's call. Throws VALIDATION_ERROR if the arguments are not JSON. */
 export function fromModelCall(call: ModelCall): Pick<CallRequest, 'tool' | 'params' | 'requestId'> {
   return { requestId: call.id, tool: call.function.name, params: parseArguments(call.function.arguments) };
 }
 
-/** Returns the answer with the id of the model's call; an error is also a result and never thrown. */
+/** Returns the answer with the id of the model's call. An error is returned as a result, never thrown. */
 export function toModelCallResult(call: Pick<ModelCall, 'id'>, answer: CallAnswer): ModelCallResult {
   if (answer.status === 'success') return { tool_call_id: call.id, success: true, output: answer.result };
   return { tool_call_id: call.id, success: false, output: null, error: `${answer.error.code}: ${answer.error.message}` };

@@ -14,7 +14,7 @@ interface JobDirectoryParts {
   readonly remote: RemoteJobs;
 }
 
-/** Jobs of other hubs that are queried at once. */
+/** Largest number of jobs on other hubs that are queried at once. */
 const MAX_REMOTE_QUERIES = 64;
 
 /** The jobs on other hubs. */
@@ -24,7 +24,7 @@ export interface RemoteJobList {
   readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
-/** A caller's jobs, on this hub and on other hubs. */
+/** The jobs of a caller on this hub and on other hubs. */
 export class JobDirectory {
   readonly #parts: JobDirectoryParts;
 
@@ -33,8 +33,8 @@ export class JobDirectory {
   }
 
   /**
-   * Returns the state of a job. Rejects with JOB_NOT_FOUND, also for jobs of other callers, and with NODE_UNAVAILABLE if the hub of the job
-   * cannot be reached.
+   * Returns the state of a job. Rejects with JOB_NOT_FOUND if there is no such job or it belongs to another caller, and with
+   * NODE_UNAVAILABLE if the job's hub cannot be reached.
    */
   async status(id: string, asker: RemoteJobCaller): Promise<JobView> {
     const hub = this.#parts.places.hubOf(id, asker.principal);
@@ -47,7 +47,7 @@ export class JobDirectory {
     return hub !== undefined ? this.#parts.remote.cancel(hub, id, asker) : this.#parts.jobs.cancel(id, asker.principal);
   }
 
-  /** Returns a job of this hub. Throws JOB_NOT_FOUND, also for jobs of other callers and other hubs. */
+  /** Returns a job of this hub. Throws JOB_NOT_FOUND if there is no such job here or it belongs to another caller. */
   get(id: string, principal: Principal): JobView {
     return this.#parts.jobs.get(id, principal);
   }
@@ -57,7 +57,7 @@ export class JobDirectory {
     return this.#parts.jobs.list(principal);
   }
 
-  /** Returns the jobs on other hubs as those hubs report them now, newest first. */
+  /** Returns the jobs on other hubs, newest first, with the state that those hubs report now. */
   async listElsewhere(asker: RemoteJobCaller): Promise<RemoteJobList> {
     const places = this.#parts.places.list(asker.principal).slice(0, MAX_REMOTE_QUERIES);
     const answers = await Promise.all(
@@ -69,14 +69,14 @@ export class JobDirectory {
   }
 }
 
-/** The caller that queries a job of another hub; the query ends when the signal aborts. */
+/** The caller that queries a job on another hub. The query ends when the signal aborts. */
 export interface RemoteJobCaller {
   readonly principal: Principal;
   readonly signal: AbortSignal;
 }
 
 /**
- * Port: jobs that run on other hubs. Rejects with the error of that hub, such as JOB_NOT_FOUND, or with NODE_UNAVAILABLE if it cannot be
+ * Port: jobs on other hubs. Rejects with the other hub's error, such as JOB_NOT_FOUND, or with NODE_UNAVAILABLE if that hub cannot be
  * reached.
  */
 export interface RemoteJobs {
@@ -86,18 +86,18 @@ export interface RemoteJobs {
 }
 
 const SPACE = 'jobs.elsewhere';
-/** Longer than any tool may run and its result is kept. */
+/** Longer than any tool may run and its result is stored. */
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
-/** The location of a job that another hub runs for a caller of this hub. */
+/** The hub that runs a job for a caller of this hub. */
 interface JobLocation {
   readonly jobId: string;
   readonly hubId: string;
   readonly owner: Principal;
 }
 
-/** Stores on which other hub a job runs, for a week and over a restart. */
+/** Stores which other hub runs a job, for a week and across restarts. */
 export class JobLocations {
   readonly #store: KeyValueStore;
 

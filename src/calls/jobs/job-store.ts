@@ -12,21 +12,21 @@ import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answ
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
-/** A job is listed for so long, also when its result is no longer kept. */
+/** A job stays listed for this long, although its result is deleted earlier. */
 const KNOWN_MS = 2 * KEPT_MS;
-/** Longest JSON text of the stored results of one caller with its descendants. */
+/** Longest JSON text of all stored results of a caller and its descendants. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
 
-/** A job for the pipeline that runs it. */
+/** A running job as the pipeline sees it. */
 export interface RunningJob {
   readonly view: JobView;
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
   running(): void;
   progress(fraction: number, note?: string): void;
-  /** Ends the job; `secrets` are texts that a result may repeat and that never go to the disk. */
+  /** Ends the job. `secrets` are texts that a result may repeat and that are never written to the disk. */
   settle(answer: CallAnswer, secrets?: readonly string[]): void;
 }
 
@@ -36,13 +36,13 @@ interface JobRecord {
   readonly tokenIds: readonly string[];
   readonly hasSideEffects: boolean;
   readonly view: JobView;
-  /** Of the result's JSON text. */
+  /** Length of the result's JSON text. */
   readonly length?: number;
 }
 
 type JobParts = Pick<HubContext, 'clock' | 'events' | 'store'>;
 
-/** Calls that outlive their request. Results are kept for an hour; a job is visible only to its owner. */
+/** Calls that continue after their request has ended. Results are kept for an hour. A job is visible only to its owner. */
 export class JobStore {
   readonly #parts: JobParts;
   readonly #maxJobs: number;
@@ -54,7 +54,7 @@ export class JobStore {
     this.#maxJobs = maxJobs;
   }
 
-  /** Loads the jobs of the last process: finished jobs are unchanged, unfinished jobs become failed. */
+  /** Loads the jobs of the previous process. Finished jobs are unchanged; unfinished jobs become failed. */
   recover(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
       const record = readRecord(value);
@@ -63,7 +63,7 @@ export class JobStore {
     }
   }
 
-  /** Throws RESOURCE_EXCEEDED if all the jobs that the hub may keep are still running. */
+  /** Throws RESOURCE_EXCEEDED if the hub has the maximum number of jobs and none of them is finished. */
   create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
@@ -83,7 +83,7 @@ export class JobStore {
     };
   }
 
-  /** Returns a job. Throws JOB_NOT_FOUND, also for jobs of other callers. */
+  /** Returns a job. Throws JOB_NOT_FOUND if there is no such job or it belongs to another caller. */
   get(id: string, principal: Principal): JobView {
     const record = this.#jobs.get(id);
     if (record && canRead(record, principal)) return this.#aged(record);
@@ -107,7 +107,7 @@ export class JobStore {
     return this.get(id, principal);
   }
 
-  /** Requests every unfinished job to stop that was started with this token or a descendant of it. */
+  /** Requests every unfinished job that was started with this token or a descendant of it to stop. */
   cancelOf(tokenId: string): void {
     for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
@@ -119,7 +119,7 @@ export class JobStore {
     else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
   }
 
-  /** Stores a successful job. Secrets in a result, such as setup codes, stay in memory. */
+  /** Stores the result of a successful job. Secrets in the result, such as setup codes, stay in memory. */
   #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -128,7 +128,7 @@ export class JobStore {
     this.#dropResults(rootAgentOf(record.ownerId));
   }
 
-  /** Deletes a caller's oldest results above its limit. */
+  /** Deletes the caller's oldest results above its limit. */
   #dropResults(family: string): void {
     let total = 0;
     for (const record of [...this.#jobs.values()].filter((one) => rootAgentOf(one.ownerId) === family).reverse()) {
@@ -144,7 +144,7 @@ export class JobStore {
     this.#save({ ...record, view: { ...record.view, ...change } });
   }
 
-  /** Emits progress without storing it: writes would wear out the disk, and progress is useless after a restart. */
+  /** Emits progress without storing it: writes would wear out the disk, and old progress is useless after a restart. */
   #progress(id: string, progress: NonNullable<JobView['progress']>): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -169,7 +169,7 @@ export class JobStore {
     this.#parts.events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 
-  /** Returns the record as a job. The result is deleted after an hour; the job is listed for another hour. */
+  /** Returns the current view of a job record. The result is deleted after an hour; the job is listed for another hour. */
   #aged(record: JobRecord): JobView {
     const { view } = record;
     if (view.finished_at === undefined || this.#parts.clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
@@ -179,7 +179,7 @@ export class JobStore {
   #makeRoom(): void {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
-    // The caller with the most finished jobs loses its oldest: a flood deletes only its own results.
+    // The caller with the most finished jobs loses its oldest job, so that a caller with too many jobs deletes only its own results.
     const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
     const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];

@@ -10,7 +10,7 @@ import type { ToolRecord } from './tool-record.ts';
 
 /** Namespace of the tools that agents make. */
 export const AGENT_NAMESPACE = 'agent';
-/** Default namespace of the owner's tools. */
+/** Default namespace of the tools that the owner registers. */
 export const OWN_NAMESPACE = 'custom';
 
 const MAX_PER_AGENT = 32;
@@ -18,19 +18,19 @@ const MAX_OF_AGENTS = 256;
 const MAX_OF_OWNER = 256;
 const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
-/** Everybody who lists tools reads all of it, models too. */
+/** Longest JSON text of a definition: everybody who lists tools reads all of it, models too. */
 const MAX_DEFINITION = 16_384;
 /** Namespaces of the hub's own tools. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
-/** Returns the origin of a tool by its maker, never by its record: anybody could claim that a tool is the system's. */
+/** Returns the origin of a tool from its maker. The record is not used, since its author could claim any origin. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
 
 /**
- * Throws VALIDATION_ERROR for a reserved name, for an agent's tool that claims to belong to a device, and for texts in which something
- * could be hidden from people.
+ * Throws VALIDATION_ERROR if the name is reserved, if an agent's tool claims to belong to a device, or if a text contains characters that
+ * can hide something from people.
  */
 export function requireAllowedName(definition: ToolDefinition): void {
   const { namespace, description, metadata } = definition;
@@ -55,14 +55,14 @@ export function requireAllowedName(definition: ToolDefinition): void {
     throw wrongText('definition', 'holds characters that nobody sees');
 }
 
-/** Returns all texts in a value, also the names of members. */
+/** Returns all texts in a value, including the names of members. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
 }
 
-/** Throws VALIDATION_ERROR for an agent's tool that is too long to be listed, or whose schema could be expensive to check. */
+/** Throws VALIDATION_ERROR if an agent's tool is too long to be listed, or if its schema could be expensive to check. */
 export function requireBoundedDefinition({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
   if (metadata.createdBy !== 'agent') return;
   requireBoundedSchema(parameters);
@@ -72,8 +72,8 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
 }
 
 /**
- * Throws PERMISSION_DENIED for a step that passes on the rights of its caller: these may exceed the rights of the maker. The owner may
- * register it.
+ * Throws PERMISSION_DENIED if a step passes on the rights of its caller, which may exceed the maker's rights. The owner may register such a
+ * step.
  */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
@@ -81,7 +81,7 @@ export function requireNoDelegation(tool: RegisteredTool, maker: Principal): voi
   throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
 }
 
-/** Throws CONFLICT if the maker or all agents together have reached their limit. */
+/** Throws CONFLICT if the maker or all agents together have reached the limit of registered tools. */
 export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal): void {
   const all = [...records];
   const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
@@ -95,7 +95,7 @@ export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal)
     throw capacityReached(`Agents have registered ${MAX_OF_AGENTS} tools, and there may be no more; the owner can remove some`);
 }
 
-/** Throws PERMISSION_DENIED for a tool that requires more permissions than registered tools may (ALLOWED_TOOL_PERMS). */
+/** Throws PERMISSION_DENIED if a tool requires permissions that registered tools may not have (ALLOWED_TOOL_PERMS). */
 export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: readonly string[]): void {
   const grants = allowed.map(requireGrant);
   const excess = requires.permissions.filter(
@@ -109,7 +109,7 @@ export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: r
   );
 }
 
-/** Returns the least grant that covers a required permission with any parameters. */
+/** Returns the narrowest grant that covers a required permission with any parameters. */
 function widestPermission(permission: string): string {
   if (!isTemplate(permission)) return permission;
   return `${permission.split(':').slice(0, 2).join(':')}:*`;

@@ -17,33 +17,33 @@ import type { ToolRegistrar } from './tool-registrar.ts';
 export interface SeedReport {
   readonly registered: readonly string[];
   readonly known: readonly string[];
-  /** Tools of the bootstrap file that call a tool which is not there yet; they are tried again when tools come. */
+  /** Tools of the bootstrap file with a step whose tool is not registered yet. They are tried again when tools are added. */
   readonly waiting: readonly string[];
-  /** Tools of the bootstrap file that have a mistake, or whose name is taken. */
+  /** Tools of the bootstrap file that have a mistake, or whose name is already used. */
   readonly leftOut: readonly SkippedRecord[];
-  /** The parts of the board, configured or not. */
+  /** The hardware parts of the board, configured or not. */
   readonly board: readonly BoardPart[];
 }
 
 interface SeedCollaborators {
   readonly registry: ToolRegistry;
   readonly registrar: Pick<ToolRegistrar, 'register'>;
-  /** Reports the tools that were left out to the owner. */
+  /** Reports the skipped tools of the bootstrap file to the owner. */
   readonly report: (leftOut: readonly SkippedRecord[]) => void;
-  /** The tools that every hub has; they are registered again where they are missing. */
+  /** The built-in tools of every hub; missing tools are registered again. */
   readonly nucleus: readonly RegisteredTool[];
-  /** Returns the tools for the board's present hardware. */
+  /** Returns the tools for the board's current hardware. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
   /** Reads the owner's bootstrap file. */
   readonly bootstrap: () => RecordFile;
-  /** Reserves the names of tools that wait or have a mistake, so that agents cannot take them. */
+  /** Reserves the names of tools that wait or have a mistake, so that agents cannot use them. */
   readonly reserved: ReservedNames;
-  /** The principal for which they are registered. */
+  /** The principal that registers the tools of the bootstrap file. */
   readonly owner: Principal;
 }
 
-/** Registers the tools of the bootstrap file; a repetition registers the missing tools. */
+/** Registers the tools of the bootstrap file. A repeated discovery registers the missing tools. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
@@ -93,7 +93,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return { registered: this.#register(fresh), known };
   }
 
-  /** Registers tools that call each other in any order of the file. */
+  /** Registers tools that may call each other, in any order of the file. */
   #register(entries: readonly FileRecord[]): readonly string[] {
     const registered: string[] = [];
     let left = entries;
@@ -105,7 +105,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return registered;
   }
 
-  /** Registers an entry, or skips it permanently. Returns false if a tool that it calls is not registered yet. */
+  /** Registers an entry, or skips it permanently. Returns false if a tool that the entry calls is not registered yet. */
   #isDone(entry: FileRecord, registered: string[]): boolean {
     const { registrar, owner } = this.#with;
     try {
@@ -119,7 +119,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return true;
   }
 
-  /** Tries the waiting entries again: device tools are registered later than the bootstrap file is read. */
+  /** Registers the waiting entries again, since device tools are registered after the bootstrap file is read. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;

@@ -11,23 +11,23 @@ import { RecordReader } from '../../tools/schema/record-reader.ts';
 import { isSchemaObject } from '../../tools/schema/schema-walk.ts';
 import { type Composition, compositionJson, readComposition } from '../composition/composition.ts';
 
-/** A tool as somebody sends it: its definition, and the steps or the program that are to run. */
+/** A request to register a tool: its definition, with steps or a program. */
 export interface RegistrationRequest {
   readonly definition: ToolDefinition;
-  /** A tool without steps and program runs nothing. */
+  /** The steps; a tool without steps and program cannot run. */
   readonly composition?: Composition;
   readonly exec?: ExecRecord;
 }
 
 /** A registered tool as it is stored; its definition includes the permissions of its steps. */
 export interface ToolRecord extends RegistrationRequest {
-  /** Id of the principal that registered it. */
+  /** Id of the principal that registered the tool. */
   readonly maker: string;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
 }
 
-/** Returns the form in which a record is kept. */
+/** Returns the record as JSON for the store. */
 function recordToJson({ definition, composition, exec, maker, createdAtMs }: ToolRecord): JsonObject {
   return {
     definition: toPublicDefinition(definition),
@@ -38,7 +38,7 @@ function recordToJson({ definition, composition, exec, maker, createdAtMs }: Too
   };
 }
 
-/** Parses a stored record. Throws VALIDATION_ERROR for a value that this and earlier versions of the hub never wrote. */
+/** Parses a stored record. Throws VALIDATION_ERROR if neither this nor an earlier version of the hub can have written it. */
 function recordFromJson(value: Json): ToolRecord {
   const reader = new RecordReader(value);
   const definition = normalizeDefinition(reader.any('definition'));
@@ -53,16 +53,16 @@ function recordFromJson(value: Json): ToolRecord {
   };
 }
 
-/** The members that follow from the maker of a tool and not from its record. */
+/** The members of a definition that follow from the tool's maker. */
 interface Origin {
   readonly createdBy: 'system' | 'agent';
-  /** Namespace of a tool that declares none. */
+  /** Namespace of a tool that declares no namespace. */
   readonly namespace: string;
 }
 
 /**
- * Reads a registration in the form of the HTTP tool service (`input_schema` or `id`) or of the public definition, each with `steps` and
- * `result`, or `exec`. Throws VALIDATION_ERROR with a JSON pointer for a mistake.
+ * Reads a registration in the form of the HTTP tool service (`input_schema` or `id`) or of the public definition, with `steps` and
+ * `result`, or with `exec`. Throws VALIDATION_ERROR with a JSON pointer if the registration is malformed.
  */
 export function readRegistration(body: JsonObject, origin: Origin): RegistrationRequest {
   const isRecord = 'input_schema' in body || 'id' in body;
@@ -88,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // The hub sets the first two members whatever the record says; the other members are read separately.
+  // The hub always sets the first two members itself; the other members are read separately.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);
@@ -106,7 +106,7 @@ function withNamespace(body: JsonObject, namespace: string): JsonObject {
 
 const SPACE = 'registered_tool';
 
-/** The registered tools on the disk. */
+/** The store of registered tools on the disk. */
 export class ToolRecordStore {
   readonly #parts: { readonly store: KeyValueStore; readonly logger: Logger };
 
@@ -123,7 +123,7 @@ export class ToolRecordStore {
     this.#parts.store.delete(SPACE, id);
   }
 
-  /** Returns all stored records. An unreadable record stays on the disk and is logged: a newer hub may have written it. */
+  /** Returns all stored records. An unreadable record is logged and stays on the disk, since a newer hub may have written it. */
   all(): readonly ToolRecord[] {
     return this.#parts.store.entries(SPACE).flatMap(({ key, value }) => {
       try {

@@ -35,32 +35,32 @@ interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly authorizer: Authorizer;
   readonly records: ToolRecordStore;
   readonly pipeline: StepPipeline & Pick<ToolCaller, 'obstacleTo'>;
-  /** True for the name of a device's tool, also where the device was removed. */
+  /** Returns whether the name belongs to a device's tool, even if the device was removed. */
   readonly isClaimed: (name: string) => boolean;
-  /** Returns whether the owner's files have a tool with the name, also one that cannot be registered now. */
+  /** Returns whether a tool in the owner's files has the name, even if that tool cannot be registered now. */
   readonly isReserved: (name: string) => boolean;
-  /** Where the programs of records run. */
+  /** The sandbox in which the programs of records run. */
   readonly programs: ProgramSandbox;
 }
 
 interface RegistrarOptions {
   /**
-   * Grants that cover what registered tools may require (ALLOWED_TOOL_PERMS). By default, tools of agents may require the network, devices
-   * and their readings, and tools of the owner everything except administration.
+   * Grants that cover all permissions that registered tools may require (ALLOWED_TOOL_PERMS). By default, tools of agents may require the
+   * network, devices and their readings, and tools of the owner everything except administration.
    */
   readonly allowed?: readonly string[];
 }
 
-/** Everything but administration. */
+/** Grant for everything except administration. */
 const EVERYTHING = ['*'];
 const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 
-/** Whether a record survives the process: tools of the bootstrap file are not stored, since the file is read again. */
+/** Whether a record is stored. Tools of the bootstrap file are not stored, since the file is read at each start. */
 export type Persistence = 'kept' | 'for this run';
 
 /**
- * Registers tools while the hub runs: compositions of other tools, and programs. Their steps are calls of their caller, and nobody can
- * register a step that it may not call itself.
+ * Registers tools while the hub runs: composed tools and programs. Steps are calls by the tool's caller, and a maker can only register
+ * steps that it may call itself.
  */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
@@ -73,11 +73,11 @@ export class ToolRegistrar {
     this.#allowed = allowed;
   }
 
-  /** Registers the tools from before the restart; a record that no longer fits stays on the disk and is logged. */
+  /** Registers the stored tools after a restart. A record that is no longer valid is logged and stays on the disk. */
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        // A tool that was registered under another default stays.
+        // A tool that was registered under another default stays registered.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireBoundedDefinition(record.definition);
         this.#enter(record);
@@ -89,8 +89,9 @@ export class ToolRegistrar {
   }
 
   /**
-   * Registers the tool of a record or of a public definition for its maker. Throws VALIDATION_ERROR, PERMISSION_DENIED, CONFLICT (the name
-   * is taken, or there are too many tools), TOOL_NOT_FOUND for a step's tool, or STORAGE_FAILED.
+   * Registers the tool of a record or of a public definition for its maker. Throws VALIDATION_ERROR if it is malformed, PERMISSION_DENIED
+   * if the maker may not register it, CONFLICT if the name is used or there are too many tools, TOOL_NOT_FOUND if a step's tool is unknown,
+   * or STORAGE_FAILED if the write fails.
    */
   register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {
     const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
@@ -111,8 +112,8 @@ export class ToolRegistrar {
   }
 
   /**
-   * Removes a registered tool. An agent may remove tools of itself and its descendants, an administrator every registered tool. Throws
-   * TOOL_NOT_FOUND if there is none, and PERMISSION_DENIED for other tools and for the hub's own tools.
+   * Removes a registered tool. An agent may remove its own tools and those of its descendants, an administrator every registered tool.
+   * Throws TOOL_NOT_FOUND if there is no such tool, and PERMISSION_DENIED if the principal may not remove it or the tool is built in.
    */
   remove(name: string, by: Principal): ToolId {
     const { registry, records, authorizer } = this.#with;
@@ -130,12 +131,15 @@ export class ToolRegistrar {
     return id;
   }
 
-  /** Returns the time of a tool's registration (milliseconds since 1970), its maker and its program; undefined for the hub's own tools. */
+  /** Returns the time of a tool's registration (milliseconds since 1970), its maker and its program; undefined for a built-in tool. */
   record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker' | 'exec'> | undefined {
     return this.#records.get(id as ToolId);
   }
 
-  /** Returns true for an administrator of the hub, for the agent that registered the tool, and for the ancestors of that agent. */
+  /**
+   * Returns whether the principal may manage a tool: an administrator of the hub, the agent that registered the tool, or an ancestor of
+   * that agent.
+   */
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;
@@ -143,7 +147,7 @@ export class ToolRegistrar {
     return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 
-  /** Returns the steps of composed tools, which name other tools and devices. */
+  /** Returns the steps of composed tools, which may name other tools and devices. */
   referringTexts(): readonly ReferringText[] {
     return [...this.#records].flatMap(([id, { composition }]) =>
       composition ? [{ kind: 'tool', id, content: composition.steps.map(({ tool, params }) => ({ tool, params })) }] : [],
@@ -193,18 +197,18 @@ export class ToolRegistrar {
     const { tools, authorizer } = this.#with;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
     requireNoDelegation(tool, maker);
-    // This hub does not know the steps of another hub's composed tool: two of them could call each other for ever.
+    // This hub does not know the steps of another hub's composed tool: two composed tools could call each other endlessly.
     if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
 
-  /** Throws NO_CAPABLE_NODE for a step that no hub can run. */
+  /** Throws NO_CAPABLE_NODE if no hub can run the step. */
   #requireRunnable(name: string, tool: RegisteredTool): void {
     const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** Returns whether a maker registers a newer version and made all existing versions: the name then keeps its meaning. */
+  /** Returns whether the maker registers a newer version of a tool of which it made all versions. The name then keeps its meaning. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
@@ -217,14 +221,14 @@ export class ToolRegistrar {
     );
   }
 
-  /** Throws CONFLICT if a short name already means another tool: its users would call the new tool. */
+  /** Throws CONFLICT if a short name already denotes another tool, since callers of that name would call the new tool. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
     const { registry } = this.#with;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
-    // A tool of the owner's file takes its bare name back from the tool of an agent.
+    // A tool of the owner's file takes its bare name back from an agent's tool.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
     const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
-    // The owner may have the same tool on several hubs; an agent's tool must not take the place of another hub's tool.
+    // The owner may have the same tool on several hubs. An agent's tool must not replace another hub's tool.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
       throw new AtmoError(
         'CONFLICT',
@@ -250,7 +254,7 @@ export class ToolRegistrar {
 
   #enter(record: ToolRecord): RegisteredTool {
     const { registry, tools, pipeline } = this.#with;
-    // A step stores `namespace:name`, which keeps its meaning when that tool gets another short name.
+    // A step stores `namespace:name`, which keeps its meaning if that tool gets another short name.
     const findHere = (name: string) => registry.find(name);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
     const ports = { pipeline: () => pipeline, find, findHere };
@@ -260,14 +264,14 @@ export class ToolRegistrar {
     return tool;
   }
 
-  /** Returns the tool of a program with the present meaning of the program's capabilities, not their meaning at the registration. */
+  /** Returns the tool of a program. The program's capabilities have their current meaning, not that at the registration. */
   #programOf(record: ToolRecord): RegisteredTool {
     const { programs } = this.#with;
     if (!record.exec) return unavailableTool(record);
     return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
   }
 
-  /** Unregisters the tool again when it cannot be stored. */
+  /** Stores the record, and unregisters the tool again if the write fails. */
   #keep(record: ToolRecord, id: ToolId): void {
     try {
       this.#with.records.keep(record);
@@ -283,7 +287,7 @@ export class ToolRegistrar {
   }
 }
 
-/** Returns a tool with the name, even if several have it and the name is ambiguous. */
+/** Returns a tool with the name, even if several tools have that name. */
 function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
   try {
     return registry.find(name);
