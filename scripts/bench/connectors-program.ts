@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { parseCheckedYaml } from '../../src/core/config/checked-yaml.ts';
 import { camelKeys } from '../../src/core/config/config-section.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { makeRoom, makeTool, owner } from '../../test/calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from '../../test/calls/pipeline-fixture.ts';
 import { connectorContext } from '../../test/connectors/connector-context.ts';
 import { CONNECTOR_ROWS } from './connector-rows.ts';
 import { rssMegabytes } from './process-figures.ts';
@@ -24,7 +24,7 @@ async function main([name = '', portText = '', dir = '']: readonly string[]): Pr
   const row = CONNECTOR_ROWS[name] ?? missing(name);
   const port = Number(portText);
   const capabilities = new Set<string>();
-  const { registry, events, store, pipeline } = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
+  const { registry, events, store, pipeline } = makePipeline({ clock: systemClock, capabilities: () => [...capabilities] });
   const config = camelKeys(parseCheckedYaml(JSON.stringify(row.config(port)), name, CONNECTORS_SECTION), CONNECTORS_SECTION);
   const call = (tool: string, params: unknown) => pipeline.call({ principal: owner, tool, params });
   registry.register(makeTool({ name: 'warm_up' }));

@@ -20,12 +20,12 @@ export interface AccessPorts {
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
   /** The other hubs. */
-  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
+  readonly mesh: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
 }
 
 type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
-type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'outlook' | 'validator'>;
+type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator'>;
 
 /**
  * Returns whether this principal may see the subject of a trigger or condition. A sensor's value needs the permission to read the sensor,
@@ -100,12 +100,12 @@ function canonicalOf(
   params: Action['params'],
   { principal, ports }: { readonly principal: Principal; readonly ports: ActionPorts },
 ): Action['params'] | undefined {
-  const { authorizer, registry, outlook } = ports;
+  const { authorizer, registry, mesh } = ports;
   try {
     return tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
   } catch (error) {
     if (!NOT_FOUND_CODES.has(toAtmoError(error).code)) throw error;
-    if (isRemoteDevice({ tool, params }, { principal, authorizer }, { tools: registry, peers: outlook.view.peers() })) return undefined;
+    if (isRemoteDevice({ tool, params }, { principal, authorizer }, { tools: registry, peers: mesh.view.peers() })) return undefined;
     throw error;
   }
 }

@@ -326,7 +326,7 @@ export function openHttp(
       usage: services.usage,
       registry: services.registry,
       tools: services.tools,
-      mesh: services.outlook,
+      mesh: services.meshProxy,
       validator: services.validator,
       jobs: services.jobs,
       capabilities: services.capabilities,

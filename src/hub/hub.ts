@@ -186,7 +186,7 @@ export class Hub implements Service {
 
   async #startAgents({ events, readings, store, directory: devices, auth }: Infrastructure, services: ToolServices): Promise<AgentRunner> {
     const runner = new AgentRunner({
-      outlook: services.outlook,
+      mesh: services.meshProxy,
       validator: services.validator,
       pipeline: services.pipeline,
       tokens: auth.tokens,

@@ -48,7 +48,7 @@ export interface ToolServices {
   readonly jobs: JobDirectory;
   /** The jobs of this hub only. */
   readonly jobStore: JobStore;
-  readonly outlook: MeshProxy;
+  readonly meshProxy: MeshProxy;
   readonly capabilities: CapabilityCatalogue;
   /** The texts in settings, tokens and rules that name devices, areas and tools. */
   readonly nameUses: NameReferences;
@@ -68,15 +68,15 @@ export async function openToolServices(
   const { auth, store, clock, logger, events } = collaborators;
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
-  const outlook = new MeshProxy(collaborators.mesh);
+  const meshProxy = new MeshProxy(collaborators.mesh);
   const capabilities = new CapabilityCatalogue(registry);
   const networkRoutes = new NetworkRoutes(clock);
   const self = ownCandidate({ id: auth.key.hubId, name: config.mesh.name }, { capabilities, networkRoutes });
-  const known = new ToolDirectory({ registry, self, remote: outlook.tools, mesh: outlook.view });
+  const known = new ToolDirectory({ registry, self, remote: meshProxy.tools, mesh: meshProxy.view });
   const jobStore = new JobStore({ store, clock, events });
   jobStore.recover();
   const jobPlaces = new JobLocations(store);
-  const jobs = new JobDirectory({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
+  const jobs = new JobDirectory({ jobs: jobStore, places: jobPlaces, remote: meshProxy.jobs });
   emitToolChanges(registry, events);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
   if (config.capabilities.gpu ?? hasGpu()) capabilities.add(GPU);
@@ -93,7 +93,7 @@ export async function openToolServices(
     validator,
     jobStore,
     jobPlaces,
-    outlook,
+    meshProxy,
     usage,
     stallDetector,
   };
@@ -103,7 +103,7 @@ export async function openToolServices(
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
-  return { registry, tools: known, nameUses, validator, jobs, jobStore, outlook, capabilities, pipeline, usage, networkRoutes };
+  return { registry, tools: known, nameUses, validator, jobs, jobStore, meshProxy, capabilities, pipeline, usage, networkRoutes };
 }
 
 /** Returns the names in the configuration, in valid tokens and in the owner's rules. */
@@ -155,7 +155,7 @@ function ownCandidate(
   };
 }
 
-type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'outlook'> & {
+type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy'> & {
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
   readonly jobPlaces: JobLocations;
@@ -189,9 +189,9 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       approvals: auth.approvals,
       rules: auth.rules,
       rateLimiter: auth.rateLimiter,
-      router: parts.outlook.router,
+      router: parts.meshProxy.router,
       jobPlaces: parts.jobPlaces,
-      mesh: parts.outlook.view,
+      mesh: parts.meshProxy.view,
       validity: auth.authenticator,
       time: auth.time,
       sealSecret: (value) => auth.key.sealSecret(value),

@@ -10,7 +10,7 @@ const dim = toolOf(['hub-2'], { namespace: 'matter', name: 'dim', parameters, re
 const ports = {
   authorizer: listAuthorizer,
   registry: { resolve: () => dim, hubsOf: () => [] },
-  outlook: NO_OTHERS,
+  mesh: NO_OTHERS,
   validator: new SchemaValidator(),
 };
 
@@ -47,11 +47,11 @@ test('an action may name a device that another hub has, where the agent may know
   });
   const device = { id: 'attic-lamp', name: 'Attic lamp', type: 'on_off_light', isReachable: true };
   const peers = [makePeer('hub-2', { devices: [device], isReachable: false }), makePeer('hub-3')];
-  const outlook = { view: { peers: () => peers as never } };
+  const mesh = { view: { peers: () => peers as never } };
   const check = (text: string, permission: string, hubs: readonly string[] = ['hub-2']) =>
     checkActions([{ tool: 'matter:dim', params: { device_id: text }, on_error: 'stop' }], agent(permission), {
       ...ports,
-      outlook,
+      mesh,
       registry: { resolve: () => own, hubsOf: () => hubs as never },
     });
   for (const text of ['attic-lamp', 'Attic lamp']) expect(() => check(text, 'device:control:attic-lamp')).not.toThrow();

@@ -12,8 +12,8 @@ import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { CurrentReadings } from '../../src/storage/history/history-store.ts';
-import { tokenRoom } from '../auth/tokens/token-fixture.ts';
-import { makeRoom, makeTool, NO_OTHERS, owner, settled } from '../calls/pipeline-fixture.ts';
+import { tokenServices } from '../auth/tokens/token-fixture.ts';
+import { makePipeline, makeTool, NO_OTHERS, owner, settled } from '../calls/pipeline-fixture.ts';
 import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
@@ -27,7 +27,7 @@ export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SEN
 interface FixtureOptions {
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
-  readonly hub?: Awaited<ReturnType<typeof tokenRoom>>['hub'];
+  readonly hub?: Awaited<ReturnType<typeof tokenServices>>['hub'];
   readonly approvals?: ApprovalQueue;
   readonly timeZone?: string;
   readonly isTimeTrusted?: () => boolean;
@@ -43,13 +43,13 @@ interface LampCall {
 
 /** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
 export async function agentFixture({ approvals, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: FixtureOptions = {}) {
-  const tokens = await tokenRoom(kept);
+  const tokens = await tokenServices(kept);
   const { clock, store, events, hub, issuer, verifier } = tokens;
   const authorizer = new GrantAuthorizer({
     groups: NO_GROUPS,
     validity: { isStillValid: (principal) => verifier.isStillValid(principal) },
   });
-  const fixture = makeRoom({
+  const fixture = makePipeline({
     clock,
     events,
     authorizer,
@@ -66,7 +66,7 @@ export async function agentFixture({ approvals, timeZone = 'UTC', isTimeTrusted 
       ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
       readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
       time: { isTrusted: isTimeTrusted },
-      outlook: NO_OTHERS,
+      mesh: NO_OTHERS,
     },
     { timeZone },
   );

@@ -3,7 +3,7 @@ import type { CallRequest } from '../../src/calls/request-and-answer.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
 
 /** A clock of a machine that can sleep: the wall clock goes on, the monotonic one and all timers do not. */
 class SleepingClock extends ManualClock {
@@ -37,30 +37,30 @@ function countingRoom({ waitedMs = 0, duringIntent, clock = new ManualClock() }:
       if (kind === 'intent') duringIntent?.();
     },
   };
-  const room = makeRoom({ clock, standstill: { waitedMs }, audit });
+  const setup = makePipeline({ clock, standstill: { waitedMs }, audit });
   const execution = { side_effects: true, timeout_ms: 30_000, async_allowed: true };
   const handler = async (_params: unknown, context: { readonly deadlineMs: number }) => {
     deadlineMs = context.deadlineMs;
     return { runs: ++runs };
   };
-  room.registry.register(makeTool({ name: 'toggle', permissions: ['device:control:lamp'], execution, handler }));
+  setup.registry.register(makeTool({ name: 'toggle', permissions: ['device:control:lamp'], execution, handler }));
   const request = { principal: owner, tool: 'toggle', params: {} };
-  const call = (extra: Partial<CallRequest> = {}) => room.pipeline.call({ ...request, ...extra });
-  return { ...room, clock, request, call, runs: () => runs, deadlineMs: () => deadlineMs };
+  const call = (extra: Partial<CallRequest> = {}) => setup.pipeline.call({ ...request, ...extra });
+  return { ...setup, clock, request, call, runs: () => runs, deadlineMs: () => deadlineMs };
 }
 
 describe('a call that came while the hub stood still', () => {
   test('does not run when its time was over before the hub saw it', async () => {
-    const room = countingRoom({ waitedMs: 15_000 });
-    expect(codeOf(await room.call({ timeoutMs: 1_000 }))).toBe('TIMEOUT');
-    expect(codeOf(await room.call({ timeoutMs: 15_000 }))).toBe('TIMEOUT');
-    expect(room.runs()).toBe(0);
+    const setup = countingRoom({ waitedMs: 15_000 });
+    expect(codeOf(await setup.call({ timeoutMs: 1_000 }))).toBe('TIMEOUT');
+    expect(codeOf(await setup.call({ timeoutMs: 15_000 }))).toBe('TIMEOUT');
+    expect(setup.runs()).toBe(0);
   });
 
   test('has the rest of its time', async () => {
-    const room = countingRoom({ waitedMs: 15_000 });
-    expect(codeOf(await room.call())).toBe('success');
-    expect(room.deadlineMs()).toBe(room.clock.now() + 15_000);
+    const setup = countingRoom({ waitedMs: 15_000 });
+    expect(codeOf(await setup.call())).toBe('success');
+    expect(setup.deadlineMs()).toBe(setup.clock.now() + 15_000);
   });
 
   test('says its time in whole milliseconds, also where another hub has used up a part of it', async () => {
@@ -69,50 +69,50 @@ describe('a call that came while the hub stood still', () => {
   });
 
   test('does not become a job either when its time was over', async () => {
-    const room = countingRoom({ waitedMs: 31_000 });
-    const started = await room.pipeline.callAsync(room.request);
+    const setup = countingRoom({ waitedMs: 31_000 });
+    const started = await setup.pipeline.callAsync(setup.request);
     await settled();
     expect(started.kind === 'refused' && codeOf(started.answer)).toBe('TIMEOUT');
-    expect(room.runs()).toBe(0);
+    expect(setup.runs()).toBe(0);
   });
 
   test('is not meant where the hub itself makes it', async () => {
-    const room = countingRoom({ waitedMs: 60_000 });
-    expect(codeOf(await room.call({ isOwn: true }))).toBe('success');
-    expect(room.deadlineMs()).toBe(room.clock.now() + 30_000);
+    const setup = countingRoom({ waitedMs: 60_000 });
+    expect(codeOf(await setup.call({ isOwn: true }))).toBe('success');
+    expect(setup.deadlineMs()).toBe(setup.clock.now() + 30_000);
   });
 
   test('does not run when its caller has gone and only the next turns of the event loop say so', async () => {
     const caller = new AbortController();
-    const room = countingRoom({
+    const setup = countingRoom({
       duringIntent: () => {
-        room.clock.advance(5_000);
+        setup.clock.advance(5_000);
         setImmediate(() => setImmediate(() => caller.abort()));
       },
     });
-    expect(codeOf(await room.call({ signal: caller.signal }))).toBe('CANCELLED');
-    expect(room.runs()).toBe(0);
+    expect(codeOf(await setup.call({ signal: caller.signal }))).toBe('CANCELLED');
+    expect(setup.runs()).toBe(0);
   });
 });
 
 describe('a call while the machine sleeps', () => {
   test('does not run when its time is over by the wall clock, though no timer has run', async () => {
     const clock = new SleepingClock();
-    const room = countingRoom({ clock, duringIntent: () => clock.sleep(31_000) });
-    const answer = await room.call();
-    expect([codeOf(answer), room.runs()]).toEqual(['TIMEOUT', 0]);
+    const setup = countingRoom({ clock, duringIntent: () => clock.sleep(31_000) });
+    const answer = await setup.call();
+    expect([codeOf(answer), setup.runs()]).toEqual(['TIMEOUT', 0]);
   });
 
   test('is not repeated afterwards', async () => {
     const clock = new SleepingClock();
-    const room = makeRoom({ clock });
+    const setup = makePipeline({ clock });
     let runs = 0;
     const handler = async () => {
       runs++;
       throw new AtmoError('SERVICE_UNAVAILABLE', 'The service does not answer');
     };
-    room.registry.register(makeTool({ name: 'ask', execution: { timeout_ms: 30_000, retries: 2 }, handler }));
-    const answer = room.pipeline.call({ principal: withToken(agent('*')), tool: 'ask', params: {} });
+    setup.registry.register(makeTool({ name: 'ask', execution: { timeout_ms: 30_000, retries: 2 }, handler }));
+    const answer = setup.pipeline.call({ principal: withToken(agent('*')), tool: 'ask', params: {} });
     await settled();
     clock.sleep(31_000);
     clock.advance(5_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
-import { agent, makeRoom, makeTool, owner, settled } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner, settled } from './pipeline-fixture.ts';
 
 /** Everything that is written, notes included. */
 function everything() {
@@ -18,9 +18,9 @@ const limited = () => {
       if (isFull) throw new AtmoError('RATE_LIMITED', 'Too many calls');
     },
   };
-  const room = makeRoom({ rateLimiter, audit });
-  room.registry.register(makeTool({}));
-  return { ...room, audited: written, relax: () => (isFull = false) };
+  const setup = makePipeline({ rateLimiter, audit });
+  setup.registry.register(makeTool({}));
+  return { ...setup, audited: written, relax: () => (isFull = false) };
 };
 
 describe('what the journal keeps of a flood', () => {
@@ -47,7 +47,7 @@ describe('what the journal keeps of a flood', () => {
 
 test('a call that was sent twice leaves a note that nothing ran again', async () => {
   const { written: audited, audit } = everything();
-  const { pipeline, registry } = makeRoom({ audit });
+  const { pipeline, registry } = makePipeline({ audit });
   registry.register(makeTool({}));
   const call = () => pipeline.call({ principal: owner, tool: 'probe', params: {}, idempotencyKey: 'k' });
   await call();

@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { ToolHandler } from '../../src/tools/definition/tool-definition.ts';
 import { RemoteToolsFake } from '../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from './approvals-fake.ts';
-import { agent, codeOf, makeRoom, makeTool, owner, settled } from './pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner, settled } from './pipeline-fixture.ts';
 
 const level = {
   type: 'object',
@@ -24,7 +24,7 @@ const never = () => new Promise<Json>(() => {});
 
 describe('a call that works', () => {
   test('answers the normalised result with its BLAKE3 hash, the executing hub and the ids of the request', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ handler: async () => ({ b: 1, a: [2, 1] }) }));
     const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {}, requestId: 'req-1', traceId: 'trace-1' });
     expect(answer).toMatchObject({ request_id: 'req-1', trace_id: 'trace-1', status: 'success', result: { a: [2, 1], b: 1 } });
@@ -34,7 +34,7 @@ describe('a call that works', () => {
   });
 
   test('gives the handler defaults, the caller and a deadline', async () => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     const parameters = { type: 'object', properties: { unit: { type: 'string', default: 'celsius', description: 'Unit' } } };
     registry.register(
       makeTool({
@@ -51,7 +51,7 @@ describe('a call that works', () => {
   });
 
   test('is audited before and after, told as events, and counted', async () => {
-    const { pipeline, registry, audited, heard, collaborators } = makeRoom();
+    const { pipeline, registry, audited, heard, collaborators } = makePipeline();
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(audited.map((entry) => entry.kind)).toEqual(['intent', 'outcome']);
@@ -69,7 +69,7 @@ describe('a call that works', () => {
   });
 
   test('identical concurrent calls all run', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     let runs = 0;
     registry.register(makeTool({ handler: async () => ++runs }));
     await Promise.all(Array.from({ length: 100 }, () => pipeline.call({ principal: owner, tool: 'probe', params: {} })));
@@ -81,7 +81,7 @@ describe('the way of a call', () => {
   test('is traced stage by stage, in the order of the design', async () => {
     const stages: unknown[] = [];
     const logger = { ...silentLogger, debug: (_: string, fields: JsonObject = {}) => void stages.push(fields.stage) };
-    const { pipeline, registry } = makeRoom({ logger });
+    const { pipeline, registry } = makePipeline({ logger });
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(stages).toEqual([
@@ -116,7 +116,7 @@ describe('the way of a call', () => {
 
 describe('a call that is refused', () => {
   test('a timeout that is none is refused', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({}));
     for (const timeoutMs of [0, -1, Number.NaN]) {
       expect(await pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs })).toMatchObject({
@@ -126,7 +126,7 @@ describe('a call that is refused', () => {
   });
 
   test('a tool that the caller may not see answers exactly like one that does not exist', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ name: 'kitchen_on', permissions: ['device:control:kitchen'] }));
     const answers = await Promise.all(
       ['kitchen_on', 'kitchen_of'].map((tool) => pipeline.call({ principal: agent('device:control:hall'), tool, params: {} })),
@@ -137,7 +137,7 @@ describe('a call that is refused', () => {
   });
 
   test('a reader of a thing that it may not change learns which permission is needed and which it has', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ name: 'notify', permissions: ['notify:send'] }));
     const answer = await pipeline.call({ principal: agent('notify:read'), tool: 'notify', params: {} });
     expect(answer).toMatchObject({
@@ -147,7 +147,7 @@ describe('a call that is refused', () => {
   });
 
   test('wrong parameters name the field, the range and an example, and never reach the handler', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     let runs = 0;
     registry.register(makeTool({ parameters: level, handler: async () => ++runs }));
     const answer = await pipeline.call({ principal: owner, tool: 'probe', params: { level: 101 } });
@@ -159,14 +159,14 @@ describe('a call that is refused', () => {
   });
 
   test('the static permission is asked before the parameters are looked at', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ parameters: level, permissions: ['notify:send'] }));
     const answer = await pipeline.call({ principal: agent('notify:read'), tool: 'probe', params: { level: 'x' } });
     expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
   });
 
   test('refusals are audited and told', async () => {
-    const { pipeline, registry, audited, heard } = makeRoom();
+    const { pipeline, registry, audited, heard } = makePipeline();
     registry.register(makeTool({ parameters: level }));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(audited).toMatchObject([{ kind: 'refusal', error: 'VALIDATION_ERROR', toolId: 'core:probe@1.0.0' }]);
@@ -180,7 +180,7 @@ describe('a call that is refused', () => {
   });
 
   test('templated permissions are judged on canonical values', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(
       makeTool({
         parameters: { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Device' } } },
@@ -200,7 +200,7 @@ describe('a call that is refused', () => {
   });
 
   test('every effect of a call needs its permission', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(
       makeTool({
         permissions: ['device:control'],
@@ -218,16 +218,16 @@ describe('a call that is refused', () => {
   });
 
   test('a rule, a switched off tool, a rate limit and a stopping hub refuse with their own codes', async () => {
-    const limited = makeRoom({
+    const limited = makePipeline({
       rateLimiter: {
         charge: () => {
           throw new AtmoError('RATE_LIMITED', 'Too many calls');
         },
       },
     });
-    const ruled = makeRoom({ rules: { judge: () => ({ kind: 'deny', rule: 'night', reason: 'not at night' }) } });
-    const off = makeRoom({}, { disabledTools: ['probe'] });
-    const stopping = makeRoom();
+    const ruled = makePipeline({ rules: { judge: () => ({ kind: 'deny', rule: 'night', reason: 'not at night' }) } });
+    const off = makePipeline({}, { disabledTools: ['probe'] });
+    const stopping = makePipeline();
     await stopping.pipeline.drain(10);
     const codes: unknown[] = [];
     for (const { pipeline, registry } of [limited, ruled, off, stopping]) {
@@ -240,7 +240,7 @@ describe('a call that is refused', () => {
 
   test('what the owner said of a tool by a former name holds: rules, switches and features', async () => {
     const judged: unknown[] = [];
-    const ruled = makeRoom({
+    const ruled = makePipeline({
       rules: {
         judge: ({ toolId, formerToolIds }) => {
           judged.push([toolId, formerToolIds]);
@@ -248,8 +248,8 @@ describe('a call that is refused', () => {
         },
       },
     });
-    const off = makeRoom({}, { disabledTools: ['matter:bedroom_on'] });
-    const featured = makeRoom({ features: { required: { bedroom_on: ['night'] }, granted: () => [] } });
+    const off = makePipeline({}, { disabledTools: ['matter:bedroom_on'] });
+    const featured = makePipeline({ features: { required: { bedroom_on: ['night'] }, granted: () => [] } });
     const codes: unknown[] = [];
     for (const { pipeline, registry } of [ruled, off, featured]) {
       registry.register(makeTool({ namespace: 'matter', name: 'nightstand_on', aliases: ['bedroom_on'] }));
@@ -260,7 +260,7 @@ describe('a call that is refused', () => {
   });
 
   test('a device that is away is listed and answers DEVICE_UNREACHABLE', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ isAvailable: () => false }));
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
       error: { code: 'DEVICE_UNREACHABLE', retryable: true },
@@ -272,7 +272,7 @@ describe('dangerous calls', () => {
   const unlock = { name: 'unlock', permissions: ['device:control:lock'], execution: acting, dangerous: true };
 
   test('are refused where nobody can approve them', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool(unlock));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
   });
@@ -287,7 +287,7 @@ describe('dangerous calls', () => {
       summary: 'kitchen wants it',
       willDo: [],
     });
-    const { pipeline, registry } = makeRoom({ approvals });
+    const { pipeline, registry } = makePipeline({ approvals });
     registry.register(makeTool(unlock));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({
       error: { code: 'APPROVAL_REQUIRED', details: { approval_id: 'ap-1', expires_at: '2026-01-01T00:10:00Z', needed: 2, given: 1 } },
@@ -309,7 +309,7 @@ describe('dangerous calls', () => {
             willDo: [],
           },
     );
-    const { pipeline, registry } = makeRoom({ approvals });
+    const { pipeline, registry } = makePipeline({ approvals });
     registry.register(makeTool(unlock));
     const request = { principal: owner, tool: 'unlock', params: {}, idempotencyKey: 'k' };
     expect(await pipeline.call(request)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
@@ -327,7 +327,7 @@ describe('dangerous calls', () => {
     const errors: string[] = [];
     const logger = { ...silentLogger, error: (event: string) => void errors.push(event) };
     const approvals = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
-    const { pipeline, registry } = makeRoom({ audit, logger, approvals });
+    const { pipeline, registry } = makePipeline({ audit, logger, approvals });
     registry.register(makeTool({ ...unlock, handler: async () => ++runs }));
     registry.register(makeTool({}));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'STORAGE_FAILED' } });
@@ -341,7 +341,7 @@ describe('dangerous calls', () => {
 
 describe('deadlines and cancelling', () => {
   const run = async (input: Parameters<typeof makeTool>[0], advanceMs: number) => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     registry.register(makeTool({ permissions: ['device:control'], ...input }));
     const pending = pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs: 1_000 });
     await settled();
@@ -375,7 +375,7 @@ describe('deadlines and cancelling', () => {
   });
 
   test('the caller can cancel', async () => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     registry.register(makeTool({ handler: never }));
     const controller = new AbortController();
     const pending = pipeline.call({ principal: owner, tool: 'probe', params: {}, signal: controller.signal });
@@ -386,7 +386,7 @@ describe('deadlines and cancelling', () => {
   });
 
   test('waiting for a slot counts, and a full queue refuses', async () => {
-    const { pipeline, registry, clock } = makeRoom({}, { maxConcurrent: 1, maxQueued: 1 });
+    const { pipeline, registry, clock } = makePipeline({}, { maxConcurrent: 1, maxQueued: 1 });
     registry.register(makeTool({ handler: never }));
     const call = () => pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs: 1_000 });
     const calls = [call(), call(), call()];
@@ -399,9 +399,9 @@ describe('deadlines and cancelling', () => {
 
 describe('repeats', () => {
   const failing = (code: 'DEVICE_UNREACHABLE' | 'OUTCOME_UNKNOWN' | 'STORAGE_FAILED', execution: object, details = {}) => {
-    const room = makeRoom();
+    const setup = makePipeline();
     const seen: number[] = [];
-    room.registry.register(
+    setup.registry.register(
       makeTool({
         permissions: ['device:control'],
         execution,
@@ -411,7 +411,7 @@ describe('repeats', () => {
         },
       }),
     );
-    return { ...room, seen };
+    return { ...setup, seen };
   };
 
   test('a tool with retries is tried again after 1 s and 2 s when nothing was delivered', async () => {
@@ -459,14 +459,14 @@ describe('results', () => {
       ['error', 'error'],
       ['warn', 'success'],
     ] as const) {
-      const { pipeline, registry } = makeRoom({}, { resultInvalid: setting });
+      const { pipeline, registry } = makePipeline({}, { resultInvalid: setting });
       registry.register(makeTool({ returns, handler: async () => ({ value: 'warm' }) }));
       expect((await pipeline.call({ principal: owner, tool: 'probe', params: {} })).status).toBe(status);
     }
   });
 
   test('may be larger than what a caller can send, whether they have a schema or not', async () => {
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     const returns = { type: 'object', properties: { content: { type: 'string' } } };
     registry.register(makeTool({ returns, handler: async () => ({ content: 'x'.repeat(2_000_000) }) }));
     const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
@@ -474,13 +474,13 @@ describe('results', () => {
   });
 
   test('that JSON cannot carry are RESULT_INVALID', async () => {
-    const { pipeline, registry } = makeRoom({}, { resultInvalid: 'warn' });
+    const { pipeline, registry } = makePipeline({}, { resultInvalid: 'warn' });
     registry.register(makeTool({ handler: async () => ({ value: Number.NaN }) }));
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { code: 'RESULT_INVALID' } });
   });
 
   test('a bug in a tool is INTERNAL_ERROR without its text, and of the tool, not of the hub', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(
       makeTool({
         handler: () => {
@@ -498,7 +498,7 @@ describe('results', () => {
 
 describe('routing', () => {
   test('a tool whose capability this hub lacks answers NO_CAPABLE_NODE with what was tried', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     registry.register(makeTool({ requires: ['vision'] }));
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
       error: { code: 'NO_CAPABLE_NODE', details: { tried: [{ node_id: 'hub-1', reason: 'lacks vision' }] } },
@@ -508,7 +508,7 @@ describe('routing', () => {
   test('a capable peer runs the call; the next one is tried only while nothing was accepted', async () => {
     const peer = { isReachable: true, hops: 1, capabilities: ['vision'] };
     const asked: string[] = [];
-    const { pipeline, registry } = makeRoom({
+    const { pipeline, registry } = makePipeline({
       remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['a', 'b', 'c'] }),
       mesh: { peers: () => ['a', 'b', 'c'].map((id) => ({ ...peer, id: id as never, name: id })) },
       router: {
@@ -527,7 +527,7 @@ describe('routing', () => {
   });
 
   test.each([0, 'hub-1'])('people of the hub that was called have to approve, also where it says node_id %j', async (lie) => {
-    const { pipeline, registry } = makeRoom({
+    const { pipeline, registry } = makePipeline({
       remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['a'] }),
       mesh: { peers: () => [{ isReachable: true, hops: 1, capabilities: ['vision'], id: 'a' as never, name: 'attic' }] },
       router: {
@@ -544,7 +544,7 @@ describe('routing', () => {
 });
 
 test('a handler confirms its effects as often as it likes: a new effect is refused each time, and the first effects pass again', async () => {
-  const { pipeline, registry } = makeRoom();
+  const { pipeline, registry } = makePipeline();
   const hall = { permission: 'device:control:hall', risk: 'low' as const, target: 'hall' };
   const attic = { permission: 'device:control:attic', risk: 'low' as const, target: 'attic' };
   let effects: readonly Effect[] = [hall];
@@ -573,20 +573,20 @@ describe('what changes while a call waits for its slot', () => {
 
   /** A call that waits behind another one while `change` happens, and what its handler was given. */
   async function queued(
-    change: (room: ReturnType<typeof makeRoom>, effects: Effect[]) => void,
+    change: (setup: ReturnType<typeof makePipeline>, effects: Effect[]) => void,
     extra: Partial<PipelineCollaborators> = {},
   ) {
-    const room = makeRoom(extra, { maxConcurrent: 1 });
+    const setup = makePipeline(extra, { maxConcurrent: 1 });
     const gate = Promise.withResolvers<Json>();
     const effects: Effect[] = [hall];
     const ran: string[] = [];
     const handler = async () => ran.push('ran');
-    room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
-    room.registry.register(makeTool({ effects: () => [...effects], handler, permissions: ['device:control'] }));
-    const first = room.pipeline.call({ principal: owner, tool: 'slow', params: {} });
-    const second = room.pipeline.call({ principal: holder, tool: 'probe', params: {} });
+    setup.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    setup.registry.register(makeTool({ effects: () => [...effects], handler, permissions: ['device:control'] }));
+    const first = setup.pipeline.call({ principal: owner, tool: 'slow', params: {} });
+    const second = setup.pipeline.call({ principal: holder, tool: 'probe', params: {} });
     await settled();
-    change(room, effects);
+    change(setup, effects);
     gate.resolve('done');
     await first;
     return { answer: await second, ran };
@@ -624,7 +624,7 @@ describe('what changes while a call waits for its slot', () => {
 });
 
 test('long parameters are not repeated in events, which are remembered', async () => {
-  const { pipeline, registry, heard } = makeRoom();
+  const { pipeline, registry, heard } = makePipeline();
   registry.register(makeTool({ parameters: { type: 'object' } }));
   await pipeline.call({ principal: owner, tool: 'probe', params: { text: 'x'.repeat(10_000) } });
   expect(heard[0]?.data).toMatchObject({ params_length: 10_011 });
@@ -633,7 +633,7 @@ test('long parameters are not repeated in events, which are remembered', async (
 
 describe('secrets', () => {
   test('a secret parameter is in no event and no audit row, yet reaches the handler', async () => {
-    const { pipeline, registry, heard, audited } = makeRoom();
+    const { pipeline, registry, heard, audited } = makePipeline();
     const parameters = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
     registry.register(makeTool({ parameters, handler: async (params) => params.pin === '123456' }));
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: { pin: '123456' } })).toMatchObject({ result: true });
@@ -642,7 +642,7 @@ describe('secrets', () => {
   });
 
   test('a parameter is secret too where only one of several forms says so', async () => {
-    const { pipeline, registry, heard } = makeRoom();
+    const { pipeline, registry, heard } = makePipeline();
     const pin = { type: 'string', description: 'PIN', 'x-secret': true };
     const forms = { anyOf: [{ type: 'object', additionalProperties: pin }, { type: 'null' }], description: 'PINs by name' };
     registry.register(makeTool({ parameters: { type: 'object', properties: { pins: forms } } }));
@@ -651,7 +651,7 @@ describe('secrets', () => {
   });
 
   test('the secret part of a result reaches its caller and never the disk', async () => {
-    const { pipeline, registry, store, jobs } = makeRoom();
+    const { pipeline, registry, store, jobs } = makePipeline();
     const returns = { type: 'object', properties: { code: { type: 'string', 'x-secret': true } } };
     registry.register(makeTool({ returns, handler: async () => ({ code: '34970112332' }), execution: { async_allowed: true } }));
     const request = { principal: owner, tool: 'probe', params: {} };
@@ -668,7 +668,7 @@ describe('secrets', () => {
 
 describe('a secret that a tool repeats', () => {
   test('reaches its caller and never the disk', async () => {
-    const { pipeline, registry, store, jobs } = makeRoom();
+    const { pipeline, registry, store, jobs } = makePipeline();
     const parameters = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
     registry.register(
       makeTool({ parameters, handler: async ({ pin }) => ({ said: `The PIN is ${pin}` }), execution: { async_allowed: true } }),
@@ -687,7 +687,7 @@ describe('a secret that a tool repeats', () => {
 
 describe('draining', () => {
   test('waits for running calls and says when some still run', async () => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     const { promise, resolve } = Promise.withResolvers<Json>();
     registry.register(makeTool({ handler: () => promise }));
     const call = pipeline.call({ principal: owner, tool: 'probe', params: {} });
@@ -705,7 +705,7 @@ describe('draining', () => {
     ['CANCELLED', false],
     ['OUTCOME_UNKNOWN', true],
   ])('ends what still runs then with %s', async (code, isActing) => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     const handler = () => new Promise<Json>(() => {});
     registry.register(makeTool({ handler, requires: { permissions: ['device:control:lamp'] }, execution: { side_effects: isActing } }));
     const call = pipeline.call({ principal: owner, tool: 'probe', params: {} });

@@ -3,18 +3,18 @@ import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import { CallPipeline } from '../../src/calls/pipeline.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
-import { agent, makeRoom, makeTool, settled } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, settled } from './pipeline-fixture.ts';
 
 const me = agent('device:control');
 const acting = { permissions: ['device:control'], execution: { side_effects: true, async_allowed: true } };
 
 function countingRoom(handler: (run: number) => Promise<Json>) {
-  const room = makeRoom();
+  const setup = makePipeline();
   const counter = { runs: 0 };
   const parameters = { type: 'object', properties: { n: { type: 'integer' }, pin: { type: 'string', 'x-secret': true } } };
-  room.registry.register(makeTool({ ...acting, parameters, handler: () => handler(++counter.runs) }));
-  const call = (params: Json, key = 'k', principal = me) => room.pipeline.call({ principal, tool: 'probe', params, idempotencyKey: key });
-  return { ...room, counter, call };
+  setup.registry.register(makeTool({ ...acting, parameters, handler: () => handler(++counter.runs) }));
+  const call = (params: Json, key = 'k', principal = me) => setup.pipeline.call({ principal, tool: 'probe', params, idempotencyKey: key });
+  return { ...setup, counter, call };
 }
 
 describe('an idempotency key', () => {
@@ -95,16 +95,16 @@ describe('an idempotency key', () => {
   });
 
   test('whose call was running when the hub died never runs it again', async () => {
-    const room = countingRoom(() => new Promise(() => {}));
-    void room.call({ n: 1 });
+    const setup = countingRoom(() => new Promise(() => {}));
+    void setup.call({ n: 1 });
     await settled();
     const afterCrash = new CallPipeline({
-      ...room.collaborators,
-      idempotency: new IdempotencyStore({ store: room.store, clock: room.clock }),
+      ...setup.collaborators,
+      idempotency: new IdempotencyStore({ store: setup.store, clock: setup.clock }),
     });
     const answer = await afterCrash.call({ principal: me, tool: 'probe', params: { n: 1 }, idempotencyKey: 'k' });
     expect(answer).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
-    expect(room.counter.runs).toBe(1);
+    expect(setup.counter.runs).toBe(1);
   });
 
   test('of a job answers the same job again', async () => {

@@ -117,7 +117,7 @@ type RoomParts = Partial<Omit<PipelineCollaborators, 'self'>> & {
 };
 
 /** A pipeline with everything around it in memory. */
-export function makeRoom(
+export function makePipeline(
   { remote = NO_OTHERS.tools, self: ownFacts, capabilities = () => ['sensor_access', 'matter_bridge'], ...extra }: RoomParts = {},
   options: PipelineOptions = {},
 ) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ToolOrchestrator } from '../../src/calls/tool-orchestrator.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { approvalsSaying } from './approvals-fake.ts';
-import { agent, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
 const parameters = { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Device' } } };
 const dim = { name: 'dim', parameters, permissions: ['device:control:{device_id}'], execution: { side_effects: true } };
@@ -11,7 +11,7 @@ const holder = agent('device:control:lamp-1');
 
 function room(extra = {}, options = {}) {
   let runs = 0;
-  const made = makeRoom(extra, options);
+  const made = makePipeline(extra, options);
   made.registry.register(makeTool({ ...dim, handler: async () => ++runs }));
   return { ...made, runs: () => runs };
 }
@@ -54,7 +54,7 @@ describe('a preflight', () => {
       used.push('ap-1');
       return queue.check(request);
     };
-    const dangerous = makeRoom({ approvals: { ...queue, check } });
+    const dangerous = makePipeline({ approvals: { ...queue, check } });
     dangerous.registry.register(makeTool({ ...dim, dangerous: true }));
     const request = { principal: owner, tool: 'dim', params: onLamp };
     expect(await dangerous.pipeline.preflight(request)).toMatchObject({ allowed: true, risk: 'dangerous' });
@@ -127,7 +127,7 @@ describe('features', () => {
   });
 
   test('are not taken from the prototype of an object', async () => {
-    const made = makeRoom(features({}));
+    const made = makePipeline(features({}));
     made.registry.register(makeTool({ name: 'constructor' }));
     expect(await made.pipeline.call({ principal: owner, tool: 'constructor', params: {} })).toMatchObject({ status: 'success' });
   });

@@ -9,7 +9,7 @@ import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { processorMs } from '../processor-time.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
-import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
 
 type Forward = (hubId: string, call: ForwardedCall) => Promise<RemoteResult>;
 
@@ -44,12 +44,12 @@ interface House {
 function makeHouse(
   { own = [], others = [], peers = [makePeer('hub-2'), makePeer('hub-3')], router = new RouterFake() }: House,
   extra = {},
-  options: Parameters<typeof makeRoom>[1] = {},
+  options: Parameters<typeof makePipeline>[1] = {},
 ) {
-  const room = makeRoom({ remote: new RemoteToolsFake(others), mesh: { peers: () => peers }, router, ...extra }, options);
-  for (const tool of own) room.registry.register(tool);
-  const call = (request: object = {}) => room.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...request });
-  return { ...room, router, call };
+  const setup = makePipeline({ remote: new RemoteToolsFake(others), mesh: { peers: () => peers }, router, ...extra }, options);
+  for (const tool of own) setup.registry.register(tool);
+  const call = (request: object = {}) => setup.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...request });
+  return { ...setup, router, call };
 }
 
 const refuses = (code: ErrorCode, details = {}): RouterFake =>
@@ -366,9 +366,9 @@ describe('a tool that this hub has too', () => {
   const elsewhere = { 'core:probe@1.0.0': ['hub-2'] };
   function makePair(tool: RegisteredTool) {
     const router = new RouterFake();
-    const room = makeRoom({ remote: new RemoteToolsFake([], elsewhere), mesh: { peers: () => [makePeer('hub-2')] }, router });
-    room.registry.register(tool);
-    return { router, run: (routing: object) => room.pipeline.call({ principal: owner, tool: 'probe', params: {}, routing }) };
+    const setup = makePipeline({ remote: new RemoteToolsFake([], elsewhere), mesh: { peers: () => [makePeer('hub-2')] }, router });
+    setup.registry.register(tool);
+    return { router, run: (routing: object) => setup.pipeline.call({ principal: owner, tool: 'probe', params: {}, routing }) };
   }
 
   test('runs here, and elsewhere only when the caller leaves this hub out', async () => {
@@ -543,9 +543,9 @@ describe('a tool whose service is not configured here', () => {
   test('is run by a hub that has the service', async () => {
     const remote = new RemoteToolsFake([], { 'core:probe@1.0.0': ['hub-2'] });
     const router = new RouterFake();
-    const room = makeRoom({ remote, mesh: { peers: () => [makePeer('hub-2')] }, router });
-    room.registry.register(unconfigured(makeTool(LARGE), 'set connectors.probe'));
-    const ask = (text: string) => room.pipeline.call({ principal: owner, tool: 'probe', params: { text } });
+    const setup = makePipeline({ remote, mesh: { peers: () => [makePeer('hub-2')] }, router });
+    setup.registry.register(unconfigured(makeTool(LARGE), 'set connectors.probe'));
+    const ask = (text: string) => setup.pipeline.call({ principal: owner, tool: 'probe', params: { text } });
     expect(await ask('hello')).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
     // A photo is as long.
     expect(await ask('x'.repeat(900_000))).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { AuditStore } from '../../src/storage/audit/audit-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
 import { AuditFixture } from '../storage/audit-fixture.ts';
-import { agent, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
 interface Replayed {
   readonly tool: string;
@@ -19,21 +19,21 @@ interface Replayed {
 
 /** A pipeline that writes into a real journal, and the tools that read it. */
 function roomOver(log: AuditStore, fixture: AuditFixture) {
-  const room = makeRoom({ audit: log, clock: fixture.journal.clock });
+  const setup = makePipeline({ audit: log, clock: fixture.journal.clock });
   let runs = 0;
   const counting = async () => ++runs;
-  room.registry.register(
+  setup.registry.register(
     makeTool({
       name: 'draw',
       execution: { determinism: 'bounded' },
       handler: async (_params, { clock, random }) => [clock.now(), random(), random()],
     }),
   );
-  room.registry.register(makeTool({ name: 'weather', handler: counting }));
+  setup.registry.register(makeTool({ name: 'weather', handler: counting }));
   const acting = { execution: { side_effects: true }, permissions: ['device:control:lamp'], handler: counting };
-  room.registry.register(makeTool({ ...acting, name: 'toggle' }));
-  room.registry.register(makeTool({ ...acting, name: 'silent', audit: { log_result: false } }));
-  room.registry.register(
+  setup.registry.register(makeTool({ ...acting, name: 'toggle' }));
+  setup.registry.register(makeTool({ ...acting, name: 'silent', audit: { log_result: false } }));
+  setup.registry.register(
     makeTool({
       ...acting,
       name: 'refuse',
@@ -44,16 +44,16 @@ function roomOver(log: AuditStore, fixture: AuditFixture) {
   );
   const pin = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
   const checkPin = { execution: { determinism: 'deterministic' }, parameters: pin, handler: async () => true };
-  room.registry.register(makeTool({ ...checkPin, name: 'check_pin' }));
-  room.registry.register(makeTool({ name: 'liar', execution: { determinism: 'deterministic' }, handler: counting }));
-  for (const tool of [...basicTools, ...replayTools({ log, registry: room.registry })]) room.registry.register(tool);
-  const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
+  setup.registry.register(makeTool({ ...checkPin, name: 'check_pin' }));
+  setup.registry.register(makeTool({ name: 'liar', execution: { determinism: 'deterministic' }, handler: counting }));
+  for (const tool of [...basicTools, ...replayTools({ log, registry: setup.registry })]) setup.registry.register(tool);
+  const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => setup.pipeline.call({ principal, tool, params });
   const replay = async (params: JsonObject = {}) => {
     const answer = await call('hub:replay_audit', params);
     if (answer.status === 'error') throw new Error(answer.error.message);
     return answer.result as unknown as { readonly calls: readonly Replayed[]; readonly differing: number };
   };
-  return { ...room, call, replay, runs: () => runs };
+  return { ...setup, call, replay, runs: () => runs };
 }
 
 async function setUp() {
@@ -63,8 +63,8 @@ async function setUp() {
 
 describe('replay of the journal', () => {
   test('gives pure and bounded answers bit for bit, at another time and after a restart', async () => {
-    await using room = await setUp();
-    const { call, fixture } = room;
+    await using setup = await setUp();
+    const { call, fixture } = setup;
     await call('calculator', { operation: 'add', operand1: 0.1, operand2: 0.2 });
     await call('calculator', { operation: 'divide', operand1: 1, operand2: 0 });
     await call('current_time');
@@ -88,8 +88,8 @@ describe('replay of the journal', () => {
   });
 
   test('takes all other answers from the journal and does nothing again', async () => {
-    await using room = await setUp();
-    const { call, replay, runs } = room;
+    await using setup = await setUp();
+    const { call, replay, runs } = setup;
     for (const tool of ['weather', 'toggle', 'silent']) await call(tool);
     await call('check_pin', { pin: '40961' });
     expect((await replay()).calls).toMatchObject([
@@ -102,8 +102,8 @@ describe('replay of the journal', () => {
   });
 
   test('finds out a tool that promised too much, and has the answer of one that is gone', async () => {
-    await using room = await setUp();
-    const { call, replay, registry } = room;
+    await using setup = await setUp();
+    const { call, replay, registry } = setup;
     await call('liar');
     await call('draw');
     const draw = registry.resolve('draw');
@@ -115,8 +115,8 @@ describe('replay of the journal', () => {
   });
 
   test('has the code and the message of a call that failed, and says of a silent tool that it is gone', async () => {
-    await using room = await setUp();
-    const { call, replay, registry } = room;
+    await using setup = await setUp();
+    const { call, replay, registry } = setup;
     await call('refuse');
     await call('silent');
     registry.unregister(registry.resolve('silent').id);
@@ -127,8 +127,8 @@ describe('replay of the journal', () => {
   });
 
   test('of a removed tool is asked for by its name', async () => {
-    await using room = await setUp();
-    const { call, registry } = room;
+    await using setup = await setUp();
+    const { call, registry } = setup;
     await call('weather');
     await call('toggle');
     registry.unregister(registry.resolve('weather').id);
@@ -141,8 +141,8 @@ describe('replay of the journal', () => {
   });
 
   test('is of the calls that are asked for', async () => {
-    await using room = await setUp();
-    const { call, replay, fixture } = room;
+    await using setup = await setUp();
+    const { call, replay, fixture } = setup;
     const first = await call('echo', { value: 1 });
     fixture.journal.clock.advance(60_000);
     const since = new Date(fixture.journal.clock.now()).toISOString();
@@ -158,7 +158,7 @@ describe('replay of the journal', () => {
   });
 
   test.each(['hub:replay_audit', 'hub:check_determinism'])('%s does not exist for who may not administer', async (tool) => {
-    await using room = await setUp();
-    expect(await room.call(tool, {}, agent('*'))).toMatchObject({ error: { code: 'TOOL_NOT_FOUND' } });
+    await using setup = await setUp();
+    expect(await setup.call(tool, {}, agent('*'))).toMatchObject({ error: { code: 'TOOL_NOT_FOUND' } });
   });
 });

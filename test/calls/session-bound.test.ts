@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SessionCallLimit } from '../../src/calls/limits.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { agent, codeOf, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
 const IDLE_MS = 3_600_000;
 
@@ -16,7 +16,7 @@ function bound(maxCalls: number) {
 
 describe('the calls of a session', () => {
   test('end where a model goes round in circles', async () => {
-    const { registry, pipeline } = makeRoom({}, { maxCallsPerSession: 3 });
+    const { registry, pipeline } = makePipeline({}, { maxCallsPerSession: 3 });
     registry.register(makeTool({ name: 'look' }));
     const look = (sessionId?: string) => pipeline.call({ principal: owner, tool: 'look', params: {}, ...(sessionId && { sessionId }) });
     for (let step = 0; step < 3; step++) expect(codeOf(await look('chat-1'))).toBe('success');

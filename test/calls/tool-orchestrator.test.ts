@@ -16,7 +16,7 @@ import { capabilityOf, ToolClass, type ToolResult } from '../../src/tools/defini
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
 import { RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
-import { agent, makeRoom, makeTool, owner, withToken } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner, withToken } from './pipeline-fixture.ts';
 
 /** The sample of the AgentOS documentation, as it is written there. */
 class SampleCalculatorTool extends AgentOsBaseTool {
@@ -89,7 +89,7 @@ function room(
   remote = new RemoteToolsFake([]),
 ) {
   const types = () => capabilities.types();
-  const made = makeRoom({ remote, roleOf: ({ token }) => token && 'accountant', capabilities: types });
+  const made = makePipeline({ remote, roleOf: ({ token }) => token && 'accountant', capabilities: types });
   const capabilities = new CapabilityCatalogue(made.registry);
   const authenticator = {
     authenticate: async ({ bearer = '' }: { readonly bearer?: string }) => {

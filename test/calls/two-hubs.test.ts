@@ -7,17 +7,17 @@ import type { CallRouter } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { tokenRoom } from '../auth/tokens/token-fixture.ts';
+import { tokenServices } from '../auth/tokens/token-fixture.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
-import { codeOf, makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+import { codeOf, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
 const MESH = 'mesh-1';
 const DIM = { namespace: 'matter', name: 'dim', requires: { permissions: ['device:control:lamp'] }, execution: { side_effects: true } };
 
 /** A hub with the tool and one without, each with pipeline, tokens and authorizer of its own; calls go from one to the other by hand. */
 async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: readonly string[]; readonly approvals?: ApprovalQueue } = {}) {
-  const entry = await tokenRoom({ meshId: MESH });
-  const executor = await tokenRoom({ meshId: MESH, clock: entry.clock });
+  const entry = await tokenServices({ meshId: MESH });
+  const executor = await tokenServices({ meshId: MESH, clock: entry.clock });
   const trusted = { key: entry.hub.publicKey, permissions: ceiling };
   const issuers = trustedIssuers({
     hub: executor.hub,
@@ -29,7 +29,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
     { hubId: executor.hub.hubId, meshId: () => MESH },
   );
   const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: verifier });
-  const far = makeRoom({ self: { id: executor.hub.hubId }, authorizer, validity: verifier, ...(approvals && { approvals }) });
+  const far = makePipeline({ self: { id: executor.hub.hubId }, authorizer, validity: verifier, ...(approvals && { approvals }) });
   const mesh = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions: ceiling }) };
   const tokens = new MeshTokens({ hub: entry.hub, mesh, time: entry.time });
   const router: CallRouter = {
@@ -47,7 +47,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
       return { result: answer.result, nodeId: answer.execution.node_id, hops: 1 };
     },
   };
-  const near = makeRoom({
+  const near = makePipeline({
     router,
     remote: new RemoteToolsFake([toolOf([executor.hub.hubId], DIM)]),
     mesh: { peers: () => [makePeer(executor.hub.hubId)] },

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { makeRoom, makeTool, owner } from './pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
 const ended = (toolId: string, agentId: string, error?: ErrorCode, atMs = 1) => ({
   toolId,
@@ -54,7 +54,7 @@ describe('usage', () => {
 
   test('counts the calls of the pipeline, also of one agent', async () => {
     const usage = new UsageCounter();
-    const { pipeline, registry } = makeRoom({ usage });
+    const { pipeline, registry } = makePipeline({ usage });
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(usage.agents()).toMatchObject([{ agentId: 'owner', calls: 1 }]);

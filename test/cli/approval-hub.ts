@@ -12,7 +12,7 @@ import { createHttpApp } from '../../src/http/server/http-app.ts';
 import { ReadRateLimiter, TokenGuessLockout } from '../../src/http/server/rate-limits.ts';
 import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
 import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
-import { listAuthorizer, makeRoom, makeTool } from '../calls/pipeline-fixture.ts';
+import { listAuthorizer, makePipeline, makeTool } from '../calls/pipeline-fixture.ts';
 import { authenticatorOf, HOST, PORT, TOKEN } from '../http/http-fixture.ts';
 import { IDLE_IO } from './cli-fixture.ts';
 
@@ -28,7 +28,7 @@ export const tokenOf = (name: string): string => `token-of-${name}`;
 /** A hub whose front door takes `persons` to open, with real approvals behind a real pipeline and door, without sockets. */
 export async function makeApprovalHub({ persons = 1 } = {}) {
   const approvals = await makeApprovals();
-  const room = makeRoom({ approvals: approvals.queue });
+  const setup = makePipeline({ approvals: approvals.queue });
   const unlocked: object[] = [];
   const unlock = makeTool({
     name: 'unlock',
@@ -48,7 +48,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
   });
   const ofMany = { ...unlock, definition: { ...unlock.definition, metadata: { ...unlock.definition.metadata, approvalsNeeded: persons } } };
   const ports = { approvals: approvals.queue, approvers: approvals.approvers, authorizer: listAuthorizer };
-  for (const tool of [...approvalTools(ports), ofMany, mint]) room.registry.register(tool);
+  for (const tool of [...approvalTools(ports), ofMany, mint]) setup.registry.register(tool);
   const tokens = { [CALLER_TOKEN]: CALLER, [OTHER_TOKEN]: OTHER, [tokenOf('ann')]: person('ann'), [tokenOf('ben')]: person('ben') };
   const mintRoute = toolRoute({
     method: 'POST',
@@ -58,15 +58,15 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     body: {},
     status: 201,
   });
-  const door = createHttpApp([...approvalRoutes(room.pipeline), ...callRoutes(room.pipeline), mintRoute(room.pipeline)], {
+  const door = createHttpApp([...approvalRoutes(setup.pipeline), ...callRoutes(setup.pipeline), mintRoute(setup.pipeline)], {
     authenticator: authenticatorOf(tokens),
     logger: silentLogger,
-    clock: room.clock,
+    clock: setup.clock,
     onAnswer: () => {},
     port: () => PORT,
     isOwnName: () => false,
-    guesses: new TokenGuessLockout(room.clock, () => {}),
-    reads: new ReadRateLimiter(room.clock),
+    guesses: new TokenGuessLockout(setup.clock, () => {}),
+    reads: new ReadRateLimiter(setup.clock),
   });
   const fetch: CliIo['fetch'] = async (url, init) => {
     const headers = new Headers(init.headers);
@@ -97,5 +97,5 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     return { code, ...written, json: () => JSON.parse(written.out) };
   }
 
-  return { ...approvals, room, fetch, unlocked, makeOwner, atmo };
+  return { ...approvals, room: setup, fetch, unlocked, makeOwner, atmo };
 }

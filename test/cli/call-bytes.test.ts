@@ -8,10 +8,10 @@ const BYTES = { type: 'string', contentEncoding: 'base64' };
 
 /** A hub with a camera, and a person in a folder. */
 function makeHome() {
-  const room = makeGateway();
+  const setup = makeGateway();
   let taken = 0;
   const returns = { type: 'object', properties: { image: BYTES, thumb: BYTES, format: { type: 'string' } } };
-  room.addTool({
+  setup.addTool({
     name: 'snap',
     execution: { async_allowed: true },
     returns,
@@ -22,8 +22,8 @@ function makeHome() {
       return { format: 'jpeg', ...(small === undefined ? { image } : small === true ? { image, thumb: 'AAEC' } : {}) };
     },
   });
-  room.addTool({ name: 'dumb', handler: async () => ({ image: 'AAEC' }) });
-  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) });
+  setup.addTool({ name: 'dumb', handler: async () => ({ image: 'AAEC' }) });
+  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) });
   return { run, taken: () => taken };
 }
 
@@ -92,11 +92,11 @@ test('atmo jobs ID --output writes the bytes of a job', () =>
 
 test('a file fills a parameter by its name', () =>
   withDirectory(async (dir) => {
-    const room = makeGateway();
+    const setup = makeGateway();
     const parameters = { type: 'object', properties: { image: BYTES, note: { type: 'string' } } };
-    room.addTool({ name: 'look', parameters, handler: async (params) => params });
+    setup.addTool({ name: 'look', parameters, handler: async (params) => params });
     writeFileSync(`${dir}/photo.jpg`, PICTURE);
-    const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway), stdin: 'from a pipe' });
+    const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway), stdin: 'from a pipe' });
     const { code, json } = await run('call', 'look', `image=@${dir}/photo.jpg`, 'note=@-', '--json');
     expect([code, json().result]).toEqual([0, { image: PICTURE.toString('base64'), note: 'from a pipe' }]);
     expect(await run('call', 'look', `image=@${dir}/gone.jpg`)).toMatchObject({

@@ -131,8 +131,8 @@ describe('decoding', () => {
   });
 
   test('a part of a larger buffer is decoded alone', () => {
-    const room = Buffer.from('ffff8101ffff', 'hex');
-    expect(decodeCbor(room.subarray(2, 4))).toEqual([1]);
+    const setup = Buffer.from('ffff8101ffff', 'hex');
+    expect(decodeCbor(setup.subarray(2, 4))).toEqual([1]);
   });
 
   test('a map keeps a key that objects would lose', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { TokenAgent } from '../../src/connectors/connector-agent.ts';
 import type { TokenRecord, TokenRequest } from '../../src/core/auth/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../calls/pipeline-fixture.ts';
+import { agent, listAuthorizer, makePipeline, makeTool, withToken } from '../calls/pipeline-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,7 +31,7 @@ function fixture(permissions: readonly string[], left: readonly TokenRecord[] = 
     revoke: (id: string) => revoked.push(id) > 0,
     list: () => records.filter(({ id }) => !revoked.includes(id)),
   };
-  const { registry, pipeline, audited } = makeRoom();
+  const { registry, pipeline, audited } = makePipeline();
   registry.register(makeTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] }, execution: { side_effects: true } }));
   const ground = { clock, tokens, pipeline, authorizer: listAuthorizer };
   return { clock, issued, revoked, audited, bridge: new TokenAgent(ground, { name: 'mqtt-bridge', permissions }) };

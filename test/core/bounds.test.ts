@@ -4,7 +4,7 @@ import type { Principal } from '../../src/core/auth/principal.ts';
 import { CallerConcurrencyLimiter } from '../../src/core/concurrency-limiter.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { ToolContext } from '../../src/tools/definition/tool-definition.ts';
-import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../calls/pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner, settled, withToken } from '../calls/pipeline-fixture.ts';
 import { RemoteToolsFake } from '../tools/registry/remote-tools-fake.ts';
 
 const named = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*'] });
@@ -55,10 +55,10 @@ describe('slots', () => {
   });
 
   test('bound the calls of one caller, the others go on', async () => {
-    const room = makeRoom({}, { maxConcurrentPerCaller: 1, maxQueuedPerCaller: 0 });
+    const setup = makePipeline({}, { maxConcurrentPerCaller: 1, maxQueuedPerCaller: 0 });
     const gate = Promise.withResolvers<Json>();
-    room.registry.register(makeTool({ handler: () => gate.promise }));
-    const call = (id: string) => room.pipeline.call({ principal: named(id), tool: 'probe', params: {} });
+    setup.registry.register(makeTool({ handler: () => gate.promise }));
+    const call = (id: string) => setup.pipeline.call({ principal: named(id), tool: 'probe', params: {} });
     const first = call('a');
     await settled();
     expect(codeOf(await call('a'))).toBe('RESOURCE_EXCEEDED');
@@ -69,52 +69,52 @@ describe('slots', () => {
 });
 
 describe('a step of a running call', () => {
-  function nested(room: ReturnType<typeof makeRoom>, more = {}) {
-    room.registry.register(makeTool({ name: 'inner', handler: async (_, context) => context.deadlineMs }));
-    room.registry.register(
+  function nested(setup: ReturnType<typeof makePipeline>, more = {}) {
+    setup.registry.register(makeTool({ name: 'inner', handler: async (_, context) => context.deadlineMs }));
+    setup.registry.register(
       makeTool({
         name: 'outer',
         handler: async (_, context) => {
-          const answer = await room.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: context, ...more });
+          const answer = await setup.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: context, ...more });
           return answer.status === 'success' ? answer.result : answer.error.code;
         },
       }),
     );
-    return room.pipeline.call({ principal: owner, tool: 'outer', params: {}, timeoutMs: 5_000 });
+    return setup.pipeline.call({ principal: owner, tool: 'outer', params: {}, timeoutMs: 5_000 });
   }
 
   test('runs in the slot of that call and not longer than it', async () => {
-    const room = makeRoom({}, { maxConcurrent: 1 });
-    expect(await nested(room)).toMatchObject({ result: room.clock.now() + 5_000 });
+    const setup = makePipeline({}, { maxConcurrent: 1 });
+    expect(await nested(setup)).toMatchObject({ result: setup.clock.now() + 5_000 });
   });
 
   test('is let through by a hub that is stopping and waits for it', async () => {
-    const room = makeRoom();
+    const setup = makePipeline();
     const gate = Promise.withResolvers<void>();
-    room.registry.register(makeTool({ name: 'inner', handler: async () => 'inner ran' }));
-    room.registry.register(
+    setup.registry.register(makeTool({ name: 'inner', handler: async () => 'inner ran' }));
+    setup.registry.register(
       makeTool({
         name: 'outer',
         handler: async (_, context) => {
           await gate.promise;
-          const answer = await room.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: context });
+          const answer = await setup.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: context });
           return answer.status === 'success' ? answer.result : answer.error.code;
         },
       }),
     );
-    const pending = room.pipeline.call({ principal: owner, tool: 'outer', params: {} });
+    const pending = setup.pipeline.call({ principal: owner, tool: 'outer', params: {} });
     await settled();
-    const drained = room.pipeline.drain(1_000);
-    expect(codeOf(await room.pipeline.call({ principal: owner, tool: 'inner', params: {} }))).toBe('SHUTTING_DOWN');
+    const drained = setup.pipeline.drain(1_000);
+    expect(codeOf(await setup.pipeline.call({ principal: owner, tool: 'inner', params: {} }))).toBe('SHUTTING_DOWN');
     gate.resolve();
     expect(await pending).toMatchObject({ result: 'inner ran' });
     expect(await drained).toBe(true);
   });
 
   test('ends with it', async () => {
-    const room = makeRoom();
+    const setup = makePipeline();
     const outer = Promise.withResolvers<ToolContext>();
-    room.registry.register(
+    setup.registry.register(
       makeTool({
         name: 'outer',
         handler: (_, context) => {
@@ -123,21 +123,21 @@ describe('a step of a running call', () => {
         },
       }),
     );
-    room.registry.register(makeTool({ name: 'inner', handler: () => new Promise<Json>(() => {}) }));
+    setup.registry.register(makeTool({ name: 'inner', handler: () => new Promise<Json>(() => {}) }));
     const controller = new AbortController();
-    const pending = room.pipeline.call({ principal: owner, tool: 'outer', params: {}, signal: controller.signal });
-    const step = room.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: await outer.promise });
+    const pending = setup.pipeline.call({ principal: owner, tool: 'outer', params: {}, signal: controller.signal });
+    const step = setup.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: await outer.promise });
     await settled();
     controller.abort();
-    room.clock.advance(250);
+    setup.clock.advance(250);
     expect([codeOf(await step), codeOf(await pending)]).toEqual(['CANCELLED', 'CANCELLED']);
   });
 
   test('of a call that is over needs a slot of its own', async () => {
-    const room = makeRoom({}, { maxConcurrent: 1, maxQueued: 0 });
+    const setup = makePipeline({}, { maxConcurrent: 1, maxQueued: 0 });
     let kept: ToolContext | undefined;
     const gate = Promise.withResolvers<Json>();
-    room.registry.register(
+    setup.registry.register(
       makeTool({
         handler: async (_, context) => {
           kept = context;
@@ -145,11 +145,11 @@ describe('a step of a running call', () => {
         },
       }),
     );
-    room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
-    await room.pipeline.call({ principal: owner, tool: 'probe', params: {} });
-    const slow = room.pipeline.call({ principal: owner, tool: 'slow', params: {} });
+    setup.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    await setup.pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    const slow = setup.pipeline.call({ principal: owner, tool: 'slow', params: {} });
     await settled();
-    const late = await room.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...(kept && { within: kept }) });
+    const late = await setup.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...(kept && { within: kept }) });
     expect(codeOf(late)).toBe('RESOURCE_EXCEEDED');
     gate.resolve('done');
     await slow;
@@ -158,9 +158,9 @@ describe('a step of a running call', () => {
 
 describe('time', () => {
   const deadlineOf = async (tool: object, request: object, options = {}) => {
-    const room = makeRoom({}, options);
-    room.registry.register(makeTool({ handler: async (_, context) => context.deadlineMs - room.clock.now(), ...tool }));
-    const answer = await room.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...request });
+    const setup = makePipeline({}, options);
+    setup.registry.register(makeTool({ handler: async (_, context) => context.deadlineMs - setup.clock.now(), ...tool }));
+    const answer = await setup.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...request });
     return answer.status === 'success' ? answer.result : answer.error.code;
   };
 
@@ -174,27 +174,27 @@ describe('time', () => {
   });
 
   test('ends with the token', async () => {
-    const start = makeRoom().clock.now();
+    const start = makePipeline().clock.now();
     expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start + 1_500 }) })).toBe(1_500);
     expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start - 60_000 }) })).toBe('TOKEN_EXPIRED');
   });
 
   test('after the end of the token is what clocks may differ by', async () => {
-    const start = makeRoom().clock.now();
+    const start = makePipeline().clock.now();
     expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start }) })).toBe(30_000);
     expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start - 59_000 }) })).toBe(1_000);
   });
 
   test('of a job ends with the token too', async () => {
-    const room = makeRoom();
-    room.registry.register(makeTool({ execution: { async_allowed: true }, handler: () => new Promise<Json>(() => {}) }));
-    const principal = withToken(agent(), { expiresAtMs: room.clock.now() + 1_000 });
-    const started = await room.pipeline.callAsync({ principal, tool: 'probe', params: {} });
+    const setup = makePipeline();
+    setup.registry.register(makeTool({ execution: { async_allowed: true }, handler: () => new Promise<Json>(() => {}) }));
+    const principal = withToken(agent(), { expiresAtMs: setup.clock.now() + 1_000 });
+    const started = await setup.pipeline.callAsync({ principal, tool: 'probe', params: {} });
     await settled();
-    room.clock.advance(1_250);
+    setup.clock.advance(1_250);
     await settled();
     const id = started.kind === 'job' ? started.job.job_id : '';
-    expect(room.jobs.get(id, principal)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } });
+    expect(setup.jobs.get(id, principal)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } });
   });
 });
 
@@ -202,9 +202,9 @@ describe('size and memory', () => {
   const texts = { parameters: { type: 'object', properties: { text: { type: 'string', description: 'Text' } } } };
 
   test('parameters longer than the bound are refused, counted in bytes of UTF-8', async () => {
-    const room = makeRoom({}, { maxParamsBytes: 100 });
-    room.registry.register(makeTool(texts));
-    const call = (text: string) => room.pipeline.call({ principal: owner, tool: 'probe', params: { text } });
+    const setup = makePipeline({}, { maxParamsBytes: 100 });
+    setup.registry.register(makeTool(texts));
+    const call = (text: string) => setup.pipeline.call({ principal: owner, tool: 'probe', params: { text } });
     expect(codeOf(await call('x'.repeat(89)))).toBe('success');
     expect(codeOf(await call('x'.repeat(90)))).toBe('PAYLOAD_TOO_LARGE');
     expect(codeOf(await call('ü'.repeat(60)))).toBe('PAYLOAD_TOO_LARGE');
@@ -212,27 +212,27 @@ describe('size and memory', () => {
   });
 
   test('64 KiB are allowed unless the owner says otherwise', async () => {
-    const room = makeRoom();
-    room.registry.register(makeTool(texts));
-    const call = (length: number) => room.pipeline.call({ principal: owner, tool: 'probe', params: { text: 'x'.repeat(length) } });
+    const setup = makePipeline();
+    setup.registry.register(makeTool(texts));
+    const call = (length: number) => setup.pipeline.call({ principal: owner, tool: 'probe', params: { text: 'x'.repeat(length) } });
     expect(codeOf(await call(65_000))).toBe('success');
     expect(codeOf(await call(65_536))).toBe('PAYLOAD_TOO_LARGE');
   });
 
   test('a tool has a bound of its own where it says one, above and below that of the hub', async () => {
-    const room = makeRoom();
-    room.registry.register(makeTool({ ...texts, execution: { max_params_bytes: 2_000_000 } }));
-    room.registry.register(makeTool({ ...texts, name: 'tiny', execution: { max_params_bytes: 100 } }));
-    const call = (tool: string, length: number) => room.pipeline.call({ principal: owner, tool, params: { text: 'x'.repeat(length) } });
+    const setup = makePipeline();
+    setup.registry.register(makeTool({ ...texts, execution: { max_params_bytes: 2_000_000 } }));
+    setup.registry.register(makeTool({ ...texts, name: 'tiny', execution: { max_params_bytes: 100 } }));
+    const call = (tool: string, length: number) => setup.pipeline.call({ principal: owner, tool, params: { text: 'x'.repeat(length) } });
     expect(codeOf(await call('probe', 1_999_989))).toBe('success');
     expect(codeOf(await call('probe', 1_999_990))).toBe('PAYLOAD_TOO_LARGE');
     expect([codeOf(await call('tiny', 89)), codeOf(await call('tiny', 90))]).toEqual(['success', 'PAYLOAD_TOO_LARGE']);
-    expect(JSON.stringify([room.audited, room.heard]).length).toBeLessThan(10_000);
+    expect(JSON.stringify([setup.audited, setup.heard]).length).toBeLessThan(10_000);
   });
 
   test('no tool may ask for more than 16 MiB', () => {
     const tool = makeTool({ ...texts, execution: { max_params_bytes: 16_777_217 } });
-    expect(() => makeRoom().registry.register(tool)).toThrow(/max_params_bytes/);
+    expect(() => makePipeline().registry.register(tool)).toThrow(/max_params_bytes/);
   });
 
   test('no call begins while memory is short; the system is asked once a second', async () => {
@@ -242,17 +242,17 @@ describe('size and memory', () => {
       looks++;
       return free;
     };
-    const room = makeRoom({ process: { availableMemory } });
-    room.registry.register(makeTool({}));
-    const call = async () => codeOf(await room.pipeline.call({ principal: owner, tool: 'probe', params: {} }));
+    const setup = makePipeline({ process: { availableMemory } });
+    setup.registry.register(makeTool({}));
+    const call = async () => codeOf(await setup.pipeline.call({ principal: owner, tool: 'probe', params: {} }));
     expect([await call(), await call()]).toEqual(['success', 'success']);
     expect(looks).toBe(1);
     free = 15_999_999;
     expect(await call()).toBe('success');
-    room.clock.advance(1_000);
+    setup.clock.advance(1_000);
     expect(await call()).toBe('RESOURCE_EXCEEDED');
     free = 16_000_000;
-    room.clock.advance(1_000);
+    setup.clock.advance(1_000);
     expect(await call()).toBe('success');
   });
 });
@@ -263,7 +263,7 @@ describe('hops and hubs', () => {
 
   async function route(facts: object, request = {}) {
     const forwarded: { readonly hub: string; readonly budget: number }[] = [];
-    const room = makeRoom({
+    const setup = makePipeline({
       remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['near', 'far'] }),
       mesh: { peers: () => [peer('near', 1), peer('far', 3)] },
       router: {
@@ -273,8 +273,8 @@ describe('hops and hubs', () => {
         },
       },
     });
-    room.registry.register(makeTool(vision));
-    const answer = await room.pipeline.call({ principal: withToken(agent(), facts), tool: 'probe', params: {}, ...request });
+    setup.registry.register(makeTool(vision));
+    const answer = await setup.pipeline.call({ principal: withToken(agent(), facts), tool: 'probe', params: {}, ...request });
     return { forwarded, code: codeOf(answer) };
   }
 

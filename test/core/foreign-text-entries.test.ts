@@ -40,10 +40,10 @@ function remoteDefinition(text: string): Json {
 
 function announcedHub(text: string): Json {
   const authority = new SimulatedAuthority();
-  const room = makeDirectory(authority);
+  const setup = makeDirectory(authority);
   const origin = new Origin(authority);
-  room.directory.receive(origin.full({ name: text.slice(0, 32), capabilities: [{ type: 'vision', description: text }] }), room.neighbour);
-  const { name, capabilities } = room.directory.hub(origin.id) ?? expect.unreachable();
+  setup.directory.receive(origin.full({ name: text.slice(0, 32), capabilities: [{ type: 'vision', description: text }] }), setup.neighbour);
+  const { name, capabilities } = setup.directory.hub(origin.id) ?? expect.unreachable();
   return { name, capabilities: capabilities.map(({ description }) => description) };
 }
 

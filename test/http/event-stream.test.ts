@@ -9,11 +9,11 @@ import { eventRoutes } from '../../src/http/routes/event-routes.ts';
 import { createHttpApp } from '../../src/http/server/http-app.ts';
 import { ReadRateLimiter, TokenGuessLockout } from '../../src/http/server/rate-limits.ts';
 import { VisibleHome } from '../../src/http/visible-home.ts';
-import { makeRoom, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
+import { makePipeline, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
 import { HOST, MemoryDirectory, MemoryReadings, PORT } from './http-fixture.ts';
 
 function makeStream(principalOf: (token: string) => Principal = () => owner, subscribe: RemoteEvents['subscribe'] = async () => {}) {
-  const { events, clock, collaborators, registry, jobs } = makeRoom();
+  const { events, clock, collaborators, registry, jobs } = makePipeline();
   const feed = new EventFeed(events, clock);
   feed.start();
   const { authorizer } = collaborators;

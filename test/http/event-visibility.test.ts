@@ -5,11 +5,11 @@ import { EVENT_TYPES, type EventType, type HubEvent } from '../../src/core/event
 import type { JsonObject } from '../../src/core/json.ts';
 import { EventVisibility } from '../../src/http/event-visibility.ts';
 import { VisibleHome } from '../../src/http/visible-home.ts';
-import { agent, makeRoom, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
 import { MemoryDirectory, MemoryReadings } from './http-fixture.ts';
 
 function makeAudience() {
-  const { registry, jobs, collaborators } = makeRoom();
+  const { registry, jobs, collaborators } = makePipeline();
   const { authorizer } = collaborators;
   const home = new VisibleHome({
     directory: new MemoryDirectory(),

@@ -16,7 +16,7 @@ import { HttpApi, type HttpApiCollaborators, type HttpApiOptions } from '../../s
 import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
-import { agent, jobsHere, makeRoom, makeTool, owner } from '../calls/pipeline-fixture.ts';
+import { agent, jobsHere, makePipeline, makeTool, owner } from '../calls/pipeline-fixture.ts';
 
 export const PORT = 8081;
 export const HOST = `127.0.0.1:${PORT}`;
@@ -106,7 +106,7 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
   return { sensor, value, atMs, reachability: 'reachable' };
 }
 
-interface RoomOptions extends Partial<HttpApiOptions> {
+interface FixtureOptions extends Partial<HttpApiOptions> {
   readonly approvals?: ApprovalQueue;
   readonly features?: ToolFeatures;
   readonly pipeline?: PipelineOptions;
@@ -124,29 +124,29 @@ const unusedGatewayParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registration
 /** A gateway over a real pipeline, without a socket. */
 export function makeGateway(
   extra: Partial<HttpApiCollaborators> = {},
-  { host = '127.0.0.1', port = PORT, tls, pipeline, ...collaborators }: RoomOptions = {},
+  { host = '127.0.0.1', port = PORT, tls, pipeline, ...collaborators }: FixtureOptions = {},
 ) {
-  const outlook = new MeshProxy(() => collaborators.ports);
-  const room = makeRoom(
-    { capabilities: () => [], remote: outlook.tools, mesh: outlook.view, router: outlook.router, ...collaborators },
+  const meshProxy = new MeshProxy(() => collaborators.ports);
+  const setup = makePipeline(
+    { capabilities: () => [], remote: meshProxy.tools, mesh: meshProxy.view, router: meshProxy.router, ...collaborators },
     pipeline,
   );
-  const capabilities = new CapabilityCatalogue(room.registry);
+  const capabilities = new CapabilityCatalogue(setup.registry);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
   const metrics = new MetricRegistry();
   const logged: string[] = [];
-  const health: HealthReport = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: room.clock.now(), problems: [] };
+  const health: HealthReport = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: setup.clock.now(), problems: [] };
   const gateway = new HttpApi(
     {
-      ...room.collaborators,
-      registry: room.registry,
-      store: room.store,
-      tools: room.tools,
-      jobs: jobsHere(room.jobs),
-      mesh: outlook,
+      ...setup.collaborators,
+      registry: setup.registry,
+      store: setup.store,
+      tools: setup.tools,
+      jobs: jobsHere(setup.jobs),
+      mesh: meshProxy,
       capabilities,
-      pipeline: room.pipeline,
+      pipeline: setup.pipeline,
       directory,
       readings,
       authenticator: authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }),
@@ -162,8 +162,8 @@ export function makeGateway(
     },
     { host, port, ...(tls && { tls }) },
   );
-  const addTool = (input: Parameters<typeof makeTool>[0]) => room.registry.register(makeTool(input));
-  return { ...room, capabilities, gateway, directory, readings, metrics, logged, addTool };
+  const addTool = (input: Parameters<typeof makeTool>[0]) => setup.registry.register(makeTool(input));
+  return { ...setup, capabilities, gateway, directory, readings, metrics, logged, addTool };
 }
 
 interface Ask {

@@ -7,9 +7,9 @@ import { registerHubMetrics, registerMeshMetrics } from '../../src/http/metrics.
 import { makeGateway } from './http-fixture.ts';
 
 test('docs/http.md has every metric of the hub, with its kind, and no other', () => {
-  const room = makeGateway();
-  const { metrics, events, clock } = room;
-  const stop = registerHubMetrics(metrics, { ...room, feed: new EventFeed(events, clock), health: { health: () => HEALTH } });
+  const setup = makeGateway();
+  const { metrics, events, clock } = setup;
+  const stop = registerHubMetrics(metrics, { ...setup, feed: new EventFeed(events, clock), health: { health: () => HEALTH } });
   registerMeshMetrics(metrics, { view: new MeshProxy(() => undefined).view, drops: () => ({}) });
   const told = [...metrics.text().matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
   const documented = readFileSync(join(import.meta.dirname, '../../docs/http.md'), 'utf8');

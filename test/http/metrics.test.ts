@@ -22,8 +22,8 @@ describe('the metric registry', () => {
 
 describe('GET /metrics', () => {
   test('counts calls by category and outcome, requests by route, and what the home has', async () => {
-    const room = makeGateway();
-    const { clock, directory, events, gateway, jobs, metrics, readings, tools } = room;
+    const setup = makeGateway();
+    const { clock, directory, events, gateway, jobs, metrics, readings, tools } = setup;
     const feed = new EventFeed(events, clock);
     const stop = registerHubMetrics(metrics, {
       directory,
@@ -36,7 +36,7 @@ describe('GET /metrics', () => {
     });
     directory.devices = [makeDevice('a'), makeDevice('b', { reachability: 'unreachable' }), makeDevice('c')];
     readings.readings = [makeReading('a/temperature', 1, 1)];
-    room.addTool({
+    setup.addTool({
       name: 'dim',
       metadata: { category: 'acting' },
       parameters: { type: 'object', properties: {}, additionalProperties: false },

@@ -9,8 +9,8 @@ function makeHouse(...permissions: readonly string[]) {
 }
 
 function makeHouseFor(principal: Principal) {
-  const room = makeGateway({ authenticator: authenticatorOf({ narrow: principal }) });
-  const { directory, readings, clock } = room;
+  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: principal }) });
+  const { directory, readings, clock } = setup;
   directory.devices = [
     makeDevice('lamp', { name: 'Lamp', parent: 'bridge' as never }),
     makeDevice('door', { name: 'Secret door' }),
@@ -22,16 +22,16 @@ function makeHouseFor(principal: Principal) {
     makeReading('bridge/uptime', 1, clock.now()),
   ];
   for (const device of ['lamp', 'door'])
-    room.addTool({
+    setup.addTool({
       name: `${device}_use`,
       namespace: 'matter',
       description: `Uses the ${device}`,
       requires: { permissions: [`device:control:${device}`] },
       metadata: { category: 'acting', device },
     });
-  room.capabilities.add({ type: 'matter_bridge', description: (count) => `${count} devices`, hasDevices: true });
-  const as = (path: string, body?: unknown) => ask(room.gateway, path, { token: 'narrow', ...(body !== undefined && { body }) });
-  return { ...room, as };
+  setup.capabilities.add({ type: 'matter_bridge', description: (count) => `${count} devices`, hasDevices: true });
+  const as = (path: string, body?: unknown) => ask(setup.gateway, path, { token: 'narrow', ...(body !== undefined && { body }) });
+  return { ...setup, as };
 }
 
 /** An answer without what differs from request to request. */

@@ -5,7 +5,7 @@ import type { HubId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { CallClient } from '../../src/mesh/rpc/call-client.ts';
 import { ControlLinks } from '../../src/mesh/rpc/control-links.ts';
-import { tokenRoom } from '../auth/tokens/token-fixture.ts';
+import { tokenServices } from '../auth/tokens/token-fixture.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { atmo } from '../cli/cli-fixture.ts';
 import { HOST } from '../http/http-fixture.ts';
@@ -135,8 +135,8 @@ export class House implements AsyncDisposable {
   #other: ReturnType<House['openOther']> | undefined;
 
   async openOther() {
-    const room = await founder({ clock: this.clock });
-    const { self, gate, membership, time } = room;
+    const setup = await founder({ clock: this.clock });
+    const { self, gate, membership, time } = setup;
     const engine = new MemoryEngine({
       network: this.#network,
       address: OTHER_ADDRESS,
@@ -149,7 +149,7 @@ export class House implements AsyncDisposable {
       await service.start();
       this.#owned.unshift(service);
     }
-    const { text } = await room.admission.invite({ addresses: [OTHER_ADDRESS] });
+    const { text } = await setup.admission.invite({ addresses: [OTHER_ADDRESS] });
     requireSuccess(await this.during(this.hub.call('mesh_join', { invite: text })));
     const hubId = this.hub.hub.orchestrator.orchestratorId as HubId;
     await this.during(until(() => links.to(hubId) !== undefined));
@@ -163,7 +163,7 @@ export class House implements AsyncDisposable {
       time,
       drops,
     });
-    const tokens = await tokenRoom({ meshId: membership.requireOwn().meshId, hub: self, clock: this.clock });
+    const tokens = await tokenServices({ meshId: membership.requireOwn().meshId, hub: self, clock: this.clock });
     return { self, router, tokens, hubId };
   }
 

@@ -10,7 +10,7 @@ import { makeGateway } from '../http/http-fixture.ts';
 
 const PATH = '/api/v1/tools/echo/invoke';
 
-let room: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeGateway>;
 let port: number;
 let seen: Credentials[];
 let isStillValid: boolean;
@@ -28,18 +28,18 @@ beforeEach(async () => {
     },
     isStillValid: () => isStillValid,
   };
-  room = makeGateway({ clock: systemClock, authenticator }, { port: 0 });
-  room.addTool({
+  setup = makeGateway({ clock: systemClock, authenticator }, { port: 0 });
+  setup.addTool({
     name: 'echo',
     parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
     handler: async (params) => params,
   });
-  await room.gateway.start();
-  port = Number(new URL(room.gateway.url).port);
+  await setup.gateway.start();
+  port = Number(new URL(setup.gateway.url).port);
 });
 
 afterEach(async () => {
-  await room.gateway[Symbol.asyncDispose]();
+  await setup.gateway[Symbol.asyncDispose]();
 });
 
 function post(body: string, headers: Record<string, string> = {}): Promise<Response> {

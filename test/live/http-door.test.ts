@@ -8,20 +8,20 @@ import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
 type Room = ReturnType<typeof makeGateway>;
 
-let room: Room;
+let setup: Room;
 let port: number;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  room = makeGateway({ clock: systemClock }, { port: 0 });
-  room.addTool({ name: 'fast', handler: async () => ({ ok: true }) });
-  await room.gateway.start();
-  port = Number(new URL(room.gateway.url).port);
+  setup = makeGateway({ clock: systemClock }, { port: 0 });
+  setup.addTool({ name: 'fast', handler: async () => ({ ok: true }) });
+  await setup.gateway.start();
+  port = Number(new URL(setup.gateway.url).port);
 });
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await room.gateway[Symbol.asyncDispose]();
+  await setup.gateway[Symbol.asyncDispose]();
 });
 
 function headers(extra: Record<string, string> = {}): Record<string, string> {
@@ -78,7 +78,7 @@ describe('the door on a real socket', () => {
   test('a client that goes away aborts its running call', async () => {
     const started = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();
-    room.addTool({
+    setup.addTool({
       name: 'slow',
       handler: (_params: unknown, { signal }: { signal: AbortSignal }) =>
         new Promise((_resolve, reject) => {
@@ -148,7 +148,7 @@ describe('the door on a real socket', () => {
   test('the end lets a running call finish, closes event streams and takes nothing new', async () => {
     const release = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
-    room.addTool({
+    setup.addTool({
       name: 'last',
       handler: async () => {
         started.resolve();
@@ -159,7 +159,7 @@ describe('the door on a real socket', () => {
     const stream = await fetch(`http://127.0.0.1:${port}/api/v1/events`, { headers: headers() });
     const pending = invoke('last');
     await started.promise;
-    const stopped = room.gateway[Symbol.asyncDispose]();
+    const stopped = setup.gateway[Symbol.asyncDispose]();
     await stream.text();
     await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
     release.resolve();

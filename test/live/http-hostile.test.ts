@@ -4,22 +4,22 @@ import { systemClock } from '../../src/core/clock.ts';
 import { makeGateway, TOKEN } from '../http/http-fixture.ts';
 import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
-let room: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeGateway>;
 let port: number;
 let calls: number;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  room = makeGateway({ clock: systemClock }, { port: 0 });
+  setup = makeGateway({ clock: systemClock }, { port: 0 });
   calls = 0;
-  room.addTool({ name: 'count', handler: async () => ({ calls: ++calls }) });
-  await room.gateway.start();
-  port = Number(new URL(room.gateway.url).port);
+  setup.addTool({ name: 'count', handler: async () => ({ calls: ++calls }) });
+  await setup.gateway.start();
+  port = Number(new URL(setup.gateway.url).port);
 });
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await room.gateway[Symbol.asyncDispose]();
+  await setup.gateway[Symbol.asyncDispose]();
 });
 
 function openSocket(): Promise<Socket> {
@@ -81,7 +81,7 @@ describe('requests that two parsers could read differently', () => {
       const bytes = Uint8Array.from({ length: 40 + seed * 13 }, (_value, index) => (index * seed * 7_919 + seed) % 256);
       for (const status of statuses(await exchange(Buffer.concat([bytes, Buffer.from('\r\n\r\n')])))) expect(status).toBeLessThan(500);
     }
-    expect((await fetch(`${room.gateway.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${setup.gateway.url}/healthz`)).status).toBe(200);
   });
 });
 
@@ -108,7 +108,7 @@ describe('requests that are too much', () => {
     const answer = await exchange(body() + body() + body('Connection: close\r\n'));
     expect(statuses(answer)).toEqual([200, 200, 200]);
     expect([...answer.matchAll(/"calls":(\d+)/g)].map((match) => match[1])).toEqual(['1', '2', '3']);
-    room.addTool({ name: 'slow', handler: () => new Promise((resolve) => setTimeout(resolve, 300, {})) });
+    setup.addTool({ name: 'slow', handler: () => new Promise((resolve) => setTimeout(resolve, 300, {})) });
     const slow = (close = '') => body(close).replace('count', 'slow');
     const flood = await exchange(slow().repeat(39) + slow('Connection: close\r\n'));
     expect(statuses(flood).filter((status) => status === 200)).toHaveLength(16);
@@ -119,7 +119,7 @@ describe('requests that are too much', () => {
 describe('slow clients', () => {
   async function call(): Promise<void> {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-    const response = await fetch(`${room.gateway.url}/api/v1/tools/count/invoke`, { method: 'POST', headers, body: '{}' });
+    const response = await fetch(`${setup.gateway.url}/api/v1/tools/count/invoke`, { method: 'POST', headers, body: '{}' });
     await response.text();
   }
 
@@ -148,7 +148,7 @@ describe('slow clients', () => {
     const silent: Socket[] = [];
     for (let round = 0; round < 11; round++) silent.push(...(await Promise.all(Array.from({ length: 100 }, openSocket))));
     for (const socket of silent) socket.on('error', () => {});
-    expect((await fetch(`${room.gateway.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${setup.gateway.url}/healthz`)).status).toBe(200);
     expect(silent.at(-1)?.destroyed).toBe(false);
   });
 });
@@ -158,7 +158,7 @@ describe('the stream of events', () => {
   async function read(count: number, lastEventId?: string): Promise<{ ids: string[]; numbers: number[] }> {
     const abort = new AbortController();
     const headers = { authorization: `Bearer ${TOKEN}`, ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) };
-    const response = await fetch(`${room.gateway.url}/api/v1/events?types=hub.warning`, { headers, signal: abort.signal });
+    const response = await fetch(`${setup.gateway.url}/api/v1/events?types=hub.warning`, { headers, signal: abort.signal });
     const ids: string[] = [];
     const numbers: number[] = [];
     let text = '';
@@ -182,7 +182,7 @@ describe('the stream of events', () => {
   test('is cut again and again and resumed, and not one event is lost or told twice', async () => {
     let number = 0;
     const ticking = setInterval(() => {
-      for (let burst = 0; burst < 3; burst++) room.events.emit('hub.warning', 'test', { number: ++number });
+      for (let burst = 0; burst < 3; burst++) setup.events.emit('hub.warning', 'test', { number: ++number });
     }, 5);
     const heard: number[] = [];
     let last: string | undefined;
@@ -210,7 +210,7 @@ describe('the stream of events', () => {
     });
     // More than the buffers of both sides together hold.
     for (let number = 1; !isHeard; number++) {
-      room.events.emit('hub.warning', 'test', { number, filler: 'x'.repeat(300_000) });
+      setup.events.emit('hub.warning', 'test', { number, filler: 'x'.repeat(300_000) });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const { numbers } = await listening;

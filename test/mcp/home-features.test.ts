@@ -11,7 +11,7 @@ import type { McpCaller, McpFeature } from '../../src/mcp/mcp-feature.ts';
 import { homeFeatures } from '../../src/mcp/mcp-features.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
-import { agent, listAuthorizer, makeRoom, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
+import { agent, listAuthorizer, makePipeline, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
 import { authenticatorOf, MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../http/http-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
 
@@ -38,16 +38,16 @@ class CalledNames implements HomeNames {
 }
 
 function makeHome() {
-  const room = makeRoom();
+  const setup = makePipeline();
   const clock = new ManualClock();
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
   const home = new VisibleHome({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames(), mesh: NO_OTHERS.view });
   const catalogue = new ToolCatalogue({
-    tools: room.tools,
+    tools: setup.tools,
     authorizer: listAuthorizer,
-    pipeline: room.pipeline,
+    pipeline: setup.pipeline,
     search: new LexicalToolSearch(),
     entities: new LexicalEntitySearch(),
     home,
@@ -80,7 +80,7 @@ function makeHome() {
   ];
   const office = makeReading('attic-sensor/temperature', 19, clock.now());
   readings.readings = [makeReading('hall-lamp/power', 5, clock.now()), { ...office, sensor: { ...office.sensor, area: 'Büro' } }];
-  room.registry.register(makeTool({ name: 'hall_lamp_on', namespace: 'matter', metadata: { device: 'hall-lamp' } }));
+  setup.registry.register(makeTool({ name: 'hall_lamp_on', namespace: 'matter', metadata: { device: 'hall-lamp' } }));
   return { features, clock, events, directory, readings, told, lists, listeners };
 }
 

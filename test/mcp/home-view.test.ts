@@ -9,20 +9,20 @@ function lampTool(name: string, execution: object, extra: object = {}) {
 }
 
 function home() {
-  const room = makeGateway();
-  room.addTool(lampTool('lamp_get_state', { side_effects: false }));
-  room.addTool(lampTool('lamp_turn_on', { side_effects: true }, { permissions: ['device:control:lamp'] }));
-  room.addTool(lampTool('door_unlock', { side_effects: true }, { permissions: ['device:control:door'], metadata: { dangerous: true } }));
-  return room;
+  const setup = makeGateway();
+  setup.addTool(lampTool('lamp_get_state', { side_effects: false }));
+  setup.addTool(lampTool('lamp_turn_on', { side_effects: true }, { permissions: ['device:control:lamp'] }));
+  setup.addTool(lampTool('door_unlock', { side_effects: true }, { permissions: ['device:control:door'], metadata: { dangerous: true } }));
+  return setup;
 }
 
 describe('the default view', () => {
   it('lists the same dozen tools however many tools the home has', async () => {
     const few = await modernClient(home().gateway);
-    const room = home();
+    const setup = home();
     for (let index = 0; index < 500; index++)
-      room.addTool(lampTool(`lamp_${index}_turn_on`, { side_effects: true }, { permissions: [`device:control:lamp-${index}`] }));
-    const many = await modernClient(room.gateway);
+      setup.addTool(lampTool(`lamp_${index}_turn_on`, { side_effects: true }, { permissions: [`device:control:lamp-${index}`] }));
+    const many = await modernClient(setup.gateway);
     const { tools } = await few.listTools();
     expect((await many.listTools()).tools).toEqual(tools);
     expect(tools.map(({ name }) => name)).toEqual([

@@ -57,11 +57,11 @@ describe('the list of all tools', () => {
   });
 
   it('misses no other tool when one goes between two pages', async () => {
-    const room = makeGateway();
-    for (let index = 100; index < 210; index++) room.addTool(lamp(index));
-    const client = await legacyClient(room.gateway, { path: DEVICES });
+    const setup = makeGateway();
+    for (let index = 100; index < 210; index++) setup.addTool(lamp(index));
+    const client = await legacyClient(setup.gateway, { path: DEVICES });
     const first = await client.listTools();
-    room.registry.unregister(makeTool(lamp(150)).id);
+    setup.registry.unregister(makeTool(lamp(150)).id);
     const second = await client.listTools({ cursor: first.nextCursor });
     expect(second.tools).toHaveLength(10);
     expect(second.nextCursor).toBeUndefined();
@@ -76,11 +76,11 @@ describe('the list of all tools', () => {
   });
 
   it('shows what the caller may use, and the newest of several versions', async () => {
-    const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp-1') }) });
-    room.addTool(lamp(1));
-    room.addTool(lamp(1, { version: '1.1.0', description: 'Sets a lamp well' }));
-    room.addTool(lamp(2));
-    const client = await modernClient(room.gateway, { path: DEVICES, token: 'narrow' });
+    const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp-1') }) });
+    setup.addTool(lamp(1));
+    setup.addTool(lamp(1, { version: '1.1.0', description: 'Sets a lamp well' }));
+    setup.addTool(lamp(2));
+    const client = await modernClient(setup.gateway, { path: DEVICES, token: 'narrow' });
     const { tools } = await client.listTools();
     expect(tools.map(({ name, description }) => [name, description])).toEqual([['lamp_1_set', 'Sets a lamp well']]);
   });

@@ -11,8 +11,8 @@ export async function homeWith(...devices: readonly (readonly [area: string, typ
     return describeDeviceType(type, { device: { id, name, area } });
   });
   const { registry } = await new ToolHarness(...descriptions).start();
-  const room = makeGateway();
-  for (const tool of registry.all()) room.registry.register(tool);
-  room.directory.devices = descriptions.map(({ device }) => device);
-  return room;
+  const setup = makeGateway();
+  for (const tool of registry.all()) setup.registry.register(tool);
+  setup.directory.devices = descriptions.map(({ device }) => device);
+  return setup;
 }

@@ -36,35 +36,35 @@ const LIMITED = { status: 429, json: { id: 1, error: { data: { code: 'RATE_LIMIT
 const called = (name: string, given: object = {}) => ({ name, arguments: given });
 
 it('who reads over MCP without end is slowed down as over HTTP, and may still call tools; the owner is free', async () => {
-  const room = makeGateway();
-  room.addTool({ name: 'echo', description: 'Says what it hears' });
-  for (let count = 0; count < READ_RATE.burst; count++) expect((await send(room, 'resources/list', {})).status).toBe(200);
-  const limited = await send(room, 'resources/list', {});
+  const setup = makeGateway();
+  setup.addTool({ name: 'echo', description: 'Says what it hears' });
+  for (let count = 0; count < READ_RATE.burst; count++) expect((await send(setup, 'resources/list', {})).status).toBe(200);
+  const limited = await send(setup, 'resources/list', {});
   expect(limited).toMatchObject(LIMITED);
   expect(limited.headers.get('retry-after')).toBe('1');
-  expect(await send(room, 'tools/list', {}, { path: '/mcp/devices' })).toMatchObject(LIMITED);
+  expect(await send(setup, 'tools/list', {}, { path: '/mcp/devices' })).toMatchObject(LIMITED);
   const echo = { json: { result: { structuredContent: { ok: true } } } };
-  expect(await send(room, 'tools/call', called('echo'), { path: '/mcp/devices' })).toMatchObject(echo);
-  expect(await send(room, 'tools/call', called('read_tool', { name: 'echo' }))).toMatchObject(echo);
-  expect((await send(room, 'resources/list', {}, { token: TOKEN })).status).toBe(200);
-  room.clock.advance(1_000);
-  expect((await send(room, 'resources/list', {})).status).toBe(200);
+  expect(await send(setup, 'tools/call', called('echo'), { path: '/mcp/devices' })).toMatchObject(echo);
+  expect(await send(setup, 'tools/call', called('read_tool', { name: 'echo' }))).toMatchObject(echo);
+  expect((await send(setup, 'resources/list', {}, { token: TOKEN })).status).toBe(200);
+  setup.clock.advance(1_000);
+  expect((await send(setup, 'resources/list', {})).status).toBe(200);
 });
 
 it('each message of a batch counts', async () => {
-  const room = makeGateway();
+  const setup = makeGateway();
   const body = Array.from({ length: READ_RATE.burst + 1 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
   const headers = { accept: 'application/json, text/event-stream' };
-  expect((await ask(room.gateway, '/mcp', { token: AGENT_TOKEN, headers, body })).status).toBe(429);
+  expect((await ask(setup.gateway, '/mcp', { token: AGENT_TOKEN, headers, body })).status).toBe(429);
 });
 
 it('so are searches, and calls of tools that are not there, which look for what was meant', async () => {
-  const room = makeGateway();
+  const setup = makeGateway();
   const limited = { json: { result: { structuredContent: { code: 'RATE_LIMITED' } } } };
-  for (let count = 0; count < READ_RATE.burst; count++) await send(room, 'tools/call', called('read_tool', { name: 'nothing' }));
-  expect(await send(room, 'tools/call', called('control_tool', { name: 'nothing' }))).toMatchObject(limited);
-  expect(await send(room, 'tools/call', called('search_tools', { query: 'light' }))).toMatchObject(limited);
-  expect(await send(room, 'tools/call', called('home_overview'))).toMatchObject(limited);
-  const direct = await send(room, 'tools/call', called('nothing'), { path: '/mcp/devices' });
+  for (let count = 0; count < READ_RATE.burst; count++) await send(setup, 'tools/call', called('read_tool', { name: 'nothing' }));
+  expect(await send(setup, 'tools/call', called('control_tool', { name: 'nothing' }))).toMatchObject(limited);
+  expect(await send(setup, 'tools/call', called('search_tools', { query: 'light' }))).toMatchObject(limited);
+  expect(await send(setup, 'tools/call', called('home_overview'))).toMatchObject(limited);
+  const direct = await send(setup, 'tools/call', called('nothing'), { path: '/mcp/devices' });
   expect(direct.json).toMatchObject({ error: { data: { code: 'RATE_LIMITED' } } });
 });

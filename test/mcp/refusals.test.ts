@@ -11,10 +11,10 @@ const CALLED = {
 };
 
 function makeHome() {
-  const room = makeGateway({ homeNames: CALLED });
-  room.directory.devices = [makeDevice('lamp', { area: 'Attic' }), makeDevice('fan', { area: 'Kitchen' })];
-  room.addTool({ name: 'lamp_on', namespace: 'matter', metadata: { device: 'lamp', area: 'Attic' } });
-  return room;
+  const setup = makeGateway({ homeNames: CALLED });
+  setup.directory.devices = [makeDevice('lamp', { area: 'Attic' }), makeDevice('fan', { area: 'Kitchen' })];
+  setup.addTool({ name: 'lamp_on', namespace: 'matter', metadata: { device: 'lamp', area: 'Attic' } });
+  return setup;
 }
 
 test.each([

@@ -44,12 +44,12 @@ describe('sessions of the handshake era', () => {
   });
 
   it('belong to who began them: for others there is none', async () => {
-    const room = makeGateway();
-    const session = await initialized(room);
-    expect(await pinged(room, session)).toBe(200);
-    expect(await pinged(room, session, { token: AGENT_TOKEN })).toBe(404);
-    expect(await pinged(room, session, { path: '/mcp/devices' })).toBe(404);
-    expect(await pinged(room, 'no-such-session')).toBe(404);
+    const setup = makeGateway();
+    const session = await initialized(setup);
+    expect(await pinged(setup, session)).toBe(200);
+    expect(await pinged(setup, session, { token: AGENT_TOKEN })).toBe(404);
+    expect(await pinged(setup, session, { path: '/mcp/devices' })).toBe(404);
+    expect(await pinged(setup, 'no-such-session')).toBe(404);
   });
 
   it('are needed for everything but the handshake', async () => {
@@ -58,66 +58,66 @@ describe('sessions of the handshake era', () => {
   });
 
   it('end by DELETE', async () => {
-    const room = makeGateway();
-    const session = await initialized(room);
+    const setup = makeGateway();
+    const session = await initialized(setup);
     const headers = { ...ACCEPT, 'mcp-session-id': session };
-    expect((await ask(room.gateway, '/mcp', { method: 'DELETE', headers })).status).toBe(200);
-    expect(await pinged(room, session)).toBe(404);
+    expect((await ask(setup.gateway, '/mcp', { method: 'DELETE', headers })).status).toBe(200);
+    expect(await pinged(setup, session)).toBe(404);
   });
 
   it('end when nothing was heard for half an hour', async () => {
-    const room = makeGateway();
-    const [used, unused] = [await initialized(room), await initialized(room)];
-    room.clock.advance(CHANNEL_LIMITS.idleMs - CHANNEL_LIMITS.checkMs);
-    expect(await pinged(room, used)).toBe(200);
-    room.clock.advance(2 * CHANNEL_LIMITS.checkMs);
-    expect(await pinged(room, used)).toBe(200);
-    expect(await pinged(room, unused)).toBe(404);
+    const setup = makeGateway();
+    const [used, unused] = [await initialized(setup), await initialized(setup)];
+    setup.clock.advance(CHANNEL_LIMITS.idleMs - CHANNEL_LIMITS.checkMs);
+    expect(await pinged(setup, used)).toBe(200);
+    setup.clock.advance(2 * CHANNEL_LIMITS.checkMs);
+    expect(await pinged(setup, used)).toBe(200);
+    expect(await pinged(setup, unused)).toBe(404);
   });
 
   it('end with the token', async () => {
     let isValid = true;
     const authenticator = { ...authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }), isStillValid: () => isValid };
-    const room = makeGateway({ authenticator });
-    const session = await initialized(room, AGENT_TOKEN);
+    const setup = makeGateway({ authenticator });
+    const session = await initialized(setup, AGENT_TOKEN);
     isValid = false;
-    room.clock.advance(CHANNEL_LIMITS.checkMs);
-    expect(await pinged(room, session, { token: AGENT_TOKEN })).toBe(404);
+    setup.clock.advance(CHANNEL_LIMITS.checkMs);
+    expect(await pinged(setup, session, { token: AGENT_TOKEN })).toBe(404);
   });
 
   it('are bounded for each account, the one unused for longest goes first, others lose nothing', async () => {
-    const room = makeGateway();
-    const other = await initialized(room, AGENT_TOKEN);
-    const [first = '', second = ''] = [await initialized(room), await initialized(room)];
-    room.clock.advance(1_000);
-    expect(await pinged(room, first)).toBe(200);
-    for (let index = 0; index < CHANNEL_LIMITS.each - 1; index++) await initialized(room);
-    expect(await pinged(room, first)).toBe(200);
-    expect(await pinged(room, second)).toBe(404);
-    expect(await pinged(room, other, { token: AGENT_TOKEN })).toBe(200);
+    const setup = makeGateway();
+    const other = await initialized(setup, AGENT_TOKEN);
+    const [first = '', second = ''] = [await initialized(setup), await initialized(setup)];
+    setup.clock.advance(1_000);
+    expect(await pinged(setup, first)).toBe(200);
+    for (let index = 0; index < CHANNEL_LIMITS.each - 1; index++) await initialized(setup);
+    expect(await pinged(setup, first)).toBe(200);
+    expect(await pinged(setup, second)).toBe(404);
+    expect(await pinged(setup, other, { token: AGENT_TOKEN })).toBe(200);
   });
 
   it('of few accounts that have taken all places do not keep out who has none', async () => {
     const crowd = Array.from({ length: CHANNEL_LIMITS.all / CHANNEL_LIMITS.each }, (_, index) => `crowd-${index}`);
     const tokens = Object.fromEntries(crowd.map((id) => [id, { ...agent('sensor:read'), id }]));
-    const room = makeGateway({ authenticator: authenticatorOf(tokens) });
-    for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) expect(await initialized(room, id)).not.toBe('');
-    const session = await initialized(room);
-    expect(await pinged(room, session)).toBe(200);
-    await initialized(room, crowd[0]);
-    expect(await pinged(room, session)).toBe(200);
+    const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
+    for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) expect(await initialized(setup, id)).not.toBe('');
+    const session = await initialized(setup);
+    expect(await pinged(setup, session)).toBe(200);
+    await initialized(setup, crowd[0]);
+    expect(await pinged(setup, session)).toBe(200);
   });
 
   it('are taken from who has most when all places are taken, not from who has one', async () => {
     const crowd = Array.from({ length: CHANNEL_LIMITS.all / CHANNEL_LIMITS.each - 1 }, (_, index) => `crowd-${index}`);
     const few = Array.from({ length: CHANNEL_LIMITS.each - 1 }, (_, index) => `few-${index}`);
     const tokens = Object.fromEntries([...crowd, ...few].map((id) => [id, { ...agent('sensor:read'), id }]));
-    const room = makeGateway({ authenticator: authenticatorOf(tokens) });
-    for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) await initialized(room, id);
-    for (const id of few) await initialized(room, id);
+    const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
+    for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) await initialized(setup, id);
+    for (const id of few) await initialized(setup, id);
     // One token for several programs: each begins a session of its own, and none loses one to another.
-    const programs = [await initialized(room), await initialized(room), await initialized(room)];
-    for (const session of programs) expect(await pinged(room, session)).toBe(200);
+    const programs = [await initialized(setup), await initialized(setup), await initialized(setup)];
+    for (const session of programs) expect(await pinged(setup, session)).toBe(200);
   });
 
   it('outlive a restart of the hub, with what they subscribed to, for who began them', async () => {
@@ -170,31 +170,31 @@ describe('sessions of the handshake era', () => {
   });
 
   it('that this version of the hub cannot take up are answered as those that ended', async () => {
-    const room = makeGateway();
-    const kept = new SessionStore({ ...room, logger: createLogger('error') });
+    const setup = makeGateway();
+    const kept = new SessionStore({ ...setup, logger: createLogger('error') });
     kept.changed({ id: 'old', principal: owner, facts: { opening: { protocolVersion: 7 }, view: { kind: 'home' }, subscriptions: [] } });
     kept[Symbol.dispose]();
-    expect(await pinged(room, 'old')).toBe(404);
-    expect(await pinged(room, 'old')).toBe(404);
+    expect(await pinged(setup, 'old')).toBe(404);
+    expect(await pinged(setup, 'old')).toBe(404);
   });
 
   it('are not opened any more by a hub that is stopping', async () => {
-    const room = makeGateway();
-    const session = await initialized(room);
-    await room.gateway[Symbol.asyncDispose]();
-    expect(await pinged(room, session)).toBe(503);
-    const answer = await ask(room.gateway, '/mcp', { headers: ACCEPT, body: INITIALIZE });
+    const setup = makeGateway();
+    const session = await initialized(setup);
+    await setup.gateway[Symbol.asyncDispose]();
+    expect(await pinged(setup, session)).toBe(503);
+    const answer = await ask(setup.gateway, '/mcp', { headers: ACCEPT, body: INITIALIZE });
     expect(answer).toMatchObject({ status: 503, json: { id: 1, error: { data: { code: 'SHUTTING_DOWN' } } } });
   });
 
   it('are begun and answered also while the disk takes no writes', async () => {
-    const room = makeGateway();
-    room.store.set = () => {
+    const setup = makeGateway();
+    setup.store.set = () => {
       throw new AtmoError('STORAGE_FAILED', 'The disk is full');
     };
-    const session = await initialized(room);
+    const session = await initialized(setup);
     expect(session).not.toBe('');
-    expect(await pinged(room, session)).toBe(200);
+    expect(await pinged(setup, session)).toBe(200);
   });
 
   it('outlive it as the official client is, which never begins a second one', async () => {
@@ -256,10 +256,10 @@ describe('sessions of the handshake era', () => {
   });
 
   it('hear after a cut what was told meanwhile', async () => {
-    const room = makeGateway();
-    const session = await initialized(room);
+    const setup = makeGateway();
+    const session = await initialized(setup);
     const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session };
-    const { gateway, addTool, clock } = room;
+    const { gateway, addTool, clock } = setup;
     const path = 'http://127.0.0.1:8081/mcp';
     const cut = new AbortController();
     const get = (lastEventId?: string) =>

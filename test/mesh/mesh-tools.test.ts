@@ -5,7 +5,7 @@ import type { Peer } from '../../src/core/mesh-view.ts';
 import { membershipStatus } from '../../src/mesh/membership/membership.ts';
 import type { MembershipStatus, MeshControl } from '../../src/mesh/mesh-control.ts';
 import { meshTools } from '../../src/mesh/mesh-tools.ts';
-import { agent, makeRoom, owner } from '../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../calls/pipeline-fixture.ts';
 import { membershipFixture, PASSPHRASE } from './membership/membership-fixture.ts';
 
 const PEER: Peer = {
@@ -63,7 +63,7 @@ async function room() {
     return verdict;
   };
   const approvals = { check, peek: check, giveBack: () => undefined };
-  const { registry, pipeline, audited } = makeRoom({ approvals });
+  const { registry, pipeline, audited } = makePipeline({ approvals });
   for (const tool of meshTools(mesh)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown = {}, principal: Principal = owner) =>
     pipeline.call({ principal, tool: `hub:${tool}`, params });

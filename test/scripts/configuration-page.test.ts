@@ -9,7 +9,7 @@ import { CONFIG_SCHEMA } from '../../src/hub/config/config-file.ts';
 import { manufacturerModel } from '../../src/matter/model/manufacturer-clusters.ts';
 import { thermalTool } from '../../src/tools/builtin/board-tools.ts';
 import { loadManifest } from '../../src/tools/manifest/tool-manifest.ts';
-import { makeRoom, owner } from '../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../taken-texts.ts';
 import { blocksOf, PAGES } from './page-commands.ts';
 
@@ -72,7 +72,7 @@ test('the manifest on the page runs as it is printed, with the code beside it', 
       takenOf: takenInMemory(),
     });
     expect(leftOut).toEqual([]);
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     for (const tool of tools) registry.register(tool);
     expect(registry.find('board_temperature')?.definition.name).toBe('board_temperature');
     expect(await pipeline.call({ principal: owner, tool: 'my_analyzer', params: { a: 2 } })).toMatchObject({ result: { sum: 3 } });
@@ -96,7 +96,7 @@ test('the plugin on the page is a package that the manifest beside it names', as
       takenOf: takenInMemory(),
     });
     expect(leftOut).toEqual([]);
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     for (const tool of tools) registry.register(tool);
     const answer = await pipeline.call({ principal: owner, tool: 'roll', params: {} });
     expect(answer).toMatchObject({ status: 'success', result: { rolled: expect.any(Number) } });

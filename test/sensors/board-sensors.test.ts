@@ -156,15 +156,15 @@ test('a sensor follows its room to another name until that is freed, at once and
   const changes: unknown[] = [];
   devices.onChange((change) => changes.push(change));
   areas.renameArea('garden', 'Orchard', { isJoined: false });
-  const room = () => readings.sensors().map(({ sensor, value }) => [sensor.area, value]);
-  expect([devices.get(shed)?.area, ...room()]).toEqual(['Orchard', ['Orchard', 21.5]]);
+  const setup = () => readings.sensors().map(({ sensor, value }) => [sensor.area, value]);
+  expect([devices.get(shed)?.area, ...setup()]).toEqual(['Orchard', ['Orchard', 21.5]]);
   expect(changes).toMatchObject([{ kind: 'changed', device: { area: 'Orchard' }, before: { area: 'Garden' } }]);
   await board[Symbol.asyncDispose]();
   readings = new KeptReadings();
   await start(settings);
-  expect([devices.get(shed)?.area, ...room()]).toEqual(['Orchard', ['Orchard', 21.5]]);
+  expect([devices.get(shed)?.area, ...setup()]).toEqual(['Orchard', ['Orchard', 21.5]]);
   areas.freeArea('garden');
-  expect([devices.get(shed)?.area, ...room()]).toEqual(['Garden', ['Garden', 21.5]]);
+  expect([devices.get(shed)?.area, ...setup()]).toEqual(['Garden', ['Garden', 21.5]]);
 });
 
 describe('a sensor that does not say what it should', () => {

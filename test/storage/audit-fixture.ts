@@ -3,7 +3,7 @@ import type { Principal } from '../../src/core/auth/principal.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../src/core/storage/audit-sink.ts';
 import { AuditStore, type AuditStoreOptions } from '../../src/storage/audit/audit-store.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { JournalFixture } from './storage-fixture.ts';
+import { AuditLogFixture } from './storage-fixture.ts';
 
 const HUB = 'hub-0123456789abcdef';
 const bot: Principal = {
@@ -22,7 +22,7 @@ const bot: Principal = {
 
 /** A journal in a directory of its own. `edit` changes its file behind its back, while it is closed. */
 export class AuditFixture implements AsyncDisposable {
-  readonly journal = new JournalFixture();
+  readonly journal = new AuditLogFixture();
   readonly anchors = new MemoryKeyValueStore(this.journal.clock);
   #store: AuditStore | undefined;
   #requests = 0;

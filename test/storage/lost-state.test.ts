@@ -5,12 +5,12 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { StateAnchors } from '../../src/storage/state-anchors.ts';
 import { ENTRY_MIGRATIONS, type StateStore } from '../../src/storage/state-store.ts';
 import { smallWrites } from './small-writes.ts';
-import { JournalFixture } from './storage-fixture.ts';
+import { AuditLogFixture } from './storage-fixture.ts';
 
 const REVOKED = 'access.revocations';
 
 /** A hub's state: named before the copy of the database was made, with a token revoked after it. */
-async function fill(fixture: JournalFixture): Promise<StateStore> {
+async function fill(fixture: AuditLogFixture): Promise<StateStore> {
   const store = await fixture.state();
   store.set('agents', 'bot', { name: 'Bot' });
   store.set('approvals', 'asked', { state: 'open' });
@@ -22,7 +22,7 @@ async function fill(fixture: JournalFixture): Promise<StateStore> {
 }
 
 /** The directory as a kill leaves it: the databases are open, and what was written last is in their logs alone. */
-function killed(from: JournalFixture, to: JournalFixture): void {
+function killed(from: AuditLogFixture, to: AuditLogFixture): void {
   cpSync(from.directory, to.directory, { recursive: true });
 }
 
@@ -32,7 +32,7 @@ function flip(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-const warningsOf = (fixture: JournalFixture) => fixture.warnings.map(({ data }) => data.warning);
+const warningsOf = (fixture: AuditLogFixture) => fixture.warnings.map(({ data }) => data.warning);
 
 describe('a state.db that was emptied or lost', () => {
   test.each([
@@ -40,7 +40,7 @@ describe('a state.db that was emptied or lost', () => {
     ['deleted', (path: string) => rmSync(path)],
     ['a folder', (path: string) => [rmSync(path), mkdirSync(path)]],
   ])('%s after a clean stop comes back from its copy, and what was revoked or used since stays so', async (_what, damage) => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fill(fixture);
     await fixture.close();
     damage(fixture.path('state.db'));
@@ -54,7 +54,7 @@ describe('a state.db that was emptied or lost', () => {
   });
 
   test('is refused when there is no copy of it', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     (await fixture.state()).set('agents', 'bot', 1);
     await fixture.close();
     truncateSync(fixture.path('state.db'), 0);
@@ -67,8 +67,8 @@ describe('a state.db that was emptied or lost', () => {
     ['half of it cut off', (path: string) => truncateSync(path, Math.floor(readFileSync(path).length / 2))],
     ['all of it lost', (path: string) => rmSync(path)],
   ])('after a kill, of whose log %s, is told, and what was revoked stays so', async (_what, damage) => {
-    await using before = new JournalFixture();
-    await using fixture = new JournalFixture();
+    await using before = new AuditLogFixture();
+    await using fixture = new AuditLogFixture();
     await fill(before);
     killed(before, fixture);
     damage(fixture.path('state.db-wal'));
@@ -80,7 +80,7 @@ describe('a state.db that was emptied or lost', () => {
   });
 
   test('that is replaced by an older one is reported', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const path = fixture.path('state.db');
     (await fixture.state()).set('s', 'k', 1);
     await fixture.close();
@@ -94,7 +94,7 @@ describe('a state.db that was emptied or lost', () => {
   });
 
   test('of which a value was changed behind its back comes back from its copy', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fill(fixture);
     await fixture.close();
     const database = new DatabaseSync(fixture.path('state.db'));
@@ -115,8 +115,8 @@ describe('no false alarm', () => {
       (path: string) => truncateSync(path, 60),
       (path: string) => [rmSync(path), mkdirSync(path)],
     ]) {
-      await using before = new JournalFixture();
-      await using fixture = new JournalFixture();
+      await using before = new AuditLogFixture();
+      await using fixture = new AuditLogFixture();
       const store = await fill(before);
       const anchors = readFileSync(before.path('anchors'));
       store.set('s', 'k', 'after the anchor was read');
@@ -131,7 +131,7 @@ describe('no false alarm', () => {
   });
 
   test('comes of a power cut that took commits which were never promised: a line of an earlier start counts for what was synced', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const mark = (generation: number) => ({ generation, digest: '' });
     const before = new StateAnchors(fixture.directory, silentLogger, { boot: 'boot-1' });
     before.of('audit.db').synced(mark(7));
@@ -141,7 +141,7 @@ describe('no false alarm', () => {
   });
 
   test('comes of a disk that takes a part of an anchor: it is given the rest', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const { takes, write } = smallWrites();
     takes.push(500, 20);
     await using anchors = new StateAnchors(fixture.directory, silentLogger, { boot: 'boot-1', write });
@@ -153,7 +153,7 @@ describe('no false alarm', () => {
   });
 
   test('comes of the directory of an older hub, which opens as it is', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const database = new DatabaseSync(fixture.path('state.db'));
     database.exec(`${ENTRY_MIGRATIONS[0]}; PRAGMA user_version = 1`);
     database.exec(`INSERT INTO entry VALUES ('devices', 'lamp', '"Lamp"', NULL), ('${REVOKED}', 't', '"s"', NULL)`);
@@ -170,7 +170,7 @@ describe('no false alarm', () => {
 
 describe('trust.log', () => {
   test('keeps what was taken from the trusted over restarts, for a state.db that comes back from before', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const first = await fixture.state();
     first.set('approvers', 'mallory', { key: 'k' });
     first.set('approvers', 'ann', { key: 'a' });
@@ -196,7 +196,7 @@ describe('trust.log', () => {
       (path: string) => flip(path, 40),
       (path: string) => [rmSync(path), mkdirSync(path)],
     ]) {
-      await using fixture = new JournalFixture();
+      await using fixture = new AuditLogFixture();
       await fill(fixture);
       await fixture.close();
       const path = fixture.path('trust.log');
@@ -209,7 +209,7 @@ describe('trust.log', () => {
   });
 
   test('brings nothing back that ended meanwhile', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set(REVOKED, 'token-1', 'statement');
     await store.snapshot();

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { JournalFixture, sensorId, sensorInfo } from './storage-fixture.ts';
+import { AuditLogFixture, sensorId, sensorInfo } from './storage-fixture.ts';
 
 type Damage = (path: string) => void;
 
@@ -30,12 +30,12 @@ function overwrite(path: string, offset: number, length: number): void {
   closeSync(file);
 }
 
-function setAside(fixture: JournalFixture): readonly string[] {
+function setAside(fixture: AuditLogFixture): readonly string[] {
   return readdirSync(fixture.directory).filter((name) => name.includes('.corrupt-'));
 }
 
 /** Stores 200 entries, copies, stores one more that only the file holds, and stops. */
-async function fillAndStop(fixture: JournalFixture): Promise<void> {
+async function fillAndStop(fixture: AuditLogFixture): Promise<void> {
   const store = await fixture.state();
   for (let n = 0; n < 200; n++) store.set('s', `k${n}`, 'x'.repeat(500));
   await store.snapshot();
@@ -45,7 +45,7 @@ async function fillAndStop(fixture: JournalFixture): Promise<void> {
 
 describe('a damaged state.db', () => {
   test.each(DAMAGES)('%s is set aside and the snapshot restored, loudly', async (_name, damage) => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fillAndStop(fixture);
     damage(fixture.path('state.db'));
     const damaged = readFileSync(fixture.path('state.db'));
@@ -61,7 +61,7 @@ describe('a damaged state.db', () => {
   });
 
   test('is restored from the next older snapshot when the newest is damaged too', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'old', 'x'.repeat(20_000));
     await store.snapshot();
@@ -75,7 +75,7 @@ describe('a damaged state.db', () => {
   });
 
   test('without a sound snapshot stops every start, and stays where it is', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'k', 1);
     await store[Symbol.asyncDispose]();
@@ -90,7 +90,7 @@ describe('a damaged state.db', () => {
   });
 
   test('that vanished is restored instead of silently begun anew', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fillAndStop(fixture);
     rmSync(fixture.path('state.db'));
     expect((await fixture.state()).entries('s')).toHaveLength(200);
@@ -98,14 +98,14 @@ describe('a damaged state.db', () => {
   });
 
   test('that is sound is opened without a word', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fillAndStop(fixture);
     expect((await fixture.state()).get('s', 'after')).toBe(1);
     expect(fixture.warnings).toEqual([]);
   });
 
   test('is restored without the log that lies beside it, which belongs to the lost file', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'before', 1);
     await store.snapshot();
@@ -119,7 +119,7 @@ describe('a damaged state.db', () => {
   });
 
   test('of a newer version is refused and left alone', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     await fillAndStop(fixture);
     const database = new DatabaseSync(fixture.path('state.db'));
     database.exec('PRAGMA user_version = 99');
@@ -131,7 +131,7 @@ describe('a damaged state.db', () => {
 
 describe('a damaged history.db', () => {
   test('without a snapshot begins empty, loudly, and takes new readings', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const before = await fixture.history();
     before.record(sensorId('hall/temperature'), 20, fixture.clock.now());
     await before[Symbol.asyncDispose]();
@@ -148,7 +148,7 @@ describe('a damaged history.db', () => {
 
 describe('snapshots', () => {
   test('are taken when the store stops, once for all that changed', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state({ isCopiedAtStop: true });
     store.set('devices', 'lamp', { name: 'Lamp' });
     await store[Symbol.asyncDispose]();
@@ -160,7 +160,7 @@ describe('snapshots', () => {
   });
 
   test('are taken a minute after a start without one, and at later starts when due and something changed', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const taken: number[] = [];
     for (let run = 0; run < 3; run++) {
       const store = await fixture.state({ snapshotEveryMs: 3_600_000 });
@@ -174,7 +174,7 @@ describe('snapshots', () => {
   });
 
   test('are not taken again while nothing changes', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state({ snapshotEveryMs: 3_600_000 });
     store.set('s', 'k', 1);
     await store.snapshot();
@@ -184,7 +184,7 @@ describe('snapshots', () => {
   });
 
   test('are whole databases of their own, and only the newest five stay', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     for (let n = 0; n < 7; n++) {
       store.set('s', `k${n}`, n);
@@ -198,7 +198,7 @@ describe('snapshots', () => {
   });
 
   test('that fail are reported and leave no partial copy that could be restored', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'k', 1);
     rmSync(fixture.snapshotDirectory, { recursive: true });

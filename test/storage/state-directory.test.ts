@@ -2,13 +2,13 @@ import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync }
 import { describe, expect, test } from 'vitest';
 import { createLogger, silentLogger } from '../../src/core/logger.ts';
 import { defaultStateDirectory, prepareStateDirectory } from '../../src/storage/state-directory.ts';
-import { JournalFixture } from './storage-fixture.ts';
+import { AuditLogFixture } from './storage-fixture.ts';
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
 describe('the state directory', () => {
   test("is made with its folders, for the hub's user alone, whatever the umask", async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const directory = prepareStateDirectory(fixture.path('a/b/state'), silentLogger);
     expect(Object.values(directory).map(mode)).toEqual([0o700, 0o700, 0o700]);
     expect(directory).toEqual({
@@ -19,7 +19,7 @@ describe('the state directory', () => {
   });
 
   test('that others could enter is closed, and that is logged', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const lines: string[] = [];
     const { root, matter } = prepareStateDirectory(fixture.path('state'), silentLogger);
     chmodSync(root, 0o755);
@@ -38,7 +38,7 @@ describe('the state directory', () => {
   });
 
   test('that is a file or a link is refused', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     writeFileSync(fixture.path('file'), '');
     mkdirSync(fixture.path('elsewhere'));
     symlinkSync(fixture.path('elsewhere'), fixture.path('link'));
@@ -54,7 +54,7 @@ describe('the state directory', () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)('that belongs to another user is refused with the command that mends it', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const { root } = prepareStateDirectory(fixture.path('state'), silentLogger);
     chownSync(root, 12_345, 12_345);
     expect(() => prepareStateDirectory(root, silentLogger)).toThrow(`chown -R 0 ${root}`);
@@ -67,7 +67,7 @@ describe('the default state directory', () => {
   });
 
   test('then the system directory, made or not, if this user can write there', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     expect(defaultStateDirectory({ HOME: '/home/a' }, fixture.path('system'))).toBe(fixture.path('system'));
     mkdirSync(fixture.path('system'));
     expect(defaultStateDirectory({ HOME: '/home/a' }, fixture.path('system'))).toBe(fixture.path('system'));

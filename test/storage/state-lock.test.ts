@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { StateLock } from '../../src/storage/state-lock.ts';
-import { JournalFixture } from './storage-fixture.ts';
+import { AuditLogFixture } from './storage-fixture.ts';
 
 const HOLDER = join(import.meta.dirname, 'children/lock-holder.ts');
 
@@ -21,7 +21,7 @@ async function killed(child: ChildProcess): Promise<void> {
 }
 
 test('a second hub is refused by name of the first one, until that one is killed with SIGKILL', async () => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   const child = await otherHub(fixture.directory);
   await using lock = new StateLock(fixture.directory);
   await expect(lock.start()).rejects.toMatchObject({
@@ -35,7 +35,7 @@ test('a second hub is refused by name of the first one, until that one is killed
 });
 
 test('a process id that lives again in another program does not block', async () => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   const before = new StateLock(fixture.directory);
   await before.start();
   await before[Symbol.asyncDispose]();
@@ -47,7 +47,7 @@ test('a process id that lives again in another program does not block', async ()
 });
 
 test('the lock is free again after stopping, and starting or stopping twice is harmless', async () => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   const first = new StateLock(fixture.directory);
   await first.start();
   await first.start();
@@ -58,8 +58,8 @@ test('the lock is free again after stopping, and starting or stopping twice is h
 });
 
 test('hubs on different directories do not hinder each other', async () => {
-  await using one = new JournalFixture();
-  await using two = new JournalFixture();
+  await using one = new AuditLogFixture();
+  await using two = new AuditLogFixture();
   await using first = new StateLock(one.directory);
   await using second = new StateLock(two.directory);
   await first.start();
@@ -67,7 +67,7 @@ test('hubs on different directories do not hinder each other', async () => {
 });
 
 test('a crash in the middle of taking the lock leaves nothing that blocks', async () => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   for (let n = 0; n < 3; n++) {
     const child = spawn(process.execPath, [HOLDER, fixture.directory], { stdio: 'ignore' });
     await once(child, 'spawn');
@@ -87,7 +87,7 @@ test.each([
   ],
   ['a folder', (path: string) => [rmSync(path), mkdirSync(path)]],
 ])('a lock file that is %s holds nothing and is made anew', async (_what, damage) => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   const before = new StateLock(fixture.directory);
   await before.start();
   await before[Symbol.asyncDispose]();

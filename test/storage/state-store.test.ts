@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { JournalFixture } from './storage-fixture.ts';
+import { AuditLogFixture } from './storage-fixture.ts';
 
 describe('small durable state', () => {
   test.each([[null], [false], [0], [''], ['ä\u{1f600}'], [[1, [2]]], [{ a: { b: [null] } }]])(
     '%j comes back as it was stored',
     async (value) => {
-      await using fixture = new JournalFixture();
+      await using fixture = new AuditLogFixture();
       const store = await fixture.state();
       store.set('space', 'key', value);
       expect(store.get('space', 'key')).toEqual(value);
@@ -14,7 +14,7 @@ describe('small durable state', () => {
   );
 
   test('what was stored is there after a restart', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const before = await fixture.state();
     before.set('agents', 'a', { n: 1 });
     await before[Symbol.asyncDispose]();
@@ -22,7 +22,7 @@ describe('small durable state', () => {
   });
 
   test('spaces do not see each other, and entries are sorted by key', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('one', 'b', 2);
     store.set('one', 'a', 1);
@@ -35,7 +35,7 @@ describe('small durable state', () => {
   });
 
   test('a later value replaces the earlier one and its time to live', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'k', 1, { ttlMs: 10 });
     store.set('s', 'k', 2);
@@ -44,7 +44,7 @@ describe('small durable state', () => {
   });
 
   test('an entry ends with its time to live, everywhere, to the millisecond', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'k', 1, { ttlMs: 1000 });
     fixture.clock.advance(999);
@@ -56,7 +56,7 @@ describe('small durable state', () => {
   });
 
   test('the sweep removes expired entries from the file and no others', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state({ sweepEveryMs: 60_000 });
     store.set('s', 'short', 'x'.repeat(1000), { ttlMs: 1000 });
     store.set('s', 'long', 1, { ttlMs: 3_600_000 });
@@ -73,7 +73,7 @@ describe('small durable state', () => {
   });
 
   test('a deletion returns whether there was an entry', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     store.set('s', 'k', null);
     expect([store.delete('s', 'k'), store.delete('s', 'k')]).toEqual([true, false]);
@@ -81,7 +81,7 @@ describe('small durable state', () => {
   });
 
   test('a value beyond the bound is refused and the earlier one stays', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state({ maxValueBytes: 100 });
     store.set('s', 'k', 'small');
     expect(() => store.set('s', 'k', 'ä'.repeat(50))).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
@@ -94,19 +94,19 @@ describe('small durable state', () => {
     ['s', 'k'.repeat(257)],
     ['s', '\ud800'],
   ])('the name %j %j is refused', async (space, key) => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     expect(() => store.set(space, key, 1)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a time to live of %d is refused', async (ttlMs) => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     expect(() => store.set('s', 'k', 1, { ttlMs })).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
   test('a stopped store throws SHUTTING_DOWN, and a second stop is harmless', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state();
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
@@ -114,7 +114,7 @@ describe('small durable state', () => {
   });
 
   test('a file at its bound throws STORAGE_FAILED with the remedy, keeps its entries, and takes more once there is room', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.state({ maxFileBytes: 64 * 1024 });
     let stored = 0;
     const fill = () => {

@@ -12,7 +12,7 @@ import { ManualClock } from '../manual-clock.ts';
 import { journalParts } from './storage-services.ts';
 
 /** A state directory of its own with a clock moved by hand; disposing closes the stores and removes the directory. */
-export class JournalFixture implements AsyncDisposable {
+export class AuditLogFixture implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'atmo-journal-'));
   readonly snapshotDirectory = join(this.directory, 'snapshots');
   readonly clock = new ManualClock();

@@ -125,8 +125,8 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
 }
 
 /** Calls a tool for a request. */
-export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: RouteRequest, wish: CallDraft): Promise<CallAnswer> {
-  return pipeline.call({ ...callOf(request, wish), signal: request.signal });
+export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: RouteRequest, draft: CallDraft): Promise<CallAnswer> {
+  return pipeline.call({ ...callOf(request, draft), signal: request.signal });
 }
 
 /** Returns the bare result of a call, or problem details. */

@@ -57,15 +57,15 @@ interface InvokeQuery extends QueryOf<typeof CALL_QUERY> {
   readonly tool: string;
 }
 
-async function invokeTool(pipeline: CallPort, request: RouteRequest, wish: InvokeQuery): Promise<Answer> {
-  const call = callOf(request, { tool: wish.tool, params: request.body, timeoutMs: wish.timeout_ms, routing: routingOf(wish) });
-  const format = streamFormatOf(request.header('accept')) ?? (wish.stream ? 'application/x-ndjson' : undefined);
-  if (format && wish.async) {
+async function invokeTool(pipeline: CallPort, request: RouteRequest, query: InvokeQuery): Promise<Answer> {
+  const call = callOf(request, { tool: query.tool, params: request.body, timeoutMs: query.timeout_ms, routing: routingOf(query) });
+  const format = streamFormatOf(request.header('accept')) ?? (query.stream ? 'application/x-ndjson' : undefined);
+  if (format && query.async) {
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
   // A client that disconnects ends its call, but not a job.
-  if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
+  if (!query.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
   if (started.kind === 'refused') return envelope(started.answer);
   const answer = json(started.job, 202);

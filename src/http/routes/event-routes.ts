@@ -16,7 +16,7 @@ const MAX_LISTENERS = 32;
 /** Largest number of streams of one agent with its descendants, so that other agents have streams too. */
 const MAX_LISTENERS_EACH = 8;
 /** Streams that are reserved for principals without a stream, so that a few busy agents cannot lock out the owner's page. */
-const FIRST_LISTENERS = 32;
+const RESERVED_LISTENERS = 32;
 
 interface EventRouteCollaborators {
   readonly feed: EventFeed;
@@ -51,14 +51,14 @@ export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: E
         refuseTooManyListeners([feed, remote], account);
         const isStillValid = () => authenticator.isStillValid(principal);
         if (query.hub !== undefined) {
-          const wish = {
+          const request = {
             hub: hubNamed(query.hub, mesh),
             account,
             principal,
             isStillValid,
             types: EVENT_TYPES.filter((type) => isWanted(type, types)),
           };
-          return streamAnswer((sink) => remote.subscribe(sink, wish));
+          return streamAnswer((sink) => remote.subscribe(sink, request));
         }
         const lastEventId = header('last-event-id');
         const subscription: EventSubscription = {
@@ -104,7 +104,7 @@ function refuseTooManyListeners(streams: readonly ListenerCounts[], account: str
   const all = streams.reduce((count, stream) => count + stream.listenerCount, 0);
   if (own >= MAX_LISTENERS_EACH)
     throw new AtmoError('RESOURCE_EXCEEDED', `You hear the events ${own} times already; close one stream first`, { listeners: own });
-  if (all >= MAX_LISTENERS + (own === 0 ? FIRST_LISTENERS : 0))
+  if (all >= MAX_LISTENERS + (own === 0 ? RESERVED_LISTENERS : 0))
     throw new AtmoError('RESOURCE_EXCEEDED', 'All places for listeners are taken; try again later', { listeners: all });
 }
 

@@ -115,7 +115,7 @@ describe('on a real disk', () => {
   test('what was asked, given, used and denied is there after each reopening', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'atmo-approvals-'));
     const clock = new TurnableClock();
-    const reopened = async <T>(work: (room: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
+    const reopened = async <T>(work: (setup: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
       const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock), ...journalParts(directory) };
       await using store = new StateStore(journal, { directory, snapshotDirectory: directory, isCopiedAtStop: false });
       await store.start();

@@ -80,10 +80,10 @@ describe("the owner's approver key", () => {
   const rawInFile = () => rawPublicKey(createPrivateKey(readFileSync(path(), 'utf8')));
 
   async function makeOwner() {
-    const room = await makeApprovals();
-    const start = () => enrolOwnerKey({ approvers: room.approvers, logger: silentLogger, onRepaired: () => {} }, directory);
+    const setup = await makeApprovals();
+    const start = () => enrolOwnerKey({ approvers: setup.approvers, logger: silentLogger, onRepaired: () => {} }, directory);
     await start();
-    return { ...room, start };
+    return { ...setup, start };
   }
 
   test('is made at the first start, for its user alone, and enrolled', async () => {

@@ -3,7 +3,7 @@ import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { ApprovalRequest } from '../../../src/core/auth/approvals.ts';
 import type { RuleEngine } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, codeOf, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { FACTS } from './rule-fixture.ts';
 
 /** The real rules, in a pipeline with two tools that tell whether they ran. */
@@ -23,7 +23,7 @@ function room(yaml: string) {
       willDo: [],
     } as const;
   };
-  const made = makeRoom({ rules, approvals: { check: pending, peek: pending, giveBack: () => {} } });
+  const made = makePipeline({ rules, approvals: { check: pending, peek: pending, giveBack: () => {} } });
   const handler = vi.fn(async () => ({ ok: true }));
   const argv = { type: 'array', description: 'Words of the command', items: { type: 'string' } };
   made.registry.register(

@@ -5,7 +5,7 @@ import { originOf, signChild, signRoot, tokenBytes, tokenText, trustedIssuers } 
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { NO_GROUPS } from '../../../src/core/auth/permission.ts';
 import { foreignAgentId, type Principal, type TrustedHub } from '../../../src/core/auth/principal.ts';
-import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const MESH = 'mesh-1';
 const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
@@ -18,8 +18,8 @@ async function makePair({
   readonly permissions?: readonly string[];
   readonly meshId?: string;
 } = {}) {
-  const away = await tokenRoom({ meshId: MESH });
-  const here = await tokenRoom({ clock: away.clock, meshId });
+  const away = await tokenServices({ meshId: MESH });
+  const here = await tokenServices({ clock: away.clock, meshId });
   const members = new Map<string, TrustedHub>([[away.hub.hubId, { key: away.hub.publicKey, permissions }]]);
   const mesh = { meshId: () => meshId, hub: (id: string) => members.get(id) };
   const issuers = trustedIssuers({ hub: here.hub, mesh });

@@ -6,39 +6,42 @@ import { tokenBytes } from '../../../src/auth/tokens/token-chain.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
 import { type ProofRequest, signProof } from './sign-proof.ts';
-import { keyPair, type RoomOptions, refusalOf, tokenRoom } from './token-fixture.ts';
+import { type FixtureOptions, keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const OPERATION = 'POST /api/v1/tools/echo/invoke';
 const CONTENT = Buffer.from('{"message":"hello"}');
 const AAD = Buffer.from('atmosphere-edge proof v1');
 
-async function proofRoom(options: RoomOptions = {}) {
-  const room = await tokenRoom(options);
+async function proofServices(options: FixtureOptions = {}) {
+  const setup = await tokenServices(options);
   const agent = keyPair();
-  const { token, principal } = room.issuer.issue({ agentId: 'keyed', permissions: ['a:b'], ttlMs: 3_600_000, key: agent.publicKey }, OWNER);
+  const { token, principal } = setup.issuer.issue(
+    { agentId: 'keyed', permissions: ['a:b'], ttlMs: 3_600_000, key: agent.publicKey },
+    OWNER,
+  );
   const facts = principal.token ?? expect.fail('an issued token has facts');
-  const replays = new ReplayCache(room);
+  const replays = new ReplayCache(setup);
   await replays.start();
-  const proofs = new ProofOfPossession({ replays, time: room.time }, room.hub.hubId);
-  const request: ProofRequest = { token, operation: OPERATION, content: CONTENT, hubId: room.hub.hubId, atMs: room.clock.now() };
+  const proofs = new ProofOfPossession({ replays, time: setup.time }, setup.hub.hubId);
+  const request: ProofRequest = { token, operation: OPERATION, content: CONTENT, hubId: setup.hub.hubId, atMs: setup.clock.now() };
   const check = (proof: string, operation = OPERATION) => proofs.verify({ proof, token: facts, operation });
-  return { ...room, agent, token, replays, proofs, request, check };
+  return { ...setup, agent, token, replays, proofs, request, check };
 }
 
-type ProofRoom = Awaited<ReturnType<typeof proofRoom>>;
+type ProofRoom = Awaited<ReturnType<typeof proofServices>>;
 
 describe('a proof of possession', () => {
   test('tells the hash that the content has to have', async () => {
-    const { request, agent, check } = await proofRoom();
+    const { request, agent, check } = await proofServices();
     expect(check(signProof(request, agent.privateKey))).toBe(createHash('sha256').update(CONTENT).digest('hex'));
   });
 
   test.each([-60, 60])('is taken with a clock that is %i s off', async (seconds) => {
-    const { request, agent, check } = await proofRoom();
+    const { request, agent, check } = await proofServices();
     expect(refusalOf(() => check(signProof({ ...request, atMs: request.atMs + seconds * 1000 }, agent.privateKey)))).toBeUndefined();
   });
 
-  test.each<[string, (room: ProofRoom) => string]>([
+  test.each<[string, (setup: ProofRoom) => string]>([
     ['by another key', ({ request }) => signProof(request, keyPair().privateKey)],
     ["by the hub's key", ({ request, hub }) => signProof(request, hub.privateKey)],
     ['for another hub', ({ request, agent }) => signProof({ ...request, hubId: 'hub-0000000000000000' }, agent.privateKey)],
@@ -60,27 +63,27 @@ describe('a proof of possession', () => {
     ['as a token', ({ token }) => token.slice(4)],
     ['of 5,000 characters', () => 'A'.repeat(5_000)],
   ])('made %s is refused', async (_, make) => {
-    const room = await proofRoom();
-    expect(refusalOf(() => room.check(make(room)))?.code).toBe('TOKEN_INVALID');
+    const setup = await proofServices();
+    expect(refusalOf(() => setup.check(make(setup)))?.code).toBe('TOKEN_INVALID');
   });
 
-  const SOUND = (room: ProofRoom): Map<number, CborValue> => {
+  const SOUND = (setup: ProofRoom): Map<number, CborValue> => {
     const hash = (bytes: Uint8Array) => Uint8Array.from(createHash('sha256').update(bytes).digest());
     return new Map<number, CborValue>([
-      [1, hash(tokenBytes(room.token))],
+      [1, hash(tokenBytes(setup.token))],
       [2, OPERATION],
       [3, hash(CONTENT)],
-      [4, room.hub.hubId],
-      [5, Math.floor(room.clock.now() / 1000)],
+      [4, setup.hub.hubId],
+      [5, Math.floor(setup.clock.now() / 1000)],
       [6, new Uint8Array(16)],
     ]);
   };
-  const signed = (room: ProofRoom, payload: CborValue, externalAad: Uint8Array = AAD) =>
-    Buffer.from(signSign1({ payload: encodeCbor(payload), key: room.agent.privateKey, externalAad })).toString('base64url');
+  const signed = (setup: ProofRoom, payload: CborValue, externalAad: Uint8Array = AAD) =>
+    Buffer.from(signSign1({ payload: encodeCbor(payload), key: setup.agent.privateKey, externalAad })).toString('base64url');
 
   test('made by hand from its definition is taken', async () => {
-    const room = await proofRoom();
-    expect(refusalOf(() => room.check(signed(room, SOUND(room))))).toBeUndefined();
+    const setup = await proofServices();
+    expect(refusalOf(() => setup.check(signed(setup, SOUND(setup))))).toBeUndefined();
   });
 
   test.each<[string, (fields: Map<number, CborValue>) => CborValue]>([
@@ -96,23 +99,23 @@ describe('a proof of possession', () => {
     ['a claim more', (fields) => fields.set(7, 1)],
     ['an array', (fields) => [...fields.values()]],
   ])('that says %s is refused though its key signed it', async (_, change) => {
-    const room = await proofRoom();
-    expect(refusalOf(() => room.check(signed(room, change(SOUND(room)))))?.code).toBe('TOKEN_INVALID');
+    const setup = await proofServices();
+    expect(refusalOf(() => setup.check(signed(setup, change(SOUND(setup)))))?.code).toBe('TOKEN_INVALID');
   });
 
   test('that was signed for another use is refused', async () => {
-    const room = await proofRoom();
-    expect(refusalOf(() => room.check(signed(room, SOUND(room), Buffer.from('atmosphere-edge token v1'))))?.code).toBe('TOKEN_INVALID');
+    const setup = await proofServices();
+    expect(refusalOf(() => setup.check(signed(setup, SOUND(setup), Buffer.from('atmosphere-edge token v1'))))?.code).toBe('TOKEN_INVALID');
   });
 
   test('none that differs in one bit is taken, whichever byte it is in', async () => {
-    const room = await proofRoom();
-    const proof = Buffer.from(signProof(room.request, room.agent.privateKey), 'base64url');
+    const setup = await proofServices();
+    const proof = Buffer.from(signProof(setup.request, setup.agent.privateKey), 'base64url');
     let accepted = 0;
     for (let bit = 0; bit < proof.length * 8; bit += 5) {
       const flipped = Buffer.from(proof);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      if (!refusalOf(() => room.check(flipped.toString('base64url')))) accepted += 1;
+      if (!refusalOf(() => setup.check(flipped.toString('base64url')))) accepted += 1;
     }
     expect(accepted).toBe(0);
     expect(decodeCbor(proof)).toHaveLength(4);
@@ -121,7 +124,7 @@ describe('a proof of possession', () => {
 
 describe('a proof that somebody recorded', () => {
   test('is refused, also after a restart', async () => {
-    const first = await proofRoom();
+    const first = await proofServices();
     const proof = signProof(first.request, first.agent.privateKey);
     first.check(proof);
     expect(refusalOf(() => first.check(proof))).toMatchObject({ code: 'TOKEN_INVALID', message: expect.stringContaining('used before') });
@@ -135,7 +138,7 @@ describe('a proof that somebody recorded', () => {
   });
 
   test('is refused up to the moment at which it is too old, and after it', async () => {
-    const { request, agent, check, clock } = await proofRoom();
+    const { request, agent, check, clock } = await proofServices();
     const proof = signProof({ ...request, atMs: request.atMs + 60_000 }, agent.privateKey);
     check(proof);
     const reasons = Array.from({ length: 13 }, () => {

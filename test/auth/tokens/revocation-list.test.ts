@@ -5,7 +5,7 @@ import { signSign1 } from '../../../src/codec/cose-sign1.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const ID = '00112233445566778899aabbccddeeff';
 const AAD = Buffer.from('atmosphere-edge revocation v1');
@@ -16,7 +16,7 @@ const tokenOf = (...chain: readonly string[]) => ({ chain, keys: [], issuer: 'hu
 
 describe('the revocation list', () => {
   test('says once that a token ended, and tells whoever listens', async () => {
-    const { revocations, clock } = await tokenRoom();
+    const { revocations, clock } = await tokenServices();
     const heard: string[] = [];
     revocations.onRevoked(() => {
       throw new Error('a listener of no use');
@@ -31,19 +31,19 @@ describe('the revocation list', () => {
   });
 
   test.each(['', 'x', ID.toUpperCase(), ID.slice(1), `${ID}0`, 'g'.repeat(32)])('%j is no id of a token', async (id) => {
-    const { revocations, clock } = await tokenRoom();
+    const { revocations, clock } = await tokenServices();
     expect(refusalOf(() => revocations.revoke(id, clock.now() + HOUR_MS))?.code).toBe('VALIDATION_ERROR');
   });
 
   test('survives a restart, and is kept until nobody would believe the token any more', async () => {
-    const first = await tokenRoom();
+    const first = await tokenServices();
     first.revocations.revoke(ID, first.clock.now() + HOUR_MS);
-    const second = await tokenRoom(first);
+    const second = await tokenServices(first);
     expect(second.revocations.firstRevoked(tokenOf(ID))).toBe(ID);
     first.clock.advance(HOUR_MS + 60_000);
-    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
+    expect((await tokenServices(first)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
     first.clock.advance(300_000);
-    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
+    expect((await tokenServices(first)).revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
     expect(first.revocations.statements()).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ describe('the revocation list', () => {
     const store = new MemoryKeyValueStore(machine);
     const trusted = { isTrusted: false, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => trusted.nowMs, isTrusted: () => trusted.isTrusted };
-    const { hub, issuers } = await tokenRoom();
+    const { hub, issuers } = await tokenServices();
     const parts = { hub, issuers, store, time, logger: silentLogger };
     const before = new RevocationList(parts);
     before.revoke(ID, trusted.nowMs + HOUR_MS);
@@ -65,7 +65,7 @@ describe('the revocation list', () => {
   });
 
   test('nothing is forgotten while the clock is not trusted', async () => {
-    const { hub, issuers, store } = await tokenRoom();
+    const { hub, issuers, store } = await tokenServices();
     const clock = { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
     const list = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
@@ -76,7 +76,7 @@ describe('the revocation list', () => {
   });
 
   test('what cannot be written has ended all the same, until the hub stops; said again, it is written', async () => {
-    const { store, hub, issuers, time, clock } = await tokenRoom();
+    const { store, hub, issuers, time, clock } = await tokenServices();
     const set = store.set.bind(store);
     const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
     const heard: string[] = [];
@@ -93,47 +93,50 @@ describe('the revocation list', () => {
   });
 
   test('a damaged entry still ends the token that it was about', async () => {
-    const room = await tokenRoom();
-    room.store.set('access.revocations', ID, 'damaged');
-    expect((await tokenRoom(room)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
+    const setup = await tokenServices();
+    setup.store.set('access.revocations', ID, 'damaged');
+    expect((await tokenServices(setup)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
   });
 });
 
 describe('merging lists', () => {
   test('a statement of a trusted hub is taken once, lasts over a restart and goes on to others', async () => {
-    const other = await tokenRoom();
-    const room = await tokenRoom();
-    room.issuers.set(other.hub.hubId, other.hub.publicKey);
+    const other = await tokenServices();
+    const setup = await tokenServices();
+    setup.issuers.set(other.hub.hubId, other.hub.publicKey);
     other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
     const [statement = new Uint8Array()] = other.revocations.statements();
-    expect([room.revocations.merge(statement), room.revocations.merge(statement)]).toEqual([true, false]);
-    expect(room.revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
-    expect(room.revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
+    expect([setup.revocations.merge(statement), setup.revocations.merge(statement)]).toEqual([true, false]);
+    expect(setup.revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+    expect(setup.revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
       Buffer.from(statement).toString('hex'),
     ]);
-    expect((await tokenRoom(room)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+    expect((await tokenServices(setup)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
   });
 
-  test.each<[string, (room: Awaited<ReturnType<typeof tokenRoom>>) => Uint8Array]>([
+  test.each<[string, (setup: Awaited<ReturnType<typeof tokenServices>>) => Uint8Array]>([
     ['nothing', () => new Uint8Array()],
-    ['a stranger', (room) => statement(room.hub.hubId, keyPair(), room.clock.now())],
-    ['a hub that is not trusted', (room) => statement('hub-0000000000000000', keyPair(), room.clock.now())],
-    ['the hub, for another use', (room) => statement(room.hub.hubId, room.hub, room.clock.now(), Buffer.from('atmosphere-edge token v1'))],
+    ['a stranger', (setup) => statement(setup.hub.hubId, keyPair(), setup.clock.now())],
+    ['a hub that is not trusted', (setup) => statement('hub-0000000000000000', keyPair(), setup.clock.now())],
+    [
+      'the hub, for another use',
+      (setup) => statement(setup.hub.hubId, setup.hub, setup.clock.now(), Buffer.from('atmosphere-edge token v1')),
+    ],
   ])('a statement of %s is refused', async (_, make) => {
-    const room = await tokenRoom();
-    expect(refusalOf(() => room.revocations.merge(make(room)))?.code).toBe('VALIDATION_ERROR');
-    expect(room.revocations.statements()).toEqual([]);
+    const setup = await tokenServices();
+    expect(refusalOf(() => setup.revocations.merge(make(setup)))?.code).toBe('VALIDATION_ERROR');
+    expect(setup.revocations.statements()).toEqual([]);
   });
 
   describe('whose statement counts', () => {
     async function said() {
-      const [room, other] = [await tokenRoom(), await tokenRoom()];
-      room.issuers.set(other.hub.hubId, other.hub.publicKey);
+      const [setup, other] = [await tokenServices(), await tokenServices()];
+      setup.issuers.set(other.hub.hubId, other.hub.publicKey);
       other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
-      for (const text of other.revocations.statements()) room.revocations.merge(text);
+      for (const text of other.revocations.statements()) setup.revocations.merge(text);
       const ends = (chain: readonly string[], keys: readonly string[], issuer = 'hub-x') =>
-        room.revocations.firstRevoked({ chain, keys, issuer }) !== undefined;
-      return { room, other, ends };
+        setup.revocations.firstRevoked({ chain, keys, issuer }) !== undefined;
+      return { room: setup, other, ends };
     }
 
     test('that of the hub that issued the root', async () => {
@@ -151,46 +154,46 @@ describe('merging lists', () => {
     });
 
     test('that of no other hub, not even for a token of this one; what this hub says counts for all', async () => {
-      const { room, ends } = await said();
-      expect(ends([ID], [room.hub.publicKey], room.hub.hubId)).toBe(false);
-      expect(room.revocations.revoke(ID, room.clock.now() + HOUR_MS)).toBe(true);
+      const { room: setup, ends } = await said();
+      expect(ends([ID], [setup.hub.publicKey], setup.hub.hubId)).toBe(false);
+      expect(setup.revocations.revoke(ID, setup.clock.now() + HOUR_MS)).toBe(true);
       expect(ends([ID], [], 'hub-x')).toBe(true);
-      expect(room.revocations.statements()).toHaveLength(2);
+      expect(setup.revocations.statements()).toHaveLength(2);
     });
 
     test('also after the hub that said so is trusted no more, and over a restart', async () => {
-      const { room, other } = await said();
-      room.issuers.delete(other.hub.hubId);
-      const later = await tokenRoom(room);
+      const { room: setup, other } = await said();
+      setup.issuers.delete(other.hub.hubId);
+      const later = await tokenServices(setup);
       expect(later.revocations.firstRevoked({ chain: [ID], keys: [], issuer: other.hub.hubId })).toBe(ID);
     });
   });
 
   test('listeners hear who said so', async () => {
-    const [room, other] = [await tokenRoom(), await tokenRoom()];
-    room.issuers.set(other.hub.hubId, other.hub.publicKey);
+    const [setup, other] = [await tokenServices(), await tokenServices()];
+    setup.issuers.set(other.hub.hubId, other.hub.publicKey);
     const heard: string[][] = [];
-    room.revocations.onRevoked((...said) => heard.push(said));
+    setup.revocations.onRevoked((...said) => heard.push(said));
     other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
-    room.revocations.merge(other.revocations.statements()[0] ?? new Uint8Array());
+    setup.revocations.merge(other.revocations.statements()[0] ?? new Uint8Array());
     expect(heard).toEqual([[ID, other.hub.hubId]]);
   });
 
   test('another hub can fill neither the disk nor the future', async () => {
-    const room = await tokenRoom();
+    const setup = await tokenServices();
     const other = keyPair();
-    room.issuers.set('hub-other', other.publicKey);
-    const say = (id: string, atMs: number) => room.revocations.merge(statement('hub-other', other, atMs, AAD, id));
-    expect(refusalOf(() => say(ID, room.clock.now() + 500 * 24 * HOUR_MS))?.code).toBe('VALIDATION_ERROR');
-    for (let count = 0; count < 4096; count++) say(count.toString(16).padStart(32, '0'), room.clock.now());
-    expect(refusalOf(() => say('ff'.repeat(16), room.clock.now()))?.code).toBe('RESOURCE_EXCEEDED');
-    expect(room.revocations.revoke('ee'.repeat(16), room.clock.now() + HOUR_MS)).toBe(true);
+    setup.issuers.set('hub-other', other.publicKey);
+    const say = (id: string, atMs: number) => setup.revocations.merge(statement('hub-other', other, atMs, AAD, id));
+    expect(refusalOf(() => say(ID, setup.clock.now() + 500 * 24 * HOUR_MS))?.code).toBe('VALIDATION_ERROR');
+    for (let count = 0; count < 4096; count++) say(count.toString(16).padStart(32, '0'), setup.clock.now());
+    expect(refusalOf(() => say('ff'.repeat(16), setup.clock.now()))?.code).toBe('RESOURCE_EXCEEDED');
+    expect(setup.revocations.revoke('ee'.repeat(16), setup.clock.now() + HOUR_MS)).toBe(true);
   });
 
   test('a statement about a token that has long ended is not kept', async () => {
-    const room = await tokenRoom();
-    expect(room.revocations.merge(statement(room.hub.hubId, room.hub, room.clock.now() - 2 * HOUR_MS))).toBe(false);
-    expect(room.revocations.statements()).toEqual([]);
+    const setup = await tokenServices();
+    expect(setup.revocations.merge(statement(setup.hub.hubId, setup.hub, setup.clock.now() - 2 * HOUR_MS))).toBe(false);
+    expect(setup.revocations.statements()).toEqual([]);
   });
 });
 

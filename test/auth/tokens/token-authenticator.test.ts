@@ -8,21 +8,21 @@ import type { Credentials } from '../../../src/core/auth/principal.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/storage/audit-sink.ts';
 import { signProof } from './sign-proof.ts';
-import { keyPair, tokenRoom } from './token-fixture.ts';
+import { keyPair, tokenServices } from './token-fixture.ts';
 
 const OPERATION = 'POST /api/v1/tools/echo/invoke';
 const OWNER_TOKEN = `at0.${'A'.repeat(43)}`;
 
 async function doorRoom() {
-  const room = await tokenRoom();
+  const setup = await tokenServices();
   const notes: AuditNote[] = [];
   const audit = { record: async (entry: AuditIntent | AuditOutcome | AuditNote) => void (entry.kind === 'note' && notes.push(entry)) };
-  const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
-  const refusals = new TokenRefusalLog({ audit, clock: room.clock, logger: silentLogger });
+  const proofs = new ProofOfPossession({ replays: new ReplayCache(setup), time: setup.time }, setup.hub.hubId);
+  const refusals = new TokenRefusalLog({ audit, clock: setup.clock, logger: silentLogger });
   const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, generation: 0 });
   const door = new TokenAuthenticator(
-    { owner, verifier: room.verifier, proofs, refusals, seal: room.seal },
-    { hubKey: room.hub.publicKey },
+    { owner, verifier: setup.verifier, proofs, refusals, seal: setup.seal },
+    { hubKey: setup.hub.publicKey },
   );
   const enter = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) => door.authenticate({ ...credentials, operation });
   const codeOf = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) =>
@@ -32,10 +32,10 @@ async function doorRoom() {
     );
   const proofFor = (token: string, agent: ReturnType<typeof keyPair>, content = '') =>
     signProof(
-      { token, operation: OPERATION, content: Buffer.from(content), hubId: room.hub.hubId, atMs: room.clock.now() },
+      { token, operation: OPERATION, content: Buffer.from(content), hubId: setup.hub.hubId, atMs: setup.clock.now() },
       agent.privateKey,
     );
-  return { ...room, notes, door, enter, codeOf, proofFor };
+  return { ...setup, notes, door, enter, codeOf, proofFor };
 }
 
 describe('who comes in', () => {
@@ -224,14 +224,14 @@ describe('refusals in the journal', () => {
   });
 
   test('that cannot be written leave the refusal as it is', async () => {
-    const room = await doorRoom();
+    const setup = await doorRoom();
     const audit = { record: async () => Promise.reject(new Error('disk full')) };
-    const notes = new TokenRefusalLog({ audit, clock: room.clock, logger: silentLogger });
+    const notes = new TokenRefusalLog({ audit, clock: setup.clock, logger: silentLogger });
     const owner = new OwnerAuthenticator({ matches: () => false, generation: 0 });
-    const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
+    const proofs = new ProofOfPossession({ replays: new ReplayCache(setup), time: setup.time }, setup.hub.hubId);
     const door = new TokenAuthenticator(
-      { owner, verifier: room.verifier, proofs, refusals: notes, seal: room.seal },
-      { hubKey: room.hub.publicKey },
+      { owner, verifier: setup.verifier, proofs, refusals: notes, seal: setup.seal },
+      { hubKey: setup.hub.publicKey },
     );
     await expect(door.authenticate({ bearer: 'at0.x', operation: OPERATION })).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
   });

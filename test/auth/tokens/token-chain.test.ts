@@ -4,21 +4,21 @@ import { signChild, signRoot, tokenBytes, tokenText } from '../../../src/auth/to
 import { encodeClaims, type TokenClaims } from '../../../src/auth/tokens/token-claims.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1, sigStructure } from '../../../src/codec/cose-sign1.ts';
-import { type KeyPair, keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+import { type KeyPair, keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
-type Room = Awaited<ReturnType<typeof tokenRoom>>;
+type Room = Awaited<ReturnType<typeof tokenServices>>;
 type Fields = Map<number | string, CborValue>;
 
 const ROOT_AAD = Buffer.from('atmosphere-edge token v1');
 
-let room: Room;
+let setup: Room;
 let agent: KeyPair;
 beforeAll(async () => {
-  room = await tokenRoom();
+  setup = await tokenServices();
   agent = keyPair();
 });
 
-const refusal = (token: string) => refusalOf(() => room.verifier.verify(token));
+const refusal = (token: string) => refusalOf(() => setup.verifier.verify(token));
 const linksOf = (token: string) => decodeCbor(tokenBytes(token)) as Uint8Array[];
 const chainText = (links: readonly CborValue[]) => tokenText(encodeCbor(links));
 
@@ -28,24 +28,24 @@ function fieldsOf(claims: TokenClaims): Fields {
 
 /** A root that the hub itself signed, whatever it says. */
 function signedRoot(fields: CborValue, aad: Uint8Array = ROOT_AAD): string {
-  return chainText([signSign1({ payload: encodeCbor(fields), key: room.hub.privateKey, externalAad: aad })]);
+  return chainText([signSign1({ payload: encodeCbor(fields), key: setup.hub.privateKey, externalAad: aad })]);
 }
 
 function childClaims(changes: Partial<TokenClaims> = {}): TokenClaims {
-  return room.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', key: agent.publicKey, ...changes });
+  return setup.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', key: agent.publicKey, ...changes });
 }
 
 /** A child of a root that is bound to the agent's key, signed with that key. */
 function childOf(root: Partial<TokenClaims>, child: Partial<TokenClaims> = {}, key = agent.privateKey): string {
-  const parent = signRoot(room.rootClaims({ key: agent.publicKey, ...root }), room.hub.privateKey);
+  const parent = signRoot(setup.rootClaims({ key: agent.publicKey, ...root }), setup.hub.privateKey);
   return tokenText(signChild(parent, childClaims(child), key));
 }
 
 describe('a sound token', () => {
   test('tells who its bearer is and what it may do', () => {
-    const claims = room.rootClaims({ audience: [room.hub.hubId], maxHops: 2, rateLimit: { calls: 10, seconds: 60 } });
-    const text = tokenText(signRoot(claims, room.hub.privateKey));
-    expect(room.verifier.verify(text).principal).toEqual({
+    const claims = setup.rootClaims({ audience: [setup.hub.hubId], maxHops: 2, rateLimit: { calls: 10, seconds: 60 } });
+    const text = tokenText(signRoot(claims, setup.hub.privateKey));
+    expect(setup.verifier.verify(text).principal).toEqual({
       id: 'light-agent',
       kind: 'agent',
       permissions: ['device:control:lamp-1'],
@@ -54,8 +54,8 @@ describe('a sound token', () => {
         chain: [claims.id],
         text,
         expiresAtMs: claims.expiresAt * 1000,
-        keys: [room.hub.publicKey],
-        allowedNodes: [room.hub.hubId],
+        keys: [setup.hub.publicKey],
+        allowedNodes: [setup.hub.hubId],
         maxHops: 2,
         rateLimits: [{ tokenId: claims.id, calls: 10, seconds: 60 }],
       },
@@ -64,30 +64,34 @@ describe('a sound token', () => {
 
   test('a child that its parent signed without any hub is its own principal, with the limits of both', () => {
     const rateLimit = { calls: 10, seconds: 60 };
-    const { principal } = room.verifier.verify(childOf({ rateLimit }, { rateLimit: { calls: 5, seconds: 60 } }));
+    const { principal } = setup.verifier.verify(childOf({ rateLimit }, { rateLimit: { calls: 5, seconds: 60 } }));
     expect(principal.id).toBe('light-agent/helper');
     expect(principal.token.chain).toHaveLength(2);
     expect(principal.token.rateLimits.map(({ calls }) => calls)).toEqual([10, 5]);
   });
 
   test('four links are a token', () => {
-    let bytes = signRoot(room.rootClaims(), room.hub.privateKey);
+    let bytes = signRoot(setup.rootClaims(), setup.hub.privateKey);
     let issuer = 'light-agent';
     for (const name of ['a', 'b', 'c']) {
-      bytes = signChild(bytes, room.rootClaims({ issuer, subject: `${issuer}/${name}` }), room.hub.privateKey);
+      bytes = signChild(bytes, setup.rootClaims({ issuer, subject: `${issuer}/${name}` }), setup.hub.privateKey);
       issuer += `/${name}`;
     }
-    expect(room.verifier.verify(tokenText(bytes)).principal.id).toBe('light-agent/a/b/c');
+    expect(setup.verifier.verify(tokenText(bytes)).principal.id).toBe('light-agent/a/b/c');
   });
 
   test('a root and a child with an ordinary set of rights have at most 512 bytes', () => {
     const permissions = ['device:control:living-room-light', 'sensor:read:*'];
-    const root = signRoot(room.rootClaims({ permissions, maxHops: 2, rateLimit: { calls: 60, seconds: 60 } }), room.hub.privateKey);
+    const root = signRoot(setup.rootClaims({ permissions, maxHops: 2, rateLimit: { calls: 60, seconds: 60 } }), setup.hub.privateKey);
     const child = { maxHops: 1, rateLimit: { calls: 10, seconds: 60 }, permissions: permissions.slice(0, 1) };
-    const chain = signChild(root, room.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', ...child }), room.hub.privateKey);
+    const chain = signChild(
+      root,
+      setup.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', ...child }),
+      setup.hub.privateKey,
+    );
     expect(chain.length).toBeLessThanOrEqual(512);
     expect(tokenText(chain).length).toBeLessThanOrEqual(688);
-    expect(room.verifier.verify(tokenText(chain)).principal.id).toBe('light-agent/helper');
+    expect(setup.verifier.verify(tokenText(chain)).principal.id).toBe('light-agent/helper');
   });
 });
 
@@ -104,12 +108,12 @@ describe('the text of a token', () => {
     ['nothing but the prefix', () => 'at1.'],
     ['nothing', () => ''],
   ])('%s makes it no token', (_, change) => {
-    expect(refusal(change(room.rootToken()))?.code).toBe('TOKEN_INVALID');
+    expect(refusal(change(setup.rootToken()))?.code).toBe('TOKEN_INVALID');
   });
 
   test('has no bits to spare: the last character has one value', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    const texts = [0, 1, 2].map((length) => room.rootToken({ subject: `agent${'x'.repeat(length)}` }));
+    const texts = [0, 1, 2].map((length) => setup.rootToken({ subject: `agent${'x'.repeat(length)}` }));
     const accepted = texts.map((text) => [...alphabet].filter((last) => refusal(text.slice(0, -1) + last) === undefined).length);
     expect(accepted).toEqual([1, 1, 1]);
   });
@@ -119,7 +123,7 @@ describe('the text of a token', () => {
   });
 
   test('a refusal repeats nothing of the token', () => {
-    const text = room.rootToken({ subject: 'talkative-agent', expiresAt: 1000 });
+    const text = setup.rootToken({ subject: 'talkative-agent', expiresAt: 1000 });
     const message = refusal(text)?.message ?? '';
     expect(message).toContain('expired');
     for (const secret of [text.slice(4, 40), 'talkative-agent', 'device:control']) expect(message).not.toContain(secret);
@@ -139,7 +143,7 @@ describe('every field of a token', () => {
   ];
 
   test.each(names)('%s has to be there', (_, key) => {
-    const fields = fieldsOf(room.rootClaims());
+    const fields = fieldsOf(setup.rootClaims());
     fields.delete(key);
     expect(refusal(signedRoot(fields))?.code).toBe('TOKEN_INVALID');
   });
@@ -154,7 +158,7 @@ describe('every field of a token', () => {
   ])('%s has to be of its type, also when the hub itself signed it', (name, key) => {
     const accepted = wrongTypes.filter((value) => {
       const isEmptyAudience = name === 'aud' && Array.isArray(value) && value.length === 0;
-      return !isEmptyAudience && refusal(signedRoot(fieldsOf(room.rootClaims()).set(key, value))) === undefined;
+      return !isEmptyAudience && refusal(signedRoot(fieldsOf(setup.rootClaims()).set(key, value))) === undefined;
     });
     expect(accepted).toEqual([]);
   });
@@ -173,7 +177,7 @@ describe('every field of a token', () => {
     [-70_005, true],
     [-65_537, 1],
   ])('the unknown claim %s is refused', (key, value) => {
-    expect(refusal(signedRoot(fieldsOf(room.rootClaims()).set(key, value)))?.message).toContain('not known here');
+    expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(key, value)))?.message).toContain('not known here');
   });
 
   test.each([
@@ -184,13 +188,13 @@ describe('every field of a token', () => {
     ['a template', ['device:control:{device_id}']],
     ['an upper-case permission', ['Device:control']],
   ])('%s are refused', (_, permissions) => {
-    expect(refusal(signedRoot(fieldsOf(room.rootClaims()).set(-70_001, permissions)))?.code).toBe('TOKEN_INVALID');
+    expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(-70_001, permissions)))?.code).toBe('TOKEN_INVALID');
   });
 
   test.each(['Owner', '', 'a b', 'light-agent/', '/x', 'a//b', 'a/b', '../a', 'a'.repeat(65), 'é'])(
     'the agent id %j is refused for a root',
     (subject) => {
-      expect(refusal(signedRoot(fieldsOf(room.rootClaims()).set(2, subject)))?.code).toBe('TOKEN_INVALID');
+      expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(2, subject)))?.code).toBe('TOKEN_INVALID');
     },
   );
 
@@ -237,18 +241,18 @@ describe('every field of a token', () => {
       ]),
     ],
   ])('%s is no key to be bound to', (_, key) => {
-    expect(refusal(signedRoot(fieldsOf(room.rootClaims()).set(8, new Map([[1, key]]))))?.code).toBe('TOKEN_INVALID');
+    expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(8, new Map([[1, key]]))))?.code).toBe('TOKEN_INVALID');
   });
 });
 
 describe('signatures', () => {
   test.each([
-    ['another key', () => tokenText(signRoot(room.rootClaims(), agent.privateKey))],
-    ['the key that it is bound to', () => tokenText(signRoot(room.rootClaims({ key: agent.publicKey }), agent.privateKey))],
-    ['a hub that is not trusted', () => tokenText(signRoot(room.rootClaims({ issuer: 'hub-0123456789abcdef' }), agent.privateKey))],
-    ['an agent in place of a hub', () => tokenText(signRoot(room.rootClaims({ issuer: 'light-agent' }), agent.privateKey))],
-    ['the hub, for another use', () => signedRoot(fieldsOf(room.rootClaims()), Buffer.from('atmosphere-edge approval v1'))],
-    ['the hub, for no use', () => signedRoot(fieldsOf(room.rootClaims()), new Uint8Array())],
+    ['another key', () => tokenText(signRoot(setup.rootClaims(), agent.privateKey))],
+    ['the key that it is bound to', () => tokenText(signRoot(setup.rootClaims({ key: agent.publicKey }), agent.privateKey))],
+    ['a hub that is not trusted', () => tokenText(signRoot(setup.rootClaims({ issuer: 'hub-0123456789abcdef' }), agent.privateKey))],
+    ['an agent in place of a hub', () => tokenText(signRoot(setup.rootClaims({ issuer: 'light-agent' }), agent.privateKey))],
+    ['the hub, for another use', () => signedRoot(fieldsOf(setup.rootClaims()), Buffer.from('atmosphere-edge approval v1'))],
+    ['the hub, for no use', () => signedRoot(fieldsOf(setup.rootClaims()), new Uint8Array())],
   ])('of %s do not make a token', (_, make) => {
     expect(refusal(make())?.code).toBe('TOKEN_INVALID');
   });
@@ -264,19 +268,19 @@ describe('signatures', () => {
     ['a fifth part', (parts) => [...parts, 0]],
     ['parts in another order', (parts) => [parts[0] ?? null, parts[1] ?? null, parts[3] ?? null, parts[2] ?? null]],
   ])('with %s do not make a token', (_, change) => {
-    const parts = decodeCbor(linksOf(room.rootToken())[0] ?? new Uint8Array()) as CborValue[];
+    const parts = decodeCbor(linksOf(setup.rootToken())[0] ?? new Uint8Array()) as CborValue[];
     expect(refusal(chainText([encodeCbor(change(parts))]))?.code).toBe('TOKEN_INVALID');
   });
 
   test('a protected header that names another algorithm is refused even when it was signed', () => {
     const header = Uint8Array.of(0xa1, 0x01, 0x32);
-    const payload = encodeClaims(room.rootClaims());
-    const signature = Uint8Array.from(sign(null, sigStructure(header, ROOT_AAD, payload), room.hub.privateKey));
+    const payload = encodeClaims(setup.rootClaims());
+    const signature = Uint8Array.from(sign(null, sigStructure(header, ROOT_AAD, payload), setup.hub.privateKey));
     expect(refusal(chainText([encodeCbor([header, new Map(), payload, signature])]))?.message).toContain('EdDSA');
   });
 
   test('S plus the group order, which fits the equation too, is refused', () => {
-    const parts = decodeCbor(linksOf(room.rootToken())[0] ?? new Uint8Array()) as CborValue[];
+    const parts = decodeCbor(linksOf(setup.rootToken())[0] ?? new Uint8Array()) as CborValue[];
     const signature = Uint8Array.from(parts[3] as Uint8Array);
     const order = 2n ** 252n + 27742317777372353535851937790883648493n;
     let scalar = order + signature.slice(32).reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
@@ -314,14 +318,14 @@ describe('a chain', () => {
   });
 
   test('a fifth link is refused though each has signed the next', () => {
-    let bytes = signRoot(room.rootClaims(), room.hub.privateKey);
+    let bytes = signRoot(setup.rootClaims(), setup.hub.privateKey);
     const links = linksOf(tokenText(bytes));
     for (const name of ['a', 'b', 'c', 'd']) {
-      const claims = room.rootClaims({ issuer: 'light-agent', subject: `light-agent/${name}` });
+      const claims = setup.rootClaims({ issuer: 'light-agent', subject: `light-agent/${name}` });
       const externalAad = createHash('sha256')
         .update(links.at(-1) ?? bytes)
         .digest();
-      links.push(signSign1({ payload: encodeClaims(claims), key: room.hub.privateKey, externalAad }));
+      links.push(signSign1({ payload: encodeClaims(claims), key: setup.hub.privateKey, externalAad }));
       bytes = encodeCbor(links);
     }
     expect(refusal(tokenText(bytes))?.message).toContain('1 to 4');
@@ -365,12 +369,12 @@ describe('a chain', () => {
 
   test('a child signed by anybody but the holder of the parent is refused', () => {
     expect(refusal(childOf({}, {}, keyPair().privateKey))?.code).toBe('TOKEN_INVALID');
-    expect(refusal(childOf({}, {}, room.hub.privateKey))?.code).toBe('TOKEN_INVALID');
+    expect(refusal(childOf({}, {}, setup.hub.privateKey))?.code).toBe('TOKEN_INVALID');
   });
 
   test('a child cannot be moved below another token of the same holder', () => {
     const [, child = new Uint8Array()] = linksOf(childOf({}));
-    const [other = new Uint8Array()] = linksOf(tokenText(signRoot(room.rootClaims({ key: agent.publicKey }), room.hub.privateKey)));
+    const [other = new Uint8Array()] = linksOf(tokenText(signRoot(setup.rootClaims({ key: agent.publicKey }), setup.hub.privateKey)));
     expect(refusal(chainText([other, child]))?.message).toContain('signature');
   });
 
@@ -391,7 +395,7 @@ describe('a chain', () => {
   ])('%s as the key of a parent signs nothing', (_, hex) => {
     const key = Buffer.from(hex, 'hex').toString('base64url');
     // For a key of order 1 the neutral element and zero are a signature of any message.
-    const parent = signRoot(room.rootClaims({ key }), room.hub.privateKey);
+    const parent = signRoot(setup.rootClaims({ key }), setup.hub.privateKey);
     const forged = Buffer.from(`01${'00'.repeat(63)}`, 'hex');
     const link = encodeCbor([Uint8Array.of(0xa1, 0x01, 0x27), new Map(), encodeClaims(childClaims()), Uint8Array.from(forged)]);
     expect(refusal(chainText([...linksOf(tokenText(parent)), link]))?.code).toBe('TOKEN_INVALID');

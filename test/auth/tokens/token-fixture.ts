@@ -21,7 +21,7 @@ export function keyPair(): KeyPair {
   return { privateKey, publicKey: rawPublicKey(privateKey) };
 }
 
-export interface RoomOptions {
+export interface FixtureOptions {
   readonly meshId?: string;
   readonly hub?: KeyPair;
   readonly clock?: ManualClock;
@@ -29,7 +29,7 @@ export interface RoomOptions {
 }
 
 /** A hub's tokens with everything around them in memory; `store` and `hub` of an older room make it that room after a restart. */
-export async function tokenRoom(options: RoomOptions = {}) {
+export async function tokenServices(options: FixtureOptions = {}) {
   const clock = options.clock ?? new ManualClock();
   const store = options.store ?? new MemoryKeyValueStore(clock);
   const pair = options.hub ?? keyPair();

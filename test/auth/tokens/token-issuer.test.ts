@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { OWNER } from '../../../src/auth/owner-token.ts';
 import type { TokenRequest } from '../../../src/core/auth/principal.ts';
-import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -15,7 +15,7 @@ const request = (changes: Partial<TokenRequest> = {}): TokenRequest => ({
 
 describe('tokens of the owner', () => {
   test('are verified like any other, and say what was asked for', async () => {
-    const { hub, issuer, verifier, clock } = await tokenRoom();
+    const { hub, issuer, verifier, clock } = await tokenServices();
     const limits = { maxHops: 2, allowedNodes: [hub.hubId, hub.hubId], rateLimit: { calls: 5, seconds: 60 } };
     const { token, principal } = issuer.issue(request({ permissions: ['b:c', 'a:b', 'b:c'], ...limits }), OWNER);
     expect(verifier.verify(token).principal).toBe(principal);
@@ -28,19 +28,19 @@ describe('tokens of the owner', () => {
   });
 
   test('may hold administration and everything else', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     expect(issuer.issue(request({ permissions: ['*', 'admin:*'] }), OWNER).principal.permissions).toEqual(['*', 'admin:*']);
   });
 
   test('belong to the mesh of their hub, and their children with them', async () => {
-    const { issuer, verifier } = await tokenRoom({ meshId: 'mesh-a' });
+    const { issuer, verifier } = await tokenServices({ meshId: 'mesh-a' });
     const { token, principal } = issuer.issue(request(), OWNER);
     expect(verifier.verify(token).chain[0].meshId).toBe('mesh-a');
     expect(issuer.issue(request({ agentId: 'helper' }), principal).principal.id).toBe('light-agent/helper');
   });
 
   test('can be bound to a key of the agent', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     const { publicKey } = keyPair();
     const { token } = issuer.issue(request({ key: publicKey }), OWNER);
     expect(issuer.inspect(token)).toMatchObject({ state: 'valid', isBearer: false });
@@ -48,7 +48,7 @@ describe('tokens of the owner', () => {
   });
 
   test('for other hubs can be made here without being of use here', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     const { token } = issuer.issue(request({ allowedNodes: ['hub-elsewhere'] }), OWNER);
     expect(issuer.inspect(token)).toMatchObject({ state: 'unusable', reason: expect.stringContaining('not allowed on this hub') });
   });
@@ -72,7 +72,7 @@ describe('tokens of the owner', () => {
     ['a short key', { key: 'AAAA' }],
     ['a key of small order', { key: Buffer.alloc(32).toString('base64url') }],
   ])('with %s are refused and leave nothing behind', async (_, changes) => {
-    const { issuer, heard } = await tokenRoom();
+    const { issuer, heard } = await tokenServices();
     expect(refusalOf(() => issuer.issue(request(changes), OWNER))?.code).toBe('VALIDATION_ERROR');
     expect([issuer.list(), heard]).toEqual([[], []]);
   });
@@ -80,7 +80,7 @@ describe('tokens of the owner', () => {
 
 describe('children', () => {
   test('have a part of what their parent has, never longer', async () => {
-    const { issuer, verifier } = await tokenRoom();
+    const { issuer, verifier } = await tokenServices();
     const parent = issuer.issue(request({ rateLimit: { calls: 5, seconds: 60 }, maxHops: 2 }), OWNER);
     const child = issuer.issue(request({ agentId: 'helper', permissions: ['device:read:lamp-1'], ttlMs: DAY_MS }), parent.principal);
     expect(verifier.verify(child.token).principal).toMatchObject({
@@ -104,7 +104,7 @@ describe('children', () => {
     ['another hub', { allowedNodes: [] }, { allowedNodes: ['hub-a'] }],
     ['a higher rate', { rateLimit: { calls: 5, seconds: 60 } }, { rateLimit: { calls: 6, seconds: 60 } }],
   ])('with %s are refused', async (_, ofParent, ofChild) => {
-    const { issuer, hub } = await tokenRoom();
+    const { issuer, hub } = await tokenServices();
     const nodes = ofParent.allowedNodes ? { allowedNodes: [hub.hubId] } : {};
     const { principal } = issuer.issue(request({ ...ofParent, ...nodes }), OWNER);
     expect(refusalOf(() => issuer.issue(request({ agentId: 'helper', ...ofChild }), principal))?.code).toBe('PERMISSION_DENIED');
@@ -112,20 +112,20 @@ describe('children', () => {
   });
 
   test('one right of administration can be passed on by who has it', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     const { principal } = issuer.issue(request({ permissions: ['admin:*'] }), OWNER);
     const child = issuer.issue(request({ agentId: 'helper', permissions: ['admin:token'] }), principal);
     expect(child.principal.permissions).toEqual(['admin:token']);
   });
 
   test('of a token with a key of its own are signed by its holder, not by the hub', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     const { principal } = issuer.issue(request({ key: keyPair().publicKey }), OWNER);
     expect(refusalOf(() => issuer.issue(request({ agentId: 'helper' }), principal))?.code).toBe('PERMISSION_DENIED');
   });
 
   test('stop at the fourth link', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     let { principal } = issuer.issue(request(), OWNER);
     for (const agentId of ['a', 'b', 'c']) principal = issuer.issue(request({ agentId }), principal).principal;
     expect(principal.id).toBe('light-agent/a/b/c');
@@ -133,7 +133,7 @@ describe('children', () => {
   });
 
   test('of an expired or revoked token, or of nobody, are refused', async () => {
-    const { issuer, clock } = await tokenRoom();
+    const { issuer, clock } = await tokenServices();
     const { principal } = issuer.issue(request(), OWNER);
     const revoked = issuer.issue(request(), OWNER).principal;
     issuer.revoke(revoked.token?.id ?? '');
@@ -144,7 +144,7 @@ describe('children', () => {
   });
 
   test('cannot be had with permissions that were written into a principal by hand', async () => {
-    const { issuer } = await tokenRoom();
+    const { issuer } = await tokenServices();
     const { principal } = issuer.issue(request(), OWNER);
     const forged = { ...principal, permissions: ['device:control:*'] };
     expect(refusalOf(() => issuer.issue(request({ permissions: ['device:control:lock-1'] }), forged))?.code).toBe('PERMISSION_DENIED');
@@ -153,10 +153,10 @@ describe('children', () => {
 
 describe('what the hub remembers of its tokens', () => {
   test('is everything but the text, over a restart', async () => {
-    const first = await tokenRoom();
+    const first = await tokenServices();
     const { token, principal } = first.issuer.issue(request({ role: 'light' }), OWNER);
     first.issuer.issue(request({ agentId: 'helper' }), principal);
-    const { issuer } = await tokenRoom(first);
+    const { issuer } = await tokenServices(first);
     const tokenId = principal.token?.id;
     expect(issuer.list()).toHaveLength(2);
     expect(issuer.list().find(({ id }) => id === tokenId)).toEqual({
@@ -180,12 +180,12 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('a revoked token stays revoked after a restart, and so do its children', async () => {
-    const first = await tokenRoom();
+    const first = await tokenServices();
     const parent = first.issuer.issue(request(), OWNER);
     const child = first.issuer.issue(request({ agentId: 'helper' }), parent.principal);
     expect(first.issuer.revoke(parent.principal.token?.id ?? '')).toBe(true);
     expect(first.issuer.revoke(parent.principal.token?.id ?? '')).toBe(false);
-    const { issuer } = await tokenRoom(first);
+    const { issuer } = await tokenServices(first);
     expect([parent, child].map(({ token }) => refusalOf(() => issuer.principalOf(token))?.code)).toEqual([
       'TOKEN_INVALID',
       'TOKEN_INVALID',
@@ -195,7 +195,7 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('a token that this hub did not make can be revoked by its id', async () => {
-    const { issuer, heard } = await tokenRoom();
+    const { issuer, heard } = await tokenServices();
     const told: string[] = [];
     issuer.onRevoked((id) => told.push(id));
     expect(issuer.revoke('ab'.repeat(16))).toBe(true);
@@ -204,7 +204,7 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('each token that is made is told as an event', async () => {
-    const { issuer, heard } = await tokenRoom();
+    const { issuer, heard } = await tokenServices();
     const { principal } = issuer.issue(request(), OWNER);
     expect(heard).toMatchObject([
       { type: 'token.issued', subject: principal.token?.id, data: { agent_id: 'light-agent', issued_by: 'owner' } },
@@ -212,13 +212,13 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('records of the key that the hub had before are not shown as if their tokens lived', async () => {
-    const { issuer, store } = await tokenRoom();
+    const { issuer, store } = await tokenServices();
     issuer.issue(request(), OWNER);
-    expect((await tokenRoom({ store })).issuer.list()).toEqual([]);
+    expect((await tokenServices({ store })).issuer.list()).toEqual([]);
   });
 
   test('records of ended tokens go after a month', async () => {
-    const { issuer, clock } = await tokenRoom();
+    const { issuer, clock } = await tokenServices();
     issuer.issue(request(), OWNER);
     clock.advance(30 * DAY_MS);
     expect(issuer.list()).toHaveLength(1);
@@ -227,7 +227,7 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('of the tokens that an agent made, the ended ones fill no disk', async () => {
-    const { issuer, clock, revocations } = await tokenRoom();
+    const { issuer, clock, revocations } = await tokenServices();
     const parent = issuer.issue(request({ agentId: 'busy' }), OWNER).principal;
     const other = issuer.issue(request({ agentId: 'busybody' }), OWNER).principal;
     issuer.issue(request({ agentId: 'kept' }), other);
@@ -244,7 +244,7 @@ describe('what the hub remembers of its tokens', () => {
   });
 
   test('what an inspection tells of a token that has expired', async () => {
-    const { issuer, clock, hub } = await tokenRoom();
+    const { issuer, clock, hub } = await tokenServices();
     const { token } = issuer.issue(request(), OWNER);
     clock.advance(2 * HOUR_MS);
     expect(issuer.inspect(token)).toMatchObject({ state: 'expired', issuer: hub.hubId, reason: expect.stringContaining('expired') });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signChild, signRoot, tokenText } from '../../../src/auth/tokens/token-chain.ts';
-import { keyPair, refusalOf, tokenRoom } from './token-fixture.ts';
+import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const MUTANTS = 20_000;
 
@@ -29,19 +29,19 @@ function mutant(bytes: Uint8Array, pick: (below: number) => number): Uint8Array 
 
 describe('mutants of a sound chain', () => {
   test(`none of ${MUTANTS} is accepted`, async () => {
-    const room = await tokenRoom();
+    const setup = await tokenServices();
     const agent = keyPair();
-    const root = signRoot(room.rootClaims({ key: agent.publicKey, maxHops: 3 }), room.hub.privateKey);
-    const claims = room.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', maxHops: 2 });
+    const root = signRoot(setup.rootClaims({ key: agent.publicKey, maxHops: 3 }), setup.hub.privateKey);
+    const claims = setup.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', maxHops: 2 });
     const sound = [root, signChild(root, claims, agent.privateKey)];
     const soundTexts = sound.map(tokenText);
-    for (const text of soundTexts) expect(refusalOf(() => room.verifier.verify(text))).toBeUndefined();
+    for (const text of soundTexts) expect(refusalOf(() => setup.verifier.verify(text))).toBeUndefined();
     const pick = numbers(1);
     const accepted: string[] = [];
     const codes = new Set<string>();
     for (let count = 0; count < MUTANTS; count++) {
       const text = tokenText(mutant(sound[count % 2] ?? root, pick));
-      const refused = refusalOf(() => room.verifier.verify(text));
+      const refused = refusalOf(() => setup.verifier.verify(text));
       if (refused) codes.add(refused.code);
       else if (!soundTexts.includes(text)) accepted.push(text);
     }
@@ -51,7 +51,7 @@ describe('mutants of a sound chain', () => {
   });
 
   test('no text whatever makes the verifier fail in another way than refusing', async () => {
-    const { verifier } = await tokenRoom();
+    const { verifier } = await tokenServices();
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.uint8Array({ maxLength: 64 }).map(tokenText)), (text) => {
         expect(refusalOf(() => verifier.verify(text))?.code).toBe('TOKEN_INVALID');

@@ -8,7 +8,7 @@ import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeDevice } from '../../http/http-fixture.ts';
 import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
-import { agent, codeOf, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 const RULES = `
 timezone: UTC
@@ -31,7 +31,7 @@ function administration(): RuleAdministration {
 }
 
 function room() {
-  const made = makeRoom();
+  const made = makePipeline();
   const device = parseDeviceId('door');
   let ran = 0;
   const unlock = makeTool({

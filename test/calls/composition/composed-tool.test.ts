@@ -58,9 +58,9 @@ describe('a composed tool', () => {
     expect(definition.requires.permissions).toEqual(['device:control:hall-lamp', 'sensor:read:hall/temperature', 'device:control:{lamp}']);
     expect(definition.description).toBe('Does what a test wants. Calls core:dim, then core:temperature, then core:dim.');
     const laundered = [{ tool: 'echo_like' }, { tool: 'dim', params: { device_id: { $result: '0/ok' } } }];
-    const room = makeRegistrar();
-    room.add('echo_like', {});
-    expect(room.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
+    const setup = makeRegistrar();
+    setup.add('echo_like', {});
+    expect(setup.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
   });
 
   test('needs the capabilities of its steps where these run, and not on its own hub', async () => {

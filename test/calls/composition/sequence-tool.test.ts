@@ -3,7 +3,7 @@ import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { approvalsSaying } from '../approvals-fake.ts';
-import { agent, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 const pending = {
   state: 'pending',
@@ -15,9 +15,9 @@ const pending = {
   willDo: [],
 } as const;
 
-function makeHome(options: Parameters<typeof makeRoom>[1] = {}) {
+function makeHome(options: Parameters<typeof makePipeline>[1] = {}) {
   const ran: JsonObject[] = [];
-  const room = makeRoom({ approvals: approvalsSaying(pending) }, options);
+  const setup = makePipeline({ approvals: approvalsSaying(pending) }, options);
   const handler = async (params: JsonObject) => {
     ran.push(params);
     return { level: 7, ...params };
@@ -27,12 +27,12 @@ function makeHome(options: Parameters<typeof makeRoom>[1] = {}) {
     type: 'object',
     properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'number', description: 'Level' } },
   };
-  room.registry.register(makeTool({ ...acting, name: 'dim', parameters: device, permissions: ['device:control:{device_id}'] }));
-  room.registry.register(makeTool({ ...acting, name: 'unlock', permissions: ['device:control:door'], dangerous: true }));
-  room.registry.register(sequenceTool(() => room.pipeline));
+  setup.registry.register(makeTool({ ...acting, name: 'dim', parameters: device, permissions: ['device:control:{device_id}'] }));
+  setup.registry.register(makeTool({ ...acting, name: 'unlock', permissions: ['device:control:door'], dangerous: true }));
+  setup.registry.register(sequenceTool(() => setup.pipeline));
   const run = (steps: readonly JsonObject[], principal: Principal = owner) =>
-    room.pipeline.call({ principal, tool: 'sequence', params: { steps } });
-  return { ...room, ran, run };
+    setup.pipeline.call({ principal, tool: 'sequence', params: { steps } });
+  return { ...setup, ran, run };
 }
 
 const dim = (device: string, level: unknown = 1) => ({ tool: 'dim', params: { device_id: device, level } }) as JsonObject;

@@ -3,12 +3,12 @@ import { JobDirectory, JobLocations } from '../../../src/calls/jobs/job-director
 import { AtmoError } from '../../../src/core/errors.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { agent, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 const signal = new AbortController().signal;
 
 function makeJobs() {
-  const { jobs, clock } = makeRoom();
+  const { jobs, clock } = makePipeline();
   const places = new JobLocations(new MemoryKeyValueStore(clock));
   const asked: string[] = [];
   const view = { job_id: 'far', tool: 'eye:watch@1.0.0', status: 'running', created_at: '' } as never;

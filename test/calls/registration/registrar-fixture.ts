@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import { ReservedNames } from '../../../src/tools/manifest/record-file.ts';
 import type { ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
-import { agent, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 /** Parameters of a tool on one device, which may be named `Hall lamp`. */
 export const ON_DEVICE = {
@@ -15,17 +15,20 @@ export const ON_DEVICE = {
   properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'integer', description: 'Level' } },
 };
 
-type RoomParts = Parameters<typeof makeRoom>[0] & { readonly programs?: ProgramSandbox; readonly isClaimed?: (name: string) => boolean };
+type RoomParts = Parameters<typeof makePipeline>[0] & {
+  readonly programs?: ProgramSandbox;
+  readonly isClaimed?: (name: string) => boolean;
+};
 
 /** A room with a registrar, a lamp tool that takes any device, a lock, and a thermometer; `ran` has what was called for whom. */
 export function makeRegistrar(
   { programs = programsFake(), isClaimed = () => false, ...extra }: RoomParts = {},
   options: ConstructorParameters<typeof ToolRegistrar>[1] = { allowed: ['*'] },
 ) {
-  const room = makeRoom(extra);
+  const setup = makePipeline(extra);
   const ran: { readonly tool: string; readonly by: string; readonly params: JsonObject }[] = [];
   const add = (name: string, input: Parameters<typeof makeTool>[0], result: JsonObject = { ok: true }) =>
-    room.registry.register(
+    setup.registry.register(
       makeTool({
         ...input,
         name,
@@ -41,15 +44,15 @@ export function makeRegistrar(
   add('unlock', { ...acting, permissions: ['device:control:door'], dangerous: true });
   add('temperature', { permissions: ['sensor:read:hall/temperature'] }, { temperature: 21 });
   add('mint', { ...acting, permissions: ['admin:token'] });
-  const records = new ToolRecordStore({ store: room.store, logger: silentLogger });
+  const records = new ToolRecordStore({ store: setup.store, logger: silentLogger });
   const reserved = new ReservedNames();
   const isReserved = (name: string) => reserved.has(name);
   const names = { isClaimed, isReserved };
   const make = (own = options) =>
-    new ToolRegistrar({ ...room, authorizer: room.collaborators.authorizer, records, ...names, logger: silentLogger, programs }, own);
+    new ToolRegistrar({ ...setup, authorizer: setup.collaborators.authorizer, records, ...names, logger: silentLogger, programs }, own);
   const registrar = make();
-  const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
-  return { ...room, ran, add, records, reserved, registrar, make, call };
+  const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => setup.pipeline.call({ principal, tool, params });
+  return { ...setup, ran, add, records, reserved, registrar, make, call };
 }
 
 /** The record of a tool with these steps, in the form of the HTTP tool service. */

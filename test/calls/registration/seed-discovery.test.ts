@@ -21,15 +21,15 @@ const file = () => join(folder, 'tools_bootstrap.json');
 const write = (value: unknown) => writeFileSync(file(), typeof value === 'string' ? value : JSON.stringify(value), { mode: 0o600 });
 
 function makeSeed() {
-  const room = makeRegistrar();
+  const setup = makeRegistrar();
   const nucleus = [makeTool({ name: 'nucleus' })];
   const probe = () => probeBoard(folder);
   const bootstrap = () => readFirstRecordFile([file(), join(folder, 'config/tools_bootstrap.json')], { takenOf: takenInMemory() });
   const reported: SkippedRecord[] = [];
   const report = (leftOut: readonly SkippedRecord[]) => reported.push(...leftOut);
   const parts = () => boardParts(folder);
-  const seed = new SeedDiscovery({ ...room, report, parts, nucleus, probe, bootstrap, owner });
-  return { ...room, seed, reported };
+  const seed = new SeedDiscovery({ ...setup, report, parts, nucleus, probe, bootstrap, owner });
+  return { ...setup, seed, reported };
 }
 
 describe('seed discovery', () => {

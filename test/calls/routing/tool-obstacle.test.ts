@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { codeOf, makeRoom, makeTool, owner } from '../pipeline-fixture.ts';
+import { codeOf, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 function makeHome(capabilities: readonly string[] = []) {
-  const room = makeRoom({ capabilities: () => capabilities });
+  const setup = makePipeline({ capabilities: () => capabilities });
   const add = (input: Parameters<typeof makeTool>[0]) => {
     const tool = makeTool(input);
-    room.registry.register(tool);
+    setup.registry.register(tool);
     return tool;
   };
   const addCalling = (name: string, step: string) => {
     const tool = { ...makeTool({ name }), innerCalls: () => [{ tool: step }] };
-    room.registry.register(tool);
+    setup.registry.register(tool);
     return tool;
   };
-  return { ...room, add, addCalling, obstacleTo: room.pipeline.obstacleTo.bind(room.pipeline) };
+  return { ...setup, add, addCalling, obstacleTo: setup.pipeline.obstacleTo.bind(setup.pipeline) };
 }
 
 describe('what keeps a tool from running', () => {

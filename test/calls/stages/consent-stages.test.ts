@@ -6,7 +6,7 @@ import type { HubId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from '../approvals-fake.ts';
-import { agent, codeOf, makeRoom, makeTool, owner, settled } from '../pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner, settled } from '../pipeline-fixture.ts';
 
 const approved = { state: 'approved', approvalId: 'ap-1', by: ['ann'] } as const;
 const pin = { type: 'string', description: 'PIN', 'x-secret': true };
@@ -34,8 +34,8 @@ function recordingQueue() {
 describe('an approval', () => {
   test('is asked for with all that people have to know, and nothing secret', async () => {
     const { queue, asked } = recordingQueue();
-    const room = makeRoom({ approvals: queue });
-    room.registry.register(
+    const setup = makePipeline({ approvals: queue });
+    setup.registry.register(
       makeTool({
         ...unlock,
         title: 'Open the door',
@@ -43,7 +43,7 @@ describe('an approval', () => {
         permissions: undefined,
       }),
     );
-    await room.pipeline.call({ ...request, params: { pin: '482917' }, traceId: 'trace' });
+    await setup.pipeline.call({ ...request, params: { pin: '482917' }, traceId: 'trace' });
     expect(asked).toMatchObject([
       {
         principal: owner,
@@ -60,9 +60,9 @@ describe('an approval', () => {
 
   test('binds the secrets of the call, and the same call has the same hash', async () => {
     const { queue, asked } = recordingQueue();
-    const room = makeRoom({ approvals: queue });
-    room.registry.register(makeTool(unlock));
-    for (const given of ['482917', '482917', '000000']) await room.pipeline.call({ ...request, params: { pin: given } });
+    const setup = makePipeline({ approvals: queue });
+    setup.registry.register(makeTool(unlock));
+    for (const given of ['482917', '482917', '000000']) await setup.pipeline.call({ ...request, params: { pin: given } });
     const hashes = asked.map(({ callHash }) => callHash);
     expect(hashes[0]).toBe(hashes[1]);
     expect(hashes[2]).not.toBe(hashes[0]);
@@ -81,23 +81,23 @@ describe('an approval', () => {
         awaitComplete: () => (isRead ? undefined : gate.promise),
       });
       const { queue, asked } = recordingQueue();
-      const room = makeRoom({ approvals: queue, remote });
+      const setup = makePipeline({ approvals: queue, remote });
       const both = {
         ...makeTool({ ...unlock, name: 'both', parameters: { type: 'object', properties: {} } }),
         innerCalls: () => [{ tool: 'lab:open_gate', params: {} }],
       };
-      room.registry.register(both);
+      setup.registry.register(both);
       const read = () => {
         isRead = true;
         remote.tools.push(step);
         gate.resolve();
       };
-      return { room, asked, read };
+      return { room: setup, asked, read };
     }
 
     test('is asked for with the step as it is, once they are known', async () => {
-      const { room, asked, read } = makeMesh();
-      const call = room.pipeline.call({ ...request, tool: 'both' });
+      const { room: setup, asked, read } = makeMesh();
+      const call = setup.pipeline.call({ ...request, tool: 'both' });
       await settled();
       expect(asked).toEqual([]);
       read();
@@ -106,14 +106,14 @@ describe('an approval', () => {
     });
 
     test.each(['call', 'preflight'] as const)('is not asked for while they are unknown: a %s is to be repeated later', async (kind) => {
-      const { room, asked } = makeMesh();
+      const { room: setup, asked } = makeMesh();
       const timeoutMs = 2_000;
-      const answer = room.pipeline[kind]({ ...request, tool: 'both', timeoutMs });
+      const answer = setup.pipeline[kind]({ ...request, tool: 'both', timeoutMs });
       await settled();
-      room.clock.advance(timeoutMs - 1);
+      setup.clock.advance(timeoutMs - 1);
       await settled();
       expect(asked).toEqual([]);
-      room.clock.advance(1);
+      setup.clock.advance(1);
       const error = { code: 'NODE_UNAVAILABLE', retryable: true, message: expect.stringContaining('attic') };
       expect(await answer).toMatchObject({ error });
       expect(asked).toEqual([]);
@@ -121,32 +121,32 @@ describe('an approval', () => {
   });
 
   test('that was denied refuses the call and says which one it was', async () => {
-    const room = makeRoom({
+    const setup = makePipeline({
       approvals: approvalsSaying({ state: 'denied', approvalId: 'ap-1', by: 'ann', expiresAt: '2026-01-01T00:10:00.000Z' }),
     });
-    room.registry.register(makeTool(unlock));
-    expect(await room.pipeline.call(request)).toMatchObject({
+    setup.registry.register(makeTool(unlock));
+    expect(await setup.pipeline.call(request)).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('ann has denied'), details: { approval_id: 'ap-1' } },
     });
   });
 
   test('is given back when nothing was dispatched, and only then', async () => {
     const { queue, back } = recordingQueue();
-    const room = makeRoom({ approvals: queue }, { maxConcurrent: 1, maxQueued: 0 });
+    const setup = makePipeline({ approvals: queue }, { maxConcurrent: 1, maxQueued: 0 });
     const gate = Promise.withResolvers<Json>();
-    room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
-    room.registry.register(makeTool(unlock));
-    room.registry.register(
+    setup.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    setup.registry.register(makeTool(unlock));
+    setup.registry.register(
       makeTool({ ...unlock, name: 'fails', handler: () => Promise.reject(new AtmoError('CLUSTER_STATUS', 'jammed')) }),
     );
-    const slow = room.pipeline.call({ ...request, tool: 'slow' });
+    const slow = setup.pipeline.call({ ...request, tool: 'slow' });
     await settled();
-    expect(codeOf(await room.pipeline.call(request))).toBe('RESOURCE_EXCEEDED');
+    expect(codeOf(await setup.pipeline.call(request))).toBe('RESOURCE_EXCEEDED');
     expect(back).toEqual(['ap-1']);
     gate.resolve('done');
     await slow;
-    expect(codeOf(await room.pipeline.call(request))).toBe('success');
-    expect(codeOf(await room.pipeline.call({ ...request, tool: 'fails' }))).toBe('CLUSTER_STATUS');
+    expect(codeOf(await setup.pipeline.call(request))).toBe('success');
+    expect(codeOf(await setup.pipeline.call({ ...request, tool: 'fails' }))).toBe('CLUSTER_STATUS');
     expect(back).toEqual(['ap-1']);
   });
 
@@ -155,9 +155,9 @@ describe('an approval', () => {
       throw new AtmoError('STORAGE_FAILED', 'The disk is full');
     };
     const audit = { record: () => Promise.reject(new AtmoError('STORAGE_FAILED', 'The disk is full')) };
-    const room = makeRoom({ approvals: { ...recordingQueue().queue, giveBack }, audit });
-    room.registry.register(makeTool(unlock));
-    expect(codeOf(await room.pipeline.call(request))).toBe('STORAGE_FAILED');
+    const setup = makePipeline({ approvals: { ...recordingQueue().queue, giveBack }, audit });
+    setup.registry.register(makeTool(unlock));
+    expect(codeOf(await setup.pipeline.call(request))).toBe('STORAGE_FAILED');
   });
 });
 
@@ -165,16 +165,16 @@ describe('while the hub does not know the time', () => {
   test('dangerous calls are refused before anybody is asked, others run', async () => {
     const { queue, asked } = recordingQueue();
     let isTrusted = false;
-    const room = makeRoom({ approvals: queue, time: { now: () => Date.UTC(2026, 0, 1), isTrusted: () => isTrusted } });
-    room.registry.register(makeTool(unlock));
-    room.registry.register(makeTool({ name: 'harmless' }));
-    expect(await room.pipeline.call(request)).toMatchObject({
+    const setup = makePipeline({ approvals: queue, time: { now: () => Date.UTC(2026, 0, 1), isTrusted: () => isTrusted } });
+    setup.registry.register(makeTool(unlock));
+    setup.registry.register(makeTool({ name: 'harmless' }));
+    expect(await setup.pipeline.call(request)).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('does not know the time'), details: { reason: 'time_unknown' } },
     });
     expect(asked).toEqual([]);
-    expect(codeOf(await room.pipeline.call({ ...request, tool: 'harmless' }))).toBe('success');
+    expect(codeOf(await setup.pipeline.call({ ...request, tool: 'harmless' }))).toBe('success');
     isTrusted = true;
-    expect(codeOf(await room.pipeline.call(request))).toBe('success');
+    expect(codeOf(await setup.pipeline.call(request))).toBe('success');
   });
 });
 
@@ -185,8 +185,8 @@ describe("the owner's rules", () => {
       seen.push(call);
       return { kind: 'deny', rule: 'never-above-25', reason: 'heating never above 25 °C' };
     });
-    const room = makeRoom({ rules });
-    room.registry.register(
+    const setup = makePipeline({ rules });
+    setup.registry.register(
       makeTool({
         parameters: { type: 'object', properties: { celsius: { type: 'number', description: 'Setpoint' } } },
         permissions: ['device:control:heater'],
@@ -194,7 +194,7 @@ describe("the owner's rules", () => {
         effects: () => [{ permission: 'device:control:heater', risk: 'low', target: 'heater', values: { setpoint: 30 } }],
       }),
     );
-    expect(await room.pipeline.call({ ...request, params: { celsius: 30 } })).toMatchObject({
+    expect(await setup.pipeline.call({ ...request, params: { celsius: 30 } })).toMatchObject({
       error: { code: 'RULE_BLOCKED', message: expect.stringContaining('never above 25'), details: { rule: 'never-above-25' } },
     });
     expect(seen).toMatchObject([{ params: { celsius: 30, device: 'heater' }, effects: [{ values: { setpoint: 30 } }], principal: owner }]);
@@ -202,15 +202,15 @@ describe("the owner's rules", () => {
 
   test('can make people approve what is not dangerous, and more of them than the tool asks for', async () => {
     const { queue, asked } = recordingQueue();
-    const room = makeRoom({ approvals: queue, rules: rulesSaying({ kind: 'approve', rule: 'two-of-us', persons: 1 }) });
-    room.registry.register(makeTool({}));
-    room.registry.register(
+    const setup = makePipeline({ approvals: queue, rules: rulesSaying({ kind: 'approve', rule: 'two-of-us', persons: 1 }) });
+    setup.registry.register(makeTool({}));
+    setup.registry.register(
       makeTool({ ...unlock, name: 'unlock', requires: { permissions: ['a:b'], multi_party: 3 }, permissions: undefined }),
     );
-    expect(codeOf(await room.pipeline.call(request))).toBe('success');
-    expect(codeOf(await room.pipeline.call({ ...request, tool: 'unlock' }))).toBe('success');
+    expect(codeOf(await setup.pipeline.call(request))).toBe('success');
+    expect(codeOf(await setup.pipeline.call({ ...request, tool: 'unlock' }))).toBe('success');
     expect(asked.map(({ personsNeeded }) => personsNeeded)).toEqual([1, 3]);
-    const waiting = makeRoom({
+    const waiting = makePipeline({
       approvals: approvalsSaying({
         state: 'pending',
         approvalId: 'ap-1',
@@ -229,9 +229,9 @@ describe("the owner's rules", () => {
   });
 
   test('never lift the approval of what is dangerous', async () => {
-    const room = makeRoom({ rules: rulesSaying({ kind: 'allow', rule: 'all-day' }) });
-    room.registry.register(makeTool(unlock));
-    expect(await room.pipeline.call(request)).toMatchObject({
+    const setup = makePipeline({ rules: rulesSaying({ kind: 'allow', rule: 'all-day' }) });
+    setup.registry.register(makeTool(unlock));
+    expect(await setup.pipeline.call(request)).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('dangerous') },
     });
   });
@@ -242,13 +242,13 @@ describe("the owner's rules", () => {
     [{ kind: 'allow' }, 'success'],
   ] as const)('count as they are right before the call runs: %o', async (later, code) => {
     let verdict: RuleVerdict = { kind: 'allow' };
-    const room = makeRoom({ approvals: recordingQueue().queue, rules: rulesSaying(() => verdict) }, { maxConcurrent: 1 });
+    const setup = makePipeline({ approvals: recordingQueue().queue, rules: rulesSaying(() => verdict) }, { maxConcurrent: 1 });
     const gate = Promise.withResolvers<Json>();
     let runs = 0;
-    room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
-    room.registry.register(makeTool({ handler: async () => ++runs }));
-    const slow = room.pipeline.call({ ...request, tool: 'slow' });
-    const waiting = room.pipeline.call(request);
+    setup.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    setup.registry.register(makeTool({ handler: async () => ++runs }));
+    const slow = setup.pipeline.call({ ...request, tool: 'slow' });
+    const waiting = setup.pipeline.call(request);
     await settled();
     verdict = later;
     gate.resolve('done');
@@ -258,8 +258,8 @@ describe("the owner's rules", () => {
   });
 
   test('that still want the approval which the call has let it run', async () => {
-    const room = makeRoom({ approvals: recordingQueue().queue, rules: rulesSaying({ kind: 'approve', rule: 'r', persons: 1 }) });
-    room.registry.register(makeTool({}));
-    expect(codeOf(await room.pipeline.call({ ...request, principal: agent() }))).toBe('success');
+    const setup = makePipeline({ approvals: recordingQueue().queue, rules: rulesSaying({ kind: 'approve', rule: 'r', persons: 1 }) });
+    setup.registry.register(makeTool({}));
+    expect(codeOf(await setup.pipeline.call({ ...request, principal: agent() }))).toBe('success');
   });
 });

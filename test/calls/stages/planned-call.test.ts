@@ -18,19 +18,19 @@ const approveComposed = {
 async function makeHome() {
   const approvals = await makeApprovals();
   const programs = programsFake({ stdout: '{}' });
-  const room = makeRegistrar({ approvals: approvals.queue, programs, rules: approveComposed });
+  const setup = makeRegistrar({ approvals: approvals.queue, programs, rules: approveComposed });
   const ann = await approvals.enrol('ann');
   const waiting = async (tool: string, params: JsonObject = {}) => {
-    const answer = await room.call(tool, params, AGENT);
+    const answer = await setup.call(tool, params, AGENT);
     if (answer.status !== 'error' || answer.error.code !== 'APPROVAL_REQUIRED') throw new Error(JSON.stringify(answer));
     return approvals.viewOf(String(answer.error.details.approval_id));
   };
   const agree = async (tool: string, params: JsonObject = {}, person: Person = ann) => approvals.say(await waiting(tool, params), person);
   const replace = (body: JsonObject) => {
-    room.registrar.remove(String(body.id), AGENT);
-    room.registrar.register(body, AGENT);
+    setup.registrar.remove(String(body.id), AGENT);
+    setup.registrar.register(body, AGENT);
   };
-  return { ...room, programs, approvals, waiting, agree, replace };
+  return { ...setup, programs, approvals, waiting, agree, replace };
 }
 
 describe('an approval', () => {

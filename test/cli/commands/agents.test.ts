@@ -21,7 +21,7 @@ const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:l
 
 /** A hub whose agent tools tell what they were asked. */
 function makeHub() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
     list_agents: { agents: [AUTO] },
@@ -35,9 +35,9 @@ function makeHub() {
       asked.push([name, params]);
       return answer;
     };
-    room.addTool({ name, namespace: 'core', parameters: { type: 'object' }, handler });
+    setup.addTool({ name, namespace: 'core', parameters: { type: 'object' }, handler });
   }
-  const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(room.gateway), ...io });
+  const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(setup.gateway), ...io });
   return { asked, run };
 }
 

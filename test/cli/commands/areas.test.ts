@@ -10,8 +10,8 @@ import { atmo, fetchFrom } from '../cli-fixture.ts';
 /** A home whose names are kept in this process by the tools that the hub has. */
 function makeHome() {
   const names = new StoredHomeNames(new MemoryKeyValueStore(new ManualClock()));
-  const room = makeGateway({ homeNames: names });
-  room.directory.devices = [
+  const setup = makeGateway({ homeNames: names });
+  setup.directory.devices = [
     makeDevice('bed-lamp', { area: 'Bedroom' }),
     makeDevice('fan', { area: 'Bedroom' }),
     makeDevice('tap', { area: 'Bath' }),
@@ -23,13 +23,13 @@ function makeHome() {
   uses.add(() => written);
   const administration = {
     setArea: (id: string, area: string) => {
-      room.directory.devices = room.directory.devices.map((device) => (device.id === id ? { ...device, area } : device));
+      setup.directory.devices = setup.directory.devices.map((device) => (device.id === id ? { ...device, area } : device));
     },
   };
-  const parts = { names, devices, directory: room.directory, readings: { sensors: () => [] }, administration, uses };
-  for (const tool of homeNameTools(parts as never)) room.registry.register(tool);
-  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) });
-  return { names, run, written, heard: room.heard };
+  const parts = { names, devices, directory: setup.directory, readings: { sensors: () => [] }, administration, uses };
+  for (const tool of homeNameTools(parts as never)) setup.registry.register(tool);
+  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) });
+  return { names, run, written, heard: setup.heard };
 }
 
 describe('areas', () => {

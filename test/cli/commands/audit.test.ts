@@ -14,13 +14,13 @@ import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 async function hubWith(fixture: AuditFixture, calls: number) {
   const audit = await fixture.open();
   await fixture.fill(audit, calls);
-  const room = makeGateway();
-  for (const tool of auditTools(audit)) room.registry.register(tool);
+  const setup = makeGateway();
+  for (const tool of auditTools(audit)) setup.registry.register(tool);
   const run = async (argv: readonly string[], io: Partial<Pick<CliIo, 'signal' | 'sleep'>> = {}) => {
-    const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(room.gateway), ...io });
+    const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(setup.gateway), ...io });
     return { ...ran, lines: () => ran.out.split(/\r?\n/).filter((line) => line !== '') };
   };
-  return { audit, run, room };
+  return { audit, run, room: setup };
 }
 
 describe('atmo audit tail', () => {
@@ -37,19 +37,19 @@ describe('atmo audit tail', () => {
 
   test('names the effect of a call, its device and room', async () => {
     await using fixture = new AuditFixture();
-    const { run, room } = await hubWith(fixture, 1);
-    room.directory.devices = [makeDevice('lamp', { name: 'Reading lamp', area: 'Den' })];
+    const { run, room: setup } = await hubWith(fixture, 1);
+    setup.directory.devices = [makeDevice('lamp', { name: 'Reading lamp', area: 'Den' })];
     expect((await run(['tail'])).out).toContain('Turn on Reading lamp (Den)  {"level":40}');
   });
 
   test('--tool finds the calls of a tool that is gone, and those of its earlier versions, by its name alone', async () => {
     await using fixture = new AuditFixture();
-    const { run, room } = await hubWith(fixture, 2);
+    const { run, room: setup } = await hubWith(fixture, 2);
     const outcomes = async (tool: string) =>
       (await run(['tail', '--tool', tool])).lines().filter((line) => line.includes('outcome')).length;
     expect(await outcomes('lamp_turn_on')).toBe(2);
     expect(await outcomes('matter:lamp_turn_on')).toBe(2);
-    room.registry.register(makeTool({ name: 'lamp_turn_on', namespace: 'matter', version: '1.2.0' }));
+    setup.registry.register(makeTool({ name: 'lamp_turn_on', namespace: 'matter', version: '1.2.0' }));
     expect(await outcomes('lamp_turn_on')).toBe(2);
     expect(await outcomes('matter:lamp_turn_on@1.2.0')).toBe(0);
   });
@@ -138,7 +138,7 @@ test('atmo audit head prints the text that verify --head takes', async () => {
 
 test('atmo audit replay asks for the calls and is 1 when any differs', async () => {
   await using fixture = new AuditFixture();
-  const { run, room } = await hubWith(fixture, 0);
+  const { run, room: setup } = await hubWith(fixture, 0);
   const asked: unknown[] = [];
   const text = (description: string) => p.string({ description }).optional();
   const replay = defineTool(
@@ -156,7 +156,7 @@ test('atmo audit replay asks for the calls and is 1 when any differs', async () 
       return { calls, differing: params.request === undefined ? 1 : 0 };
     },
   );
-  room.registry.register(replay);
+  setup.registry.register(replay);
   expect(await run(['replay', '--since', '2026-01-01T00:00:00Z', '--limit', '5'])).toMatchObject({ code: 1 });
   const { code, out } = await run(['replay', 'r1']);
   expect([code, out]).toEqual([0, expect.stringMatching(/^REQUEST.*\nr1 .*core:echo@1\.0\.0 +differs +abababababababab\n$/)]);

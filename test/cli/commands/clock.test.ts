@@ -4,10 +4,10 @@ import { makeGateway } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHub() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const asked: [string, JsonObject][] = [];
   for (const name of ['clock_status', 'set_clock'])
-    room.addTool({
+    setup.addTool({
       name,
       namespace: 'hub',
       parameters: { type: 'object' },
@@ -16,7 +16,7 @@ function makeHub() {
         return { now: '2026-05-01T16:30:00.000Z', trusted: asked.some(([tool]) => tool === 'set_clock'), source: 'owner' };
       },
     });
-  return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) }) };
+  return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) }) };
 }
 
 test('atmo clock prints the time and whether it is trusted, atmo clock set sets it', async () => {

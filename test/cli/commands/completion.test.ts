@@ -9,23 +9,23 @@ import { makeDevice, makeGateway, makeReading } from '../../http/http-fixture.ts
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 function makeHome() {
-  const room = makeGateway();
-  room.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Front hall' }), makeDevice('heater', { area: 'Bath' })];
-  room.readings.readings = [makeReading('hall-lamp/temperature', 21.5, room.clock.now())];
+  const setup = makeGateway();
+  setup.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Front hall' }), makeDevice('heater', { area: 'Bath' })];
+  setup.readings.readings = [makeReading('hall-lamp/temperature', 21.5, setup.clock.now())];
   const parameters = {
     type: 'object',
     properties: { level: { type: 'integer', description: 'Percent' }, fade: { type: 'boolean', description: 'Slowly' } },
   };
-  room.addTool({ name: 'dim', namespace: 'matter', parameters, metadata: { title: 'Dim' } });
-  room.addTool({ name: 'twin', namespace: 'matter' });
-  room.addTool({ name: 'twin', namespace: 'core' });
+  setup.addTool({ name: 'dim', namespace: 'matter', parameters, metadata: { title: 'Dim' } });
+  setup.addTool({ name: 'twin', namespace: 'matter' });
+  setup.addTool({ name: 'twin', namespace: 'core' });
   /** What may come next, as the shells' scripts are told. */
   const words = async (...line: string[]) => {
-    const { code, out } = await atmo(['completion', 'words', ['atmo', ...line].join('\n')], { fetch: fetchFrom(room.gateway) });
+    const { code, out } = await atmo(['completion', 'words', ['atmo', ...line].join('\n')], { fetch: fetchFrom(setup.gateway) });
     expect(code).toBe(0);
     return out.split('\n').flatMap((text) => text.split('\t')[0] || []);
   };
-  return { ...room, words };
+  return { ...setup, words };
 }
 
 describe('the completion of a word', () => {

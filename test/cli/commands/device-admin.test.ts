@@ -65,7 +65,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
         return defaults[name];
       }),
   }) as DeviceAdministration;
-  const room = makeGateway({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
+  const setup = makeGateway({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
   const devices = { resolve: (text: string) => text as DeviceId };
   const bounds = {
     ownerOf: (id: DeviceId) => id,
@@ -83,10 +83,10 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
     outcomeOf: () => ({}),
     valuesOn: () => [],
   };
-  for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low', naming })) room.registry.register(tool);
-  room.directory.devices = [LAMP];
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
-  return { ...room, asked, run };
+  for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low', naming })) setup.registry.register(tool);
+  setup.directory.devices = [LAMP];
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
+  return { ...setup, asked, run };
 }
 
 test('diagnostics name the functions of a device in words, and clusters in the JSON', async () => {

@@ -246,9 +246,9 @@ describe('agents', () => {
 
 /** A hub whose tools of administration answer like this. */
 function makeHubSaying(answers: Readonly<Record<string, unknown>>) {
-  const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent('sensor:read'), lamp: agent('device:control:lamp') }) });
+  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('sensor:read'), lamp: agent('device:control:lamp') }) });
   for (const [name, answer] of Object.entries(answers))
-    room.addTool({
+    setup.addTool({
       name,
       namespace: 'hub',
       parameters: { type: 'object' },
@@ -257,9 +257,9 @@ function makeHubSaying(answers: Readonly<Record<string, unknown>>) {
     });
   const checksOf = async (argv: readonly string[], token = TOKEN) => {
     const env = { ATMO_TOKEN: token, ATMO_STATE_DIR: '/no/such' };
-    return (await atmo(['doctor', ...argv, '--json'], { fetch: fetchFrom(room.gateway), env })).json().checks as CheckResult[];
+    return (await atmo(['doctor', ...argv, '--json'], { fetch: fetchFrom(setup.gateway), env })).json().checks as CheckResult[];
   };
-  return { ...room, checksOf };
+  return { ...setup, checksOf };
 }
 
 const DAY_MS = 86_400_000;

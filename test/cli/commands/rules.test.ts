@@ -27,8 +27,8 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
     const file = join(dir, 'rules.yaml');
     writeFileSync(file, RULES);
     chmodSync(file, 0o600);
-    const room = makeGateway();
-    const { clock, events, registry, validator } = room;
+    const setup = makeGateway();
+    const { clock, events, registry, validator } = setup;
     const time = { now: () => clock.now(), isTrusted: () => true };
     const audit = { record: async () => {} };
     await using book = new RuleStore(
@@ -45,7 +45,7 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
       file,
     );
     await book.start();
-    room.directory.devices = [makeDevice('lamp')];
+    setup.directory.devices = [makeDevice('lamp')];
     const device = parseDeviceId('lamp');
     registry.register(
       makeTool({
@@ -57,9 +57,9 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
         ],
       }),
     );
-    for (const tool of ruleTools({ rules: book, registry, validator, authorizer: listAuthorizer, devices: room.directory }))
+    for (const tool of ruleTools({ rules: book, registry, validator, authorizer: listAuthorizer, devices: setup.directory }))
       registry.register(tool);
-    return run((...argv) => atmo(argv, { fetch: fetchFrom(room.gateway), rulesCheck }), file);
+    return run((...argv) => atmo(argv, { fetch: fetchFrom(setup.gateway), rulesCheck }), file);
   });
 }
 

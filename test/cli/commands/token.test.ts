@@ -13,7 +13,7 @@ const MINTED = {
 
 /** A hub whose token tools tell what they were asked. */
 function makeHub() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
     mint_token: MINTED,
@@ -23,7 +23,7 @@ function makeHub() {
     rotate_owner: { success: true },
   };
   for (const [name, answer] of Object.entries(answers))
-    room.addTool({
+    setup.addTool({
       name,
       namespace: 'hub',
       parameters: { type: 'object' },
@@ -32,7 +32,7 @@ function makeHub() {
         return JSON.parse(JSON.stringify(answer));
       },
     });
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
   return { asked, run };
 }
 

@@ -4,16 +4,16 @@ import { authenticatorOf, makeDevice, makeGateway } from '../../http/http-fixtur
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHouse() {
-  const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp') }) });
-  room.directory.devices = [makeDevice('lamp', { name: 'Hall lamp' }), makeDevice('door')];
+  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp') }) });
+  setup.directory.devices = [makeDevice('lamp', { name: 'Hall lamp' }), makeDevice('door')];
   for (const device of ['lamp', 'door'])
-    room.addTool({
+    setup.addTool({
       name: `${device}_use`,
       requires: { permissions: [`device:control:${device}`] },
       metadata: { category: 'acting', device },
     });
   const run = (device: string, token: string) =>
-    atmo(['tools', '--device', device, '--json'], { fetch: fetchFrom(room.gateway), env: { ATMO_TOKEN: token } });
+    atmo(['tools', '--device', device, '--json'], { fetch: fetchFrom(setup.gateway), env: { ATMO_TOKEN: token } });
   return { run };
 }
 

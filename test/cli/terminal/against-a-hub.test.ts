@@ -21,16 +21,16 @@ const DIM = {
 };
 
 function makeHome() {
-  const room = makeGateway();
-  room.directory.devices = [
-    makeDevice('hall-lamp', { name: 'Hall\u001b[2J lamp', area: 'Hall', lastSeenMs: room.clock.now() - 4_000 }),
+  const setup = makeGateway();
+  setup.directory.devices = [
+    makeDevice('hall-lamp', { name: 'Hall\u001b[2J lamp', area: 'Hall', lastSeenMs: setup.clock.now() - 4_000 }),
     makeDevice('attic', { reachability: 'unreachable' }),
   ];
-  room.readings.readings = [makeReading('hall-lamp/temperature', 21.5, room.clock.now() - 9_000)];
-  room.addTool({ ...DIM, handler: async ({ level = 0 }) => ({ level, settled: true }) });
-  for (const tool of jobTools(jobsHere(room.jobs))) room.registry.register(tool);
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
-  return { ...room, run };
+  setup.readings.readings = [makeReading('hall-lamp/temperature', 21.5, setup.clock.now() - 9_000)];
+  setup.addTool({ ...DIM, handler: async ({ level = 0 }) => ({ level, settled: true }) });
+  for (const tool of jobTools(jobsHere(setup.jobs))) setup.registry.register(tool);
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
+  return { ...setup, run };
 }
 
 describe('reading commands', () => {

@@ -3,14 +3,14 @@ import type { AtmosphereConfig } from '../../../src/connectors/atmosphere/atmosp
 import { openAtmosphere } from '../../../src/connectors/atmosphere/atmosphere-tools.ts';
 import type { ConnectorContext } from '../../../src/connectors/connector.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { makeRoom } from '../../calls/pipeline-fixture.ts';
+import { makePipeline } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 const CONFIG: AtmosphereConfig = { relay: 'wss://relay.example.org/', meshId: 'open', announce: [] };
 const ground = {
   clock: new ManualClock(),
   logger: silentLogger,
-  registry: makeRoom().registry,
+  registry: makePipeline().registry,
   nodeId: 'hub-aaaaaaaaaaaaaaaa',
   env: {},
   hub: { name: 'hall', version: '1' },

@@ -9,7 +9,7 @@ import type { Embedder } from '../../../src/connectors/models/embeddings.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { anchorInStore } from '../../../src/core/storage/key-value-store.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
@@ -56,7 +56,7 @@ afterEach(() => {
 function house({ maxParts = 100, embedder = new WordCount() } = {}) {
   const store = new CollectionStore(path, { maxParts, anchor: anchorInStore(kept, 'rag.db'), onLoss: (fault) => void losses.push(fault) });
   stores.push(store);
-  const { registry, pipeline } = makeRoom({ capabilities: () => ['embeddings', 'vector_store'] });
+  const { registry, pipeline } = makePipeline({ capabilities: () => ['embeddings', 'vector_store'] });
   for (const tool of collectionTools({ store, embedder }, undefined)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: JsonObject) => pipeline.call({ principal: owner, tool, params });
   return { store, embedder, call };

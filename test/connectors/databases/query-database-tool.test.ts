@@ -5,14 +5,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, test } from 'vitest';
 import { postgresError, postgresValue } from '../../../src/connectors/databases/postgres-database.ts';
 import { openDatabases } from '../../../src/connectors/databases/query-database-tool.ts';
-import { agent, makeRoom } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline } from '../../calls/pipeline-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'databases-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function fixture(config: Parameters<typeof openDatabases>[1], env: NodeJS.ProcessEnv = {}) {
   const { tools, capabilities = [] } = openDatabases({ env }, config);
-  const hub = makeRoom({ capabilities: () => capabilities.map(({ type }) => type) });
+  const hub = makePipeline({ capabilities: () => capabilities.map(({ type }) => type) });
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
   const call = (params: { database: string; query: string }, ...permissions: readonly string[]) =>
     hub.pipeline.call({ principal: agent(...permissions), tool: 'query_database', params });

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FileRoots } from '../../../src/connectors/files/file-roots.ts';
 import { openFiles } from '../../../src/connectors/files/file-tools.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 let home: string;
 let notes: string;
@@ -37,7 +37,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 function fixture() {
   const roots = { notes: { path: notes, writable: true }, photos: { path: join(home, 'photos'), writable: false } };
   const { tools, aliases = {} } = openFiles({ stateDir: join(home, 'state') }, { files: { roots } });
-  const hub = makeRoom();
+  const hub = makePipeline();
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
   for (const [alias, name] of Object.entries(aliases)) hub.registry.alias(alias, name);
   const call = async (tool: string, params: JsonObject, principal = owner) => {
@@ -191,7 +191,7 @@ describe('folders for agents', () => {
   test('are judged again where they really are', async () => {
     symlinkSync('/etc', join(home, 'looks-harmless'));
     const { tools } = open(join(home, 'looks-harmless'));
-    const hub = makeRoom();
+    const hub = makePipeline();
     for (const tool of tools) hub.registry.register(tool);
     const answer = await hub.pipeline.call({ principal: owner, tool: 'read_file', params: { path: 'some/passwd' } });
     expect(answer).toMatchObject({ error: { code: 'CONFIG_INVALID' } });
@@ -220,7 +220,7 @@ describe('folders for agents', () => {
 
   test('are none without a setting', async () => {
     const { tools } = openFiles({ stateDir: join(home, 'state') }, {});
-    const hub = makeRoom();
+    const hub = makePipeline();
     for (const tool of tools) hub.registry.register(tool);
     expect(await hub.pipeline.call({ principal: owner, tool: 'list_files', params: { path: 'notes' } })).toMatchObject({
       error: { code: 'NOT_CONFIGURED' },

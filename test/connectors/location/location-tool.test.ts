@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openLocation } from '../../../src/connectors/location/location-tool.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const location = {
   hub: { latitude: 48.208_174, longitude: 16.373_819, accuracyM: 10 },
@@ -11,7 +11,7 @@ const location = {
 
 function fixture(config: Parameters<typeof openLocation>[1]) {
   const connector = openLocation({ clock: systemClock }, config);
-  const { registry, pipeline } = makeRoom({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
+  const { registry, pipeline } = makePipeline({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
   for (const tool of connector.tools) expect(registry.register(tool)).toEqual([]);
   const call = (params: JsonObject, principal = owner) => pipeline.call({ principal, tool: 'get_location', params });
   return { connector, call };

@@ -6,21 +6,21 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { parseCheckedYaml } from '../../../src/core/config/checked-yaml.ts';
 import { camelKeys } from '../../../src/core/config/config-section.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { connectorContext } from '../connector-context.ts';
 
 /** The message tools of a configuration, on the machine's own clock. */
 export function messagesFixture(config: object, extra: Partial<ConnectorContext> & { readonly env?: NodeJS.ProcessEnv } = {}) {
-  const room = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
+  const setup = makePipeline({ clock: systemClock, capabilities: () => [...capabilities] });
   const capabilities = new Set<string>();
-  const { registry, events, store, pipeline } = room;
+  const { registry, events, store, pipeline } = setup;
   const ground = connectorContext({ events, store, registry, ...extra });
   const connector = openMessages(ground, messagesConfig(config));
   for (const { type } of connector.capabilities ?? []) capabilities.add(type);
   for (const tool of connector.tools) registry.register(tool);
   const call = (tool: string, params: object, timeoutMs?: number) =>
     pipeline.call({ principal: owner, tool, params, ...(timeoutMs !== undefined && { timeoutMs }) });
-  return { ...room, connector, capabilities, call };
+  return { ...setup, connector, capabilities, call };
 }
 
 /** The part `connectors` of a configuration file, as the hub reads it. */

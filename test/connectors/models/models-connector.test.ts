@@ -3,7 +3,7 @@ import type { ModelTask } from '../../../src/connectors/models/models-config.ts'
 import { openModels } from '../../../src/connectors/models/models-connector.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
@@ -25,9 +25,9 @@ function opened(settings: Partial<Parameters<typeof openModels>[1]>) {
     },
     config,
   );
-  const room = makeRoom({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
-  for (const tool of connector.tools) expect(room.registry.register(tool)).toEqual([]);
-  return { ...room, connector };
+  const setup = makePipeline({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
+  for (const tool of connector.tools) expect(setup.registry.register(tool)).toEqual([]);
+  return { ...setup, connector };
 }
 
 describe('models, cameras and documents', () => {

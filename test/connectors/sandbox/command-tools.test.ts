@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openSandbox } from '../../../src/connectors/sandbox/command-tools.ts';
 import { parseCommandLine } from '../../../src/connectors/sandbox/named-commands.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
 import { sandboxSettings } from './sandbox-settings.ts';
 
@@ -30,11 +30,11 @@ const POWERS = { media: { read: ['/srv/media'] }, out: { write: ['/srv/out'] } }
 function open(file: JsonObject = { commands: COMMANDS, powers: POWERS }, missing?: string) {
   const programs = programsFake({ stdout: 'out', stderr: 'err', exitCode: 1 }, missing);
   const connector = openSandbox({ env: {}, programs }, { sandbox: sandboxSettings(file) });
-  const room = makeRoom();
-  for (const tool of connector.tools) room.registry.register(tool);
-  for (const [alias, name] of Object.entries(connector.aliases ?? {})) room.registry.alias(alias, name);
-  const call = (tool: string, params: JsonObject, principal = owner) => room.pipeline.call({ principal, tool, params });
-  return { ...room, programs, call };
+  const setup = makePipeline();
+  for (const tool of connector.tools) setup.registry.register(tool);
+  for (const [alias, name] of Object.entries(connector.aliases ?? {})) setup.registry.alias(alias, name);
+  const call = (tool: string, params: JsonObject, principal = owner) => setup.pipeline.call({ principal, tool, params });
+  return { ...setup, programs, call };
 }
 
 describe('a command line', () => {

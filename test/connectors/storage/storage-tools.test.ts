@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openStorage } from '../../../src/connectors/storage/storage-tools.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
@@ -13,7 +13,7 @@ function fixture(bounds: Partial<{ maxKeys: number; maxBytes: number }> = {}) {
   const clock = new ManualClock();
   const store = new MemoryKeyValueStore(clock);
   const { tools, capabilities = [] } = openStorage({ store, clock }, { storage: { maxKeys: 5, maxBytes: 2_000, ...bounds } });
-  const hub = makeRoom({ clock, capabilities: () => capabilities.map(({ type }) => type) });
+  const hub = makePipeline({ clock, capabilities: () => capabilities.map(({ type }) => type) });
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
   const call = async (principal: Principal, tool: string, params: JsonObject) => {
     const answer = await hub.pipeline.call({ principal, tool, params });

@@ -4,7 +4,7 @@ import { textTools } from '../../../src/connectors/web/text-tools.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { ConcurrencyLimiter } from '../../../src/core/concurrency-limiter.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const page = async () => ({
   status: 200,
@@ -19,10 +19,10 @@ const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
 
 test.each(CALLS)('%s waits while as many run as the memory of a board allows', async (tool, params, result) => {
   const turns = new ConcurrencyLimiter({ maxRunning: 1 });
-  const room = makeRoom({ clock: systemClock, capabilities: () => ['internet'] });
+  const setup = makePipeline({ clock: systemClock, capabilities: () => ['internet'] });
   for (const one of [htmlScraperTool(page, turns), ...textTools({ files: { read: async () => '' }, roots: {} }, turns)])
-    room.registry.register(one);
-  const call = (timeoutMs: number) => room.pipeline.call({ principal: owner, tool, params, timeoutMs });
+    setup.registry.register(one);
+  const call = (timeoutMs: number) => setup.pipeline.call({ principal: owner, tool, params, timeoutMs });
   const before = Promise.withResolvers<void>();
   const running = turns.run(() => before.promise, new AbortController().signal);
   expect(await call(400)).toMatchObject({ error: { code: 'TIMEOUT' } });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openWeb } from '../../../src/connectors/web/web-connector.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const OFF = { enabled: false, allowedHosts: [] };
 
@@ -14,7 +14,7 @@ function fixture(config: Partial<Parameters<typeof openWeb>[1]> = {}, env: NodeJ
     aliases = {},
     capabilities = [],
   } = openWeb({ env, stateDir: import.meta.dirname }, { web: { enabled: true, allowedHosts: [] }, ...config });
-  const hub = makeRoom({ capabilities: () => capabilities.map(({ type }) => type) });
+  const hub = makePipeline({ capabilities: () => capabilities.map(({ type }) => type) });
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
   for (const [alias, name] of Object.entries(aliases)) hub.registry.alias(alias, name);
   const call = (tool: string, params: JsonObject, principal = owner) => hub.pipeline.call({ principal, tool, params });

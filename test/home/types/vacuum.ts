@@ -52,7 +52,7 @@ class RobotRunMode extends RvcRunModeServer {
   }
 }
 
-const room = (areaId: number, locationName: string): object => ({
+const setup = (areaId: number, locationName: string): object => ({
   areaId,
   mapId: 0,
   areaInfo: { locationInfo: { locationName, floorNumber: 0, areaType: null }, landmarkInfo: null },
@@ -91,7 +91,7 @@ export const ROBOT_VACUUM: DeviceType = {
         },
         serviceArea: {
           supportedMaps: [{ mapId: 0, name: 'Ground floor' }],
-          supportedAreas: [room(1, 'Kitchen'), room(2, 'Living room'), room(3, 'Hall')],
+          supportedAreas: [setup(1, 'Kitchen'), setup(2, 'Living room'), setup(3, 'Hall')],
           selectedAreas: [],
           currentArea: null,
         },

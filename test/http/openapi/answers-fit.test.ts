@@ -7,8 +7,8 @@ import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { ask, makeDevice, makeGateway, makeReading, TOKEN } from '../http-fixture.ts';
 
 function makeHome() {
-  const room = makeGateway();
-  const { directory, readings, clock, capabilities, registry } = room;
+  const setup = makeGateway();
+  const { directory, readings, clock, capabilities, registry } = setup;
   const device = makeDevice('hall-lamp', { name: 'Lamp', area: 'Hall', lastSeenMs: clock.now() - 4_000, softwareVersion: '1.1' });
   directory.devices = [device, makeDevice('porch', { reachability: 'unreachable' })];
   const cluster = { id: 6, name: 'OnOff', revision: 6, features: ['LT'], attributes: [], commands: [], events: [] };
@@ -26,9 +26,9 @@ function makeHome() {
       metadata: { device: 'hall-lamp', category: 'acting', tags: ['light'] },
     }),
   );
-  room.addTool({ name: 'bridge', requires: { capabilities: ['matter_bridge'] } });
-  room.addTool({ name: 'broken', handler: async () => Promise.reject(new Error('bug')) });
-  return room;
+  setup.addTool({ name: 'bridge', requires: { capabilities: ['matter_bridge'] } });
+  setup.addTool({ name: 'broken', handler: async () => Promise.reject(new Error('bug')) });
+  return setup;
 }
 
 /** Checks answers by the document that the hub gives of itself. */
@@ -78,10 +78,10 @@ describe('answers', () => {
     ['GET', '/api/tools', '/api/tools'],
     ['GET', '/api/tools/usage', '/api/tools/usage'],
   ])('of %s %s (%s) are as the document says', async (method, path, asked, body) => {
-    const room = makeHome();
-    await ask(room.gateway, '/api/v1/tools/broken/invoke', { body: {} });
-    await ask(room.gateway, '/api/v1/tools/lamp_on/invoke?async=true', { body: {} });
-    const check = await checkerOf(room);
+    const setup = makeHome();
+    await ask(setup.gateway, '/api/v1/tools/broken/invoke', { body: {} });
+    await ask(setup.gateway, '/api/v1/tools/lamp_on/invoke?async=true', { body: {} });
+    const check = await checkerOf(setup);
     const { status, problems } = await check(method, [path, asked], body);
     expect(problems).toEqual([]);
     expect([200, 202]).toContain(status);

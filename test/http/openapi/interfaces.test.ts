@@ -35,11 +35,11 @@ const INTERFACES: [method: string, path: string, asked: string, query?: readonly
 ];
 
 function makeHome() {
-  const room = makeGateway();
-  room.addTool({ name: 'probe' });
-  room.directory.devices = [makeDevice('lamp')];
-  room.readings.readings = [makeReading('lamp/temperature', 20, room.clock.now())];
-  return room;
+  const setup = makeGateway();
+  setup.addTool({ name: 'probe' });
+  setup.directory.devices = [makeDevice('lamp')];
+  setup.readings.readings = [makeReading('lamp/temperature', 20, setup.clock.now())];
+  return setup;
 }
 
 describe('the names that outside scripts rely on', () => {

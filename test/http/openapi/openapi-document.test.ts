@@ -15,7 +15,7 @@ const PARAMETERS = {
 };
 
 function makeHub() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const nobody = async () => ({ registered: [], known: [], waiting: [], leftOut: [], board: [] });
   const registrar = {
     register: () => {
@@ -26,11 +26,11 @@ function makeHub() {
     },
     record: () => undefined,
   };
-  for (const tool of registrationTools({ registrar, discover: nobody, obstacleTo: (tool) => room.pipeline.obstacleTo(tool) }))
-    room.registry.register(tool);
+  for (const tool of registrationTools({ registrar, discover: nobody, obstacleTo: (tool) => setup.pipeline.obstacleTo(tool) }))
+    setup.registry.register(tool);
   const examples = [{ description: 'half', params: { device_id: 'lamp', level: 50 } }];
   const returns = { type: 'object', properties: { level: { type: 'integer' } } };
-  room.addTool({
+  setup.addTool({
     ...ACTING,
     name: 'dim',
     namespace: 'matter',
@@ -39,7 +39,7 @@ function makeHub() {
     returns,
     metadata: { examples },
   });
-  return room;
+  return setup;
 }
 
 /** Rules of the recommended set that do not fit, and why. */

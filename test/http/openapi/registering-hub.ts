@@ -8,11 +8,11 @@ import { makeGateway } from '../http-fixture.ts';
 
 /** A gateway of a hub with the basic tools, at which tools can be registered. */
 export function makeRegisteringHub() {
-  const room = makeGateway();
-  const { registry, collaborators, store } = room;
+  const setup = makeGateway();
+  const { registry, collaborators, store } = setup;
   const records = new ToolRecordStore({ store, logger: silentLogger });
   const registrar = new ToolRegistrar({
-    ...room,
+    ...setup,
     authorizer: collaborators.authorizer,
     programs: programsFake(),
     records,
@@ -21,7 +21,7 @@ export function makeRegisteringHub() {
     logger: silentLogger,
   });
   const discover = async () => ({ registered: [], known: [], waiting: [], leftOut: [], board: [] });
-  for (const tool of [...basicTools, ...registrationTools({ registrar, discover, obstacleTo: (tool) => room.pipeline.obstacleTo(tool) })])
+  for (const tool of [...basicTools, ...registrationTools({ registrar, discover, obstacleTo: (tool) => setup.pipeline.obstacleTo(tool) })])
     registry.register(tool);
-  return room;
+  return setup;
 }

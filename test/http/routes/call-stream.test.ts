@@ -11,12 +11,12 @@ const SCAN: ToolHandler = async (_params, { progress }) => {
 };
 
 function makeScanner({ handler = SCAN, streams = true }: { readonly handler?: ToolHandler; readonly streams?: boolean } = {}) {
-  const room = makeGateway();
-  room.addTool({ name: 'scan', namespace: 'eye', execution: { stream_supported: streams, async_allowed: true }, handler });
+  const setup = makeGateway();
+  setup.addTool({ name: 'scan', namespace: 'eye', execution: { stream_supported: streams, async_allowed: true }, handler });
   return async (accept: string | undefined, query = '') => {
     const headers = { host: HOST, authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...(accept && { accept }) };
     const url = `http://${HOST}/api/v1/tools/eye:scan/invoke${query}`;
-    return room.gateway.app.request(url, { method: 'POST', headers, body: '{}' });
+    return setup.gateway.app.request(url, { method: 'POST', headers, body: '{}' });
   };
 }
 

@@ -12,15 +12,15 @@ const PARAMETERS = {
 };
 
 function makeDimmer(handler: ToolHandler) {
-  const room = makeGateway();
-  room.addTool({
+  const setup = makeGateway();
+  setup.addTool({
     name: 'dim',
     namespace: 'matter',
     parameters: PARAMETERS,
     execution: { async_allowed: true, side_effects: false },
     handler,
   });
-  return room;
+  return setup;
 }
 
 describe('POST /api/v1/tools/{id}/invoke', () => {
@@ -180,9 +180,9 @@ describe('jobs', () => {
 
 describe('POST /api/v1/commission', () => {
   test('is the call of hub:commission_device', async () => {
-    const room = makeGateway();
+    const setup = makeGateway();
     const seen: unknown[] = [];
-    room.addTool({
+    setup.addTool({
       name: 'commission_device',
       namespace: 'hub',
       parameters: { type: 'object', properties: { code: { type: 'string', description: 'Setup code' } } },
@@ -192,8 +192,8 @@ describe('POST /api/v1/commission', () => {
         return { devices: [] };
       },
     });
-    expect((await ask(room.gateway, '/api/v1/commission', { body: { code: 'x' } })).json.result).toEqual({ devices: [] });
-    expect((await ask(room.gateway, '/api/v1/commission?async=true', { body: { code: 'y' } })).status).toBe(202);
+    expect((await ask(setup.gateway, '/api/v1/commission', { body: { code: 'x' } })).json.result).toEqual({ devices: [] });
+    expect((await ask(setup.gateway, '/api/v1/commission?async=true', { body: { code: 'y' } })).status).toBe(202);
     await settled();
     expect(seen).toEqual([{ code: 'x' }, { code: 'y' }]);
   });

@@ -4,23 +4,23 @@ import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { AGENT_TOKEN, ask, makeDevice, makeGateway, makeReading } from '../http-fixture.ts';
 
 function makeHouse() {
-  const room = makeGateway();
-  const { clock, directory, readings } = room;
+  const setup = makeGateway();
+  const { clock, directory, readings } = setup;
   directory.devices = [
     makeDevice('hall-lamp', { name: 'Lamp', area: 'Hall', lastSeenMs: clock.now() - 4_000 }),
     makeDevice('attic-lamp', { name: 'Lamp', reachability: 'unreachable' }),
     makeDevice('porch', { name: 'Porch light', softwareVersion: '1.1' }),
   ];
   readings.readings = [makeReading('hall-lamp/temperature', 21.5, clock.now() - 9_000), makeReading('porch/temperature', 3, 0)];
-  room.addTool({
+  setup.addTool({
     name: 'hall_lamp_turn_on',
     namespace: 'matter',
     description: 'Turns the lamp on',
     metadata: { category: 'acting', device: 'hall-lamp' },
   });
-  room.addTool({ name: 'unlock', namespace: 'matter', requires: { permissions: ['device:control:door'] } });
-  for (const number of [1, 2, 3]) room.addTool({ name: `tool_${number}`, metadata: { category: 'computing' } });
-  return room;
+  setup.addTool({ name: 'unlock', namespace: 'matter', requires: { permissions: ['device:control:door'] } });
+  for (const number of [1, 2, 3]) setup.addTool({ name: `tool_${number}`, metadata: { category: 'computing' } });
+  return setup;
 }
 
 describe('GET /api/v1/tools', () => {
@@ -199,21 +199,21 @@ describe('sensors', () => {
 
 describe('the monitor lists', () => {
   test('GET /api/tools filters by origin, GET /api/tools/usage tells calls', async () => {
-    const room = makeHouse();
-    expect((await ask(room.gateway, '/api/tools')).json.tools).toHaveLength(5);
-    expect((await ask(room.gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
-    await ask(room.gateway, '/api/v1/tools/tool_1/invoke', { body: {} });
-    await ask(room.gateway, '/api/v1/tools/tool_1/invoke', { body: { wrong: 1 } });
-    room.addTool({ name: 'away', handler: () => Promise.reject(new AtmoError('DEVICE_UNREACHABLE', 'It does not answer')) });
-    await ask(room.gateway, '/api/v1/tools/away/invoke', { body: {} });
-    const { json } = await ask(room.gateway, '/api/tools/usage');
+    const setup = makeHouse();
+    expect((await ask(setup.gateway, '/api/tools')).json.tools).toHaveLength(5);
+    expect((await ask(setup.gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
+    await ask(setup.gateway, '/api/v1/tools/tool_1/invoke', { body: {} });
+    await ask(setup.gateway, '/api/v1/tools/tool_1/invoke', { body: { wrong: 1 } });
+    setup.addTool({ name: 'away', handler: () => Promise.reject(new AtmoError('DEVICE_UNREACHABLE', 'It does not answer')) });
+    await ask(setup.gateway, '/api/v1/tools/away/invoke', { body: {} });
+    const { json } = await ask(setup.gateway, '/api/tools/usage');
     expect(json.tools[0]).toMatchObject({ tool: 'core:tool_1@1.0.0', calls: 2 });
     expect(json.tools[1]).toMatchObject({ tool: 'core:away@1.0.0', calls: 1, errors: 1, last_error: 'DEVICE_UNREACHABLE' });
     const [failed, done] = json.recent;
     expect(failed).toMatchObject({ ts: expect.any(String), type: 'failed', tool: 'core:away@1.0.0', error: 'DEVICE_UNREACHABLE' });
     expect(done).toMatchObject({ ts: expect.any(String), type: 'result', tool: 'core:tool_1@1.0.0', agent: 'owner' });
     expect(done.error).toBeUndefined();
-    expect((await ask(room.gateway, '/api/tools/usage?agent=nobody')).json.recent).toEqual([]);
+    expect((await ask(setup.gateway, '/api/tools/usage?agent=nobody')).json.recent).toEqual([]);
   });
 });
 

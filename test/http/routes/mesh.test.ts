@@ -163,10 +163,10 @@ describe('tools of other hubs', () => {
       metadata: { title: 'Read temperature', category: 'sensing', ...ofLamp },
     });
     const house = () => {
-      const room = makeNeighbour([lampOn, warmth]);
-      room.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Hall' })];
-      room.readings.readings = [makeReading('hall-lamp/temperature', 21, room.clock.now())];
-      return room;
+      const setup = makeNeighbour([lampOn, warmth]);
+      setup.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Hall' })];
+      setup.readings.readings = [makeReading('hall-lamp/temperature', 21, setup.clock.now())];
+      return setup;
     };
     const found = async (query: string, token?: string) =>
       (await ask(house().gateway, `/api/v1/tools?q=${query}`, token === undefined ? {} : { token })).json;

@@ -6,18 +6,18 @@ const READER = 'reader-secret';
 
 function makeHouse() {
   const authenticator = authenticatorOf({ [READER]: agent('device:read:hall-lamp') });
-  const room = makeGateway({ authenticator });
-  room.directory.devices = [makeDevice('hall-lamp', { area: 'Hall' }), makeDevice('porch')];
+  const setup = makeGateway({ authenticator });
+  setup.directory.devices = [makeDevice('hall-lamp', { area: 'Hall' }), makeDevice('porch')];
   for (const id of ['hall-lamp', 'porch']) {
     const permissions = [`device:control:${id}`];
     const name = `${id.replace('-', '_')}_turn_on`;
-    room.addTool({ name, namespace: 'matter', requires: { permissions }, metadata: { title: `Turn on ${id}`, device: id } });
+    setup.addTool({ name, namespace: 'matter', requires: { permissions }, metadata: { title: `Turn on ${id}`, device: id } });
   }
-  return room;
+  return setup;
 }
 
-const preview = (room: ReturnType<typeof makeHouse>, permissions: unknown, bearer?: string) =>
-  ask(room.gateway, '/api/v1/tokens/preview', {
+const preview = (setup: ReturnType<typeof makeHouse>, permissions: unknown, bearer?: string) =>
+  ask(setup.gateway, '/api/v1/tokens/preview', {
     method: 'POST',
     body: JSON.stringify({ permissions }),
     headers: { 'content-type': 'application/json', ...(bearer && { authorization: `Bearer ${bearer}` }) },
@@ -25,14 +25,14 @@ const preview = (room: ReturnType<typeof makeHouse>, permissions: unknown, beare
 
 describe('POST /api/v1/tokens/preview', () => {
   test('tells the devices and tools that a token would be shown, and makes none', async () => {
-    const room = makeHouse();
-    const { status, json } = await preview(room, ['device:control:hall-lamp']);
+    const setup = makeHouse();
+    const { status, json } = await preview(setup, ['device:control:hall-lamp']);
     expect(status).toBe(200);
     expect(json).toEqual({
       devices: [{ id: 'hall-lamp', name: 'hall lamp', area: 'Hall' }],
       tools: [{ id: 'matter:hall_lamp_turn_on@1.0.0', name: 'Turn on hall-lamp' }],
     });
-    expect(room.audited).toEqual([]);
+    expect(setup.audited).toEqual([]);
   });
 
   test('tells nobody more than it may see itself', async () => {

@@ -33,8 +33,8 @@ function makeHub(options: { readonly allowed?: readonly string[] } = {}) {
     [CALLER]: { ...agent('proc:exec'), id: 'caller' },
     [READER]: { ...agent('sensor:read:*'), id: 'reader' },
   });
-  const room = makeGateway({ authenticator, registrations });
-  const { store, clock, registry, pipeline, validator, tools, collaborators } = room;
+  const setup = makeGateway({ authenticator, registrations });
+  const { store, clock, registry, pipeline, validator, tools, collaborators } = setup;
   const records = new ToolRecordStore({ store, logger: silentLogger });
   const own = {
     programs: programsFake(),
@@ -61,13 +61,13 @@ function makeHub(options: { readonly allowed?: readonly string[] } = {}) {
   for (const tool of registrationTools({
     registrar,
     discover: () => seed.discover(),
-    obstacleTo: (tool) => room.pipeline.obstacleTo(tool),
+    obstacleTo: (tool) => setup.pipeline.obstacleTo(tool),
   }))
     registry.register(tool);
-  room.addTool({ name: 'temperature', permissions: ['sensor:read:hall/temperature'], handler: async () => ({ celsius: 21 }) });
+  setup.addTool({ name: 'temperature', permissions: ['sensor:read:hall/temperature'], handler: async () => ({ celsius: 21 }) });
   const register = (body: JsonObject, token?: string) =>
-    ask(room.gateway, '/api/v1/tools', { body, ...(token !== undefined && { token }) });
-  return { ...room, register };
+    ask(setup.gateway, '/api/v1/tools', { body, ...(token !== undefined && { token }) });
+  return { ...setup, register };
 }
 
 const hall = record('hall_now', [{ tool: 'temperature' }], { result: { hall: { $result: '0/celsius' } } });

@@ -4,9 +4,9 @@ import { AGENT_TOKEN, ask, makeGateway } from '../http-fixture.ts';
 const PATH = '/api/v1/tool-calls';
 
 function makeLamp() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const calls: unknown[] = [];
-  room.addTool({
+  setup.addTool({
     name: 'dim',
     namespace: 'matter',
     parameters: {
@@ -20,8 +20,8 @@ function makeLamp() {
       return { level };
     },
   });
-  room.addTool({ name: 'unlock', requires: { permissions: ['device:control:door'] } });
-  return { ...room, calls };
+  setup.addTool({ name: 'unlock', requires: { permissions: ['device:control:door'] } });
+  return { ...setup, calls };
 }
 
 const openAi = (id: string, args: unknown, name = 'matter_dim') => ({ id, type: 'function', function: { name, arguments: args } });

@@ -8,11 +8,11 @@ const SETTING = 'set connectors.email in the configuration';
 
 /** A hub whose owner configured no mail. */
 function makeOffice() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const mail = makeTool({ name: 'send_email', description: 'Sends a mail', metadata: { title: 'Send a mail' } });
-  room.registry.register(unconfigured(mail, SETTING));
-  room.addTool({ name: 'send_note', description: 'Sends a note', metadata: { title: 'Send a note' } });
-  return room;
+  setup.registry.register(unconfigured(mail, SETTING));
+  setup.addTool({ name: 'send_note', description: 'Sends a note', metadata: { title: 'Send a note' } });
+  return setup;
 }
 
 const namesIn = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);

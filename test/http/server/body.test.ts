@@ -5,14 +5,14 @@ import { ask, HOST, makeGateway, TOKEN } from '../http-fixture.ts';
 const PATH = '/api/v1/tools/echo/invoke';
 
 function makeEcho() {
-  const room = makeGateway();
+  const setup = makeGateway();
   const calls: unknown[] = [];
-  room.addTool({
+  setup.addTool({
     name: 'echo',
     parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
     handler: async (params: { text?: string }) => calls.push(params),
   });
-  return { ...room, calls };
+  return { ...setup, calls };
 }
 
 /** A body that comes in pieces and without a declared length; tells how many pieces were taken. */

@@ -23,13 +23,13 @@ const ANSWER_LIMIT_MS = 5_000;
 /** Answers that no caller's input may bring about. A hub without mesh, people or devices may well say 501 to 504. */
 const BUGS = new Set([500, 502, 507]);
 
-const room = makeGateway();
+const setup = makeGateway();
 let operations: readonly Operation[] = [];
 
 beforeAll(async () => {
-  room.directory.devices = [makeDevice('lamp'), makeDevice('lock', { name: '<b>lock</b>\u202e' })];
-  room.readings.readings = [makeReading('lamp/power', 3, 1_000)];
-  room.addTool({ name: 'typed', parameters: { type: 'object', properties: { level: { type: 'integer' } }, required: ['level'] } });
+  setup.directory.devices = [makeDevice('lamp'), makeDevice('lock', { name: '<b>lock</b>\u202e' })];
+  setup.readings.readings = [makeReading('lamp/power', 3, 1_000)];
+  setup.addTool({ name: 'typed', parameters: { type: 'object', properties: { level: { type: 'integer' } }, required: ['level'] } });
   const document = (await (await send('GET', '/openapi.json', {})).json()) as { paths: Record<string, Record<string, never>> };
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationOf(method, path, operation)),
@@ -47,7 +47,7 @@ function operationOf(
 
 async function send(method: string, path: string, init: { headers?: Record<string, string>; body?: string }): Promise<Response> {
   const abort = new AbortController();
-  const request = room.gateway.app.request(`http://${HOST}${path}`, {
+  const request = setup.gateway.app.request(`http://${HOST}${path}`, {
     method,
     signal: abort.signal,
     ...(init.body !== undefined && { body: init.body }),
@@ -159,7 +159,7 @@ describe('requests that are made from our own description, right and wrong', () 
       }
     }
     expect(failures).toEqual([]);
-    expect(room.logged.filter((line) => line.includes('http.failed'))).toEqual([]);
+    expect(setup.logged.filter((line) => line.includes('http.failed'))).toEqual([]);
   });
 
   test('every answer that refuses is a problem with a code of the table', async () => {

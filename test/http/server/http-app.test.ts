@@ -21,17 +21,17 @@ describe('who may enter', () => {
 
   test('headers of the caller never make it somebody else, X-Caller-Scopes only narrows', async () => {
     const seen: string[] = [];
-    const room = makeGateway();
-    room.addTool({ name: 'who', handler: async (_params: unknown, context: { agentId: string }) => seen.push(context.agentId) });
-    await ask(room.gateway, '/api/v1/tools/who/invoke', {
+    const setup = makeGateway();
+    setup.addTool({ name: 'who', handler: async (_params: unknown, context: { agentId: string }) => seen.push(context.agentId) });
+    await ask(setup.gateway, '/api/v1/tools/who/invoke', {
       body: {},
       token: AGENT_TOKEN,
       headers: { 'x-agent-id': 'owner', 'x-caller-scopes': 'invoke_tool' },
     });
     expect(seen).toEqual(['agent-1']);
-    const narrowed = await ask(room.gateway, '/api/v1/tools/who/invoke', { body: {}, headers: { 'x-caller-scopes': 'read_registry' } });
+    const narrowed = await ask(setup.gateway, '/api/v1/tools/who/invoke', { body: {}, headers: { 'x-caller-scopes': 'read_registry' } });
     expect([narrowed.status, narrowed.json.details]).toEqual([403, { required: ['invoke_tool'] }]);
-    expect((await ask(room.gateway, '/api/v1/tools', { headers: { 'x-caller-scopes': 'invoke_tool' } })).status).toBe(403);
+    expect((await ask(setup.gateway, '/api/v1/tools', { headers: { 'x-caller-scopes': 'invoke_tool' } })).status).toBe(403);
     expect(seen).toHaveLength(1);
   });
 });

@@ -9,16 +9,16 @@ const LONG = { text: 'x'.repeat(200_000) };
 /** `large` waits until it is let go, and says how much came; `small` has the common bound. */
 function makeHub() {
   const tokens = { [AGENT_TOKEN]: agent('sensor:read'), other: { ...agent('sensor:read'), id: 'other' } };
-  const room = makeGateway({ authenticator: authenticatorOf(tokens) });
+  const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
   const running: (() => void)[] = [];
   const handler = ({ text = '' }: { text?: string }) => new Promise<number>((resolve) => void running.push(() => resolve(text.length)));
-  room.addTool({ name: 'large', parameters, execution: { max_params_bytes: 300_000 }, handler });
-  room.addTool({ name: 'small', parameters });
+  setup.addTool({ name: 'large', parameters, execution: { max_params_bytes: 300_000 }, handler });
+  setup.addTool({ name: 'small', parameters });
   const call = (tool: string, body: unknown, token = TOKEN) => {
     const headers = { 'content-length': String(JSON.stringify(body).length) };
-    return ask(room.gateway, `/api/v1/tools/${tool}/invoke`, { body, headers, token });
+    return ask(setup.gateway, `/api/v1/tools/${tool}/invoke`, { body, headers, token });
   };
-  return { ...room, running, call };
+  return { ...setup, running, call };
 }
 
 const until = async (isSo: () => boolean) => expect.poll(isSo).toBe(true);

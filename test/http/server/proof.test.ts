@@ -21,14 +21,14 @@ function makeProven(contentSha256: string) {
     },
     isStillValid: () => true,
   };
-  const room = makeGateway({ authenticator });
+  const setup = makeGateway({ authenticator });
   const calls: unknown[] = [];
-  room.addTool({
+  setup.addTool({
     name: 'echo',
     parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
     handler: async (params: unknown) => calls.push(params),
   });
-  return { ...room, seen, calls };
+  return { ...setup, seen, calls };
 }
 
 function makeRefusing(code: ErrorCode, details = {}) {

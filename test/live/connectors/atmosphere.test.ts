@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
-import { makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool } from '../../calls/pipeline-fixture.ts';
 import { gossip, makeMesh } from '../../connectors/atmosphere/atmosphere-fixture.ts';
 import { RunningHub } from '../running-hub.ts';
 import { AtmosphereRelay, joinRelay } from './atmosphere-relay.ts';
@@ -92,7 +92,7 @@ describe('two hubs on a relay', () => {
 
 describe('a bridge among others', () => {
   async function bridgeOn(relay: AtmosphereRelay, over: Partial<AtmosphereConfig> = {}) {
-    const { registry } = makeRoom();
+    const { registry } = makePipeline();
     registry.register(makeTool({ name: 'lamp_on', title: 'Lamp on' }));
     const log: string[] = [];
     const ground = {

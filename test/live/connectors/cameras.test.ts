@@ -6,7 +6,7 @@ import { FOREIGN_HINT } from '../../../scripts/foreign-packages.ts';
 import { Cameras, cameraFrameTool } from '../../../src/connectors/cameras/cameras.ts';
 import type { FrameRequest } from '../../../src/connectors/cameras/frame-capture.ts';
 import { pictureSize } from '../../../src/connectors/media-type.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { foundFfmpeg, withFfmpeg } from './found-ffmpeg.ts';
 import { httpCamera, RtspCamera, testPicture } from './network-camera.ts';
 
@@ -155,7 +155,7 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
   });
 
   test('the tool answers base64 with its size and time', async () => {
-    const { registry, pipeline, clock } = makeRoom({ capabilities: () => ['camera_access'] });
+    const { registry, pipeline, clock } = makePipeline({ capabilities: () => ['camera_access'] });
     expect(registry.register(cameraFrameTool(cameras))).toEqual([]);
     const taken = (resolution: object) =>
       pipeline.call({ principal: owner, tool: 'get_camera_frame', params: { camera_id: 'door', resolution } });

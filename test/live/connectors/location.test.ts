@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { gpsdPosition, openLocation } from '../../../src/connectors/location/location-tool.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { onLoopback } from './loopback-server.ts';
 import { freePort, type StartedServer, startServer } from './started-server.ts';
 
@@ -48,7 +48,7 @@ describe.skipIf(!findDebianTool('gpsd'))('a receiver behind gpsd (programs of De
 
   test('tells where the hub is', async () => {
     const connector = openLocation({ clock: systemClock }, { location: { hub: { accuracyM: 10, gpsd: { host: '127.0.0.1', port } } } });
-    const { registry, pipeline } = makeRoom({ capabilities: () => ['location_access'] });
+    const { registry, pipeline } = makePipeline({ capabilities: () => ['location_access'] });
     for (const tool of connector.tools) registry.register(tool);
     const answer = await pipeline.call({ principal: owner, tool: 'get_location', params: { accuracy: 'precise' } });
     expect(answer).toMatchObject({ result: { source: 'receiver', timestamp: expect.any(String) } });

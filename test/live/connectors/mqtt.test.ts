@@ -31,9 +31,9 @@ describe.skipIf(!hasBroker)('notify over MQTT (needs mosquitto)', () => {
   const house = (mqtt: object) => ({ mqtt, notify: { recipients: { anna: { ways: { table: { mqtt: { topic: 'home/anna' } } } } } } });
 
   function openHouse(mqtt: object, env: NodeJS.ProcessEnv = {}) {
-    const room = messagesFixture(house(mqtt), { env });
-    owned.push(room.connector.service ?? expect.unreachable());
-    return room;
+    const setup = messagesFixture(house(mqtt), { env });
+    owned.push(setup.connector.service ?? expect.unreachable());
+    return setup;
   }
 
   test('is delivered when the broker took it for somebody, and not when nobody listens', async () => {

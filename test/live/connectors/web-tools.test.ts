@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWeb } from '../../../src/connectors/web/web-connector.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { HostileSite } from './hostile-site.ts';
 import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 
@@ -40,9 +40,9 @@ function call(tool: string, params: JsonObject) {
   const url = `${searxng.url}/sub`;
   const config = { web: { enabled: true, allowedHosts: ['127.0.0.1'] }, search: { url, language: 'de', token: 'env:SEARCH' } };
   const { tools } = openWeb({ env: { SEARCH: 'hush' }, stateDir: '/nowhere' }, config);
-  const room = makeRoom({ capabilities: () => ['internet'] });
-  for (const each of tools) room.registry.register(each);
-  return room.pipeline.call({ principal: owner, tool, params });
+  const setup = makePipeline({ capabilities: () => ['internet'] });
+  for (const each of tools) setup.registry.register(each);
+  return setup.pipeline.call({ principal: owner, tool, params });
 }
 
 const at = (path: string) => ({ url: site.url(path, '127.0.0.1') });

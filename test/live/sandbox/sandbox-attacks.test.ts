@@ -10,7 +10,7 @@ import { openSandbox } from '../../../src/connectors/sandbox/command-tools.ts';
 import { ScriptWorkerPool } from '../../../src/connectors/sandbox/script-worker-pool.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import type { ProgramRequest } from '../../../src/tools/programs/program-sandbox.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 
 const bubblewrap = findDebianTool('bwrap')?.path;
@@ -86,12 +86,12 @@ test('scripts that many call at once take no more threads than there may be', as
 
 describe.skipIf(bubblewrap === undefined)('somebody who wants out of the sandbox', () => {
   test('adds no options to bubblewrap by a folder with NUL characters', async () => {
-    const room = makeRoom({ clock: systemClock });
+    const setup = makePipeline({ clock: systemClock });
     const sandbox = settings();
     const programs = openProgramSandbox(sandbox, { env: process.env, stateDir: join(home, 'state') });
-    for (const tool of openSandbox({ env: process.env, programs }, { sandbox }).tools) room.registry.register(tool);
+    for (const tool of openSandbox({ env: process.env, programs }, { sandbox }).tools) setup.registry.register(tool);
     const target = join(home, 'victim/escaped');
-    const answer = await room.pipeline.call({
+    const answer = await setup.pipeline.call({
       principal: owner,
       tool: 'shell',
       params: { command: `touch -- /tmp${target}`, cwd: '/tmp/\0--bind\0/\0/tmp' },

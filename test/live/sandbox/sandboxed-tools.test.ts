@@ -9,7 +9,7 @@ import { ScriptWorkerPool } from '../../../src/connectors/sandbox/script-worker-
 import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { loadManifest } from '../../../src/tools/manifest/tool-manifest.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { makeRegistrar, record } from '../../calls/registration/registrar-fixture.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 import { takenInMemory } from '../../taken-texts.ts';
@@ -81,11 +81,11 @@ const settings = (extra: JsonObject = {}) =>
 const place = () => ({ stateDir: join(home, 'state'), env: { ...process.env } });
 const programs = () => openProgramSandbox(settings(), place());
 
-let room: ReturnType<typeof makeRoom>;
+let setup: ReturnType<typeof makePipeline>;
 beforeEach(() => {
-  room = makeRoom({ clock: systemClock });
+  setup = makePipeline({ clock: systemClock });
 });
-const call = (tool: string, params: JsonObject, timeoutMs = 20_000) => room.pipeline.call({ principal: owner, tool, params, timeoutMs });
+const call = (tool: string, params: JsonObject, timeoutMs = 20_000) => setup.pipeline.call({ principal: owner, tool, params, timeoutMs });
 
 async function load(entries: string): Promise<void> {
   const path = join(home, 'tools.yaml');
@@ -98,7 +98,7 @@ async function load(entries: string): Promise<void> {
     takenOf: takenInMemory(),
   });
   expect(leftOut).toEqual([]);
-  for (const tool of tools) room.registry.register(tool);
+  for (const tool of tools) setup.registry.register(tool);
 }
 const described = (execution: string) =>
   `    definition: { description: Does it., parameters: { type: object, properties: { do: { type: string }, n: { type: integer }, path: { type: string }, port: { type: integer } } }, requires: { permissions: ['proc:exec:own'] }, execution: { side_effects: false, ${execution} } }\n`;
@@ -205,7 +205,7 @@ describe.skipIf(bubblewrap === undefined)('a program of a tool', () => {
       },
     };
     const { tools } = openSandbox({ ...place(), programs: programs() }, { sandbox: settings({ commands }) });
-    for (const tool of tools) room.registry.register(tool);
+    for (const tool of tools) setup.registry.register(tool);
     expect(await call('shell', { command: 'wc -w words', cwd: join(home, 'media') })).toMatchObject({
       result: { stdout: '3 words\n', stderr: '', exit_code: 0 },
     });
@@ -263,11 +263,11 @@ esac`;
     expect(ended).toMatchObject({ error: { code: 'TIMEOUT' } });
     await expect.poll(() => readFileSync(join(home, 'removed'), 'utf8')).toMatch(/^atmo-[0-9a-f]{16}$/m);
     const { tools } = openSandbox({ env: where.env, programs: containers }, { sandbox: config });
-    for (const tool of tools) room.registry.register(tool);
+    for (const tool of tools) setup.registry.register(tool);
     expect(await call('docker_list', { type: 'containers' })).toMatchObject({
       result: { items: ['db postgres:16 Up 2 hours', 'web nginx:1 Exited'] },
     });
-    expect(await room.pipeline.call({ principal: agent('net:read'), tool: 'docker_list', params: {} })).toMatchObject({
+    expect(await setup.pipeline.call({ principal: agent('net:read'), tool: 'docker_list', params: {} })).toMatchObject({
       error: { code: 'TOOL_NOT_FOUND' },
     });
   });

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import type { AuditRow } from '../../../src/core/storage/audit-log.ts';
 import { AuditStore } from '../../../src/storage/audit/audit-store.ts';
-import { JournalFixture } from '../../storage/storage-fixture.ts';
+import { AuditLogFixture } from '../../storage/storage-fixture.ts';
 
 const CHILD = join(import.meta.dirname, '../../storage/children/audit-load.ts');
 /** More with ATMO_AUDIT_KILLS, for who has the time. */
@@ -42,7 +42,7 @@ function unbalanced(rows: readonly AuditRow[]): readonly string[] {
 test(
   `killed with SIGKILL under load ${KILLS} times, the journal holds every answered call, closes the others and verifies`,
   async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const acknowledged = new Map<string, string>();
     let cutOff = 0;
     for (let kill = 0; kill < KILLS; kill++) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { JournalFixture } from '../../storage/storage-fixture.ts';
+import { AuditLogFixture } from '../../storage/storage-fixture.ts';
 
 const WRITER = join(import.meta.dirname, '../../storage/children/state-writer.ts');
 
@@ -24,7 +24,7 @@ async function writeUntilKilled(directory: string, lines: number): Promise<numbe
 }
 
 test('ten times killed with SIGKILL in the middle of writing, the state holds all that was acknowledged', async () => {
-  await using fixture = new JournalFixture();
+  await using fixture = new AuditLogFixture();
   for (let loop = 0; loop < 10; loop++) {
     const last = await writeUntilKilled(fixture.directory, 20 + loop * 13);
     const store = await fixture.state();

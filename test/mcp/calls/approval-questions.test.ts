@@ -19,8 +19,8 @@ async function makeDoor() {
   const ann = await approvals.enrol('ann');
   const opened: JsonObject[] = [];
   const authenticator = authenticatorOf({ [TOKEN]: agent('device:control:door') });
-  const room = makeGateway({ authenticator }, { approvals: approvals.queue });
-  room.addTool({
+  const setup = makeGateway({ authenticator }, { approvals: approvals.queue });
+  setup.addTool({
     name: 'front_door_unlock',
     namespace: 'matter',
     parameters: { type: 'object', properties: { seconds: { type: 'integer' } } },
@@ -32,7 +32,7 @@ async function makeDoor() {
   const approveAll = async () => {
     for (const { view } of approvals.queue.list()) if (view.state === 'pending') await approvals.say(view, ann);
   };
-  return { ...room, opened, approveAll, pending: () => approvals.queue.list().map(({ view }) => view) };
+  return { ...setup, opened, approveAll, pending: () => approvals.queue.list().map(({ view }) => view) };
 }
 
 const UNLOCK = { name: 'sensitive_tool', arguments: { name: 'front_door_unlock', arguments: { seconds: 5 } } };

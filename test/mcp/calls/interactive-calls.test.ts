@@ -16,11 +16,11 @@ const ask = (context: ToolContext, key = 'answer') => context.ask({ key, message
 /** A hub with tools that ask, tell, and count how often they were begun. */
 function makeHub(principals: Readonly<Record<string, Principal>> = {}) {
   const revoked = new Set<string>();
-  const room = makeGateway({ authenticator: { ...authenticatorOf(principals), isStillValid: ({ id }) => !revoked.has(id) } });
+  const setup = makeGateway({ authenticator: { ...authenticatorOf(principals), isStillValid: ({ id }) => !revoked.has(id) } });
   const ended: AbortSignal[] = [];
   const begun = { count: 0 };
   const addAsking = (name: string, handler: (context: ToolContext) => Promise<Json>) =>
-    room.addTool({
+    setup.addTool({
       name,
       parameters: { type: 'object', properties: { who: { type: 'string' } } },
       requires: { permissions: ['device:control'] },
@@ -46,7 +46,7 @@ function makeHub(principals: Readonly<Record<string, Principal>> = {}) {
     tell('warning', { loud: true });
     return { ok: true };
   });
-  return { ...room, begun, ended, revoked };
+  return { ...setup, begun, ended, revoked };
 }
 
 type Hub = ReturnType<typeof makeHub>;

@@ -23,11 +23,11 @@ const patientClock: Clock = { ...hastyClock, monotonic: () => 0 };
 
 /** A hub with a tool that takes as long as the test wants. */
 function makeSlowHub(returns: JsonObject = {}, clock = hastyClock) {
-  const room = makeGateway({ clock, authenticator: authenticatorOf({ other: agent('*') }) });
+  const setup = makeGateway({ clock, authenticator: authenticatorOf({ other: agent('*') }) });
   const ends = Promise.withResolvers<Json>();
   const signals: AbortSignal[] = [];
   let progress: ToolContext['progress'] = () => {};
-  room.addTool({
+  setup.addTool({
     name: 'commission',
     parameters: { type: 'object', properties: { fails: { type: 'boolean' }, isSoon: { type: 'boolean' } } },
     returns,
@@ -45,7 +45,7 @@ function makeSlowHub(returns: JsonObject = {}, clock = hastyClock) {
       });
     },
   });
-  return { ...room, ends, signals, progress: (fraction: number, note: string) => progress(fraction, note) };
+  return { ...setup, ends, signals, progress: (fraction: number, note: string) => progress(fraction, note) };
 }
 
 const call = (given: JsonObject = {}) => ({ name: 'control_tool', arguments: { name: 'commission', arguments: given } });

@@ -16,19 +16,19 @@ function reading(id: string, value: Reading['value'], about: Partial<Reading['se
 
 function home(ports?: MeshPorts) {
   const authenticator = authenticatorOf({ narrow: agent('sensor:read:lamp/is_on', 'device:control:lamp') });
-  const room = makeGateway({ authenticator }, ports && { ports });
-  room.directory.devices = [
+  const setup = makeGateway({ authenticator }, ports && { ports });
+  setup.directory.devices = [
     makeDevice('lamp', { area: 'Kitchen' }),
     makeDevice('hall-sensor', { area: 'Hall', deviceTypes: ['TemperatureSensor'] }),
     makeDevice('smoke', { area: 'Hall', reachability: 'unreachable' }),
   ];
-  room.readings.readings = [
+  setup.readings.readings = [
     reading('lamp/is_on', true, { kind: 'on_off', area: 'Kitchen', title: 'Lamp on' }),
     reading('hall-sensor/temperature', 21.4, { unit: '°C', area: 'Hall', title: 'Hall temperature' }),
     reading('smoke/alarm', 'smoke_alarm', { kind: 'alarm', area: 'Hall', title: 'Smoke alarm' }),
     reading('smoke/battery_alert', 'normal', { kind: 'battery_alert', area: 'Hall', title: 'Battery' }),
   ];
-  return room;
+  return setup;
 }
 
 describe('home_overview', () => {
@@ -46,25 +46,25 @@ describe('home_overview', () => {
   });
 
   it('takes the air of a room from what is in the room, not from the inside of an oven, and from all of it', async () => {
-    const room = home();
-    room.directory.devices.push(makeDevice('oven', { area: 'Hall', deviceTypes: ['Oven'] }), makeDevice('other', { area: 'Hall' }));
-    room.readings.readings.push(
+    const setup = home();
+    setup.directory.devices.push(makeDevice('oven', { area: 'Hall', deviceTypes: ['Oven'] }), makeDevice('other', { area: 'Hall' }));
+    setup.readings.readings.push(
       reading('oven/temperature', 180, { unit: '°C', area: 'Hall' }),
       reading('other/temperature', 22, { unit: '°C', area: 'Hall' }),
     );
-    const overview = await resultOf(await modernClient(room.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
     expect(overview).toMatchObject({ areas: [{ area: 'Hall', temperature: '21.7 °C' }, {}] });
   });
 
   it('tells apart what is open and what is unlocked', async () => {
-    const room = home();
-    room.directory.devices.push(makeDevice('door', { area: 'Hall' }), makeDevice('window', { area: 'Hall' }));
-    room.readings.readings.push(
+    const setup = home();
+    setup.directory.devices.push(makeDevice('door', { area: 'Hall' }), makeDevice('window', { area: 'Hall' }));
+    setup.readings.readings.push(
       reading('door/lock_state', 'unlocked', { kind: 'lock', area: 'Hall' }),
       reading('door/is_open', 0, { kind: 'contact', area: 'Hall' }),
       reading('window/is_open', 1, { kind: 'contact', area: 'Hall' }),
     );
-    const overview = await resultOf(await modernClient(room.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
     expect(overview).toMatchObject({ areas: [{ area: 'Hall', open: ['window'], unlocked: ['door'] }, {}] });
   });
 
@@ -94,11 +94,11 @@ describe('home_overview', () => {
   });
 
   it('stays short however large the home is, and counts what it leaves out', async () => {
-    const room = home();
-    room.directory.devices = Array.from({ length: 2_000 }, (_, index) =>
+    const setup = home();
+    setup.directory.devices = Array.from({ length: 2_000 }, (_, index) =>
       makeDevice(`lamp-${index}`, { area: `Room ${index % 80}`, reachability: 'unreachable' }),
     );
-    const overview = await resultOf(await modernClient(room.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
     expect(overview).toMatchObject({ devices: 2_000, more_areas: 40, more_unreachable: 1_988 });
     expect(JSON.stringify(overview).length).toBeLessThan(4_000);
   });
@@ -130,14 +130,14 @@ describe('read_sensor', () => {
 
 describe('sensor_history', () => {
   it('answers a question about a day: lowest and highest with when, the mean over time, the course', async () => {
-    const room = home();
-    const endMs = room.clock.now();
-    room.readings.points = [
+    const setup = home();
+    const endMs = setup.clock.now();
+    setup.readings.points = [
       { atMs: endMs - 4 * HOUR_MS, value: 18 },
       { atMs: endMs - 3 * HOUR_MS, value: 24 },
       { atMs: endMs - HOUR_MS, value: 20 },
     ];
-    const history = await resultOf(await modernClient(room.gateway), 'sensor_history', { sensor: 'Hall temperature' });
+    const history = await resultOf(await modernClient(setup.gateway), 'sensor_history', { sensor: 'Hall temperature' });
     const at = (hours: number) => new Date(endMs - hours * HOUR_MS).toISOString();
     expect(history).toMatchObject({
       sensor: 'hall-sensor/temperature',
@@ -153,30 +153,30 @@ describe('sensor_history', () => {
   });
 
   it('knows a sensor by the name of its device', async () => {
-    const room = home();
-    room.directory.devices = [makeDevice('hall-sensor', { name: 'Kiosk thermometer' })];
-    const client = await modernClient(room.gateway);
+    const setup = home();
+    setup.directory.devices = [makeDevice('hall-sensor', { name: 'Kiosk thermometer' })];
+    const client = await modernClient(setup.gateway);
     expect(await resultOf(client, 'sensor_history', { sensor: 'kiosk Thermometer' })).toMatchObject({ sensor: 'hall-sensor/temperature' });
   });
 
   it('tells thousands of readings in 48 points at most', async () => {
-    const room = home();
-    const endMs = room.clock.now();
-    room.readings.points = Array.from({ length: 2_880 }, (_, index) => ({ atMs: endMs - (2_880 - index) * 30_000, value: index % 60 }));
-    const history = (await resultOf(await modernClient(room.gateway), 'sensor_history', { sensor: 'hall-sensor/temperature' })) as {
+    const setup = home();
+    const endMs = setup.clock.now();
+    setup.readings.points = Array.from({ length: 2_880 }, (_, index) => ({ atMs: endMs - (2_880 - index) * 30_000, value: index % 60 }));
+    const history = (await resultOf(await modernClient(setup.gateway), 'sensor_history', { sensor: 'hall-sensor/temperature' })) as {
       points: unknown[];
     };
     expect(history.points).toHaveLength(48);
   });
 
   it('knows days as people say them', async () => {
-    const room = home();
-    const client = await modernClient(room.gateway);
+    const setup = home();
+    const client = await modernClient(setup.gateway);
     const wish = { sensor: 'hall-sensor/temperature', since: 'yesterday', until: 'today' };
     const { since, until } = (await resultOf(client, 'sensor_history', wish)) as { since: string; until: string };
     const midnight = new Date(until);
     expect([midnight.getHours(), midnight.getMinutes(), midnight.getSeconds()]).toEqual([0, 0, 0]);
-    expect(midnight.toDateString()).toBe(new Date(room.clock.now()).toDateString());
+    expect(midnight.toDateString()).toBe(new Date(setup.clock.now()).toDateString());
     expect(new Date(since).getHours()).toBe(0);
     expect(Math.round((midnight.getTime() - Date.parse(since)) / HOUR_MS / 24)).toBe(1);
   });
@@ -190,19 +190,19 @@ describe('sensor_history', () => {
 
 describe('search_tools and describe_tool', () => {
   function lamps() {
-    const room = home();
+    const setup = home();
     const brightness = { type: 'integer', minimum: 0, maximum: 100, description: 'Brightness', 'x-unit': '%' };
     const base = { namespace: 'matter', returns: OBJECT, permissions: ['device:control:lamp'], execution: { side_effects: true } };
     const parameters = { type: 'object', properties: { brightness }, required: ['brightness'] };
-    room.addTool({
+    setup.addTool({
       ...base,
       name: 'lamp_set_brightness',
       description: 'Dims the lamp',
       parameters,
       metadata: { device: 'lamp', area: 'Kitchen' },
     });
-    room.addTool({ ...base, name: 'lamp_turn_on', description: 'Turns the lamp on', parameters: OBJECT });
-    return room;
+    setup.addTool({ ...base, name: 'lamp_turn_on', description: 'Turns the lamp on', parameters: OBJECT });
+    return setup;
   }
 
   it('find a tool from a sentence, and say what calls it with what', async () => {
@@ -224,9 +224,9 @@ describe('search_tools and describe_tool', () => {
   });
 
   it('find nothing that the caller may not use', async () => {
-    const room = lamps();
-    room.addTool({ name: 'door_unlock', description: 'Unlocks the lamp door', permissions: ['device:control:door'] });
-    const client = await modernClient(room.gateway, { token: 'narrow' });
+    const setup = lamps();
+    setup.addTool({ name: 'door_unlock', description: 'Unlocks the lamp door', permissions: ['device:control:door'] });
+    const client = await modernClient(setup.gateway, { token: 'narrow' });
     expect(JSON.stringify(await resultOf(client, 'search_tools', { query: 'unlock the door' }))).not.toContain('door_unlock');
     expect(JSON.stringify(await resultOf(client, 'describe_tool', { names: ['door_unlock'] }))).toContain('TOOL_NOT_FOUND');
   });

@@ -18,9 +18,9 @@ const GENERIC = makeTool({
 });
 
 function home(permissions: readonly string[] = ['device:control:door']) {
-  const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent(...permissions) }) });
-  room.registry.register(GENERIC);
-  return room;
+  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent(...permissions) }) });
+  setup.registry.register(GENERIC);
+  return setup;
 }
 
 const call = (command: string) => ({ name: 'control_anything', arguments: { command } });
@@ -34,13 +34,13 @@ describe('the tools that call others', () => {
   });
 
   it('each refuse what another one is for, before anything is done', async () => {
-    const room = home();
+    const setup = home();
     const done: string[] = [];
-    const tool = (name: string, extra: object) => room.addTool({ ...extra, name, handler: async () => ({ done: done.push(name) }) });
+    const tool = (name: string, extra: object) => setup.addTool({ ...extra, name, handler: async () => ({ done: done.push(name) }) });
     tool('look', {});
     tool('move', { execution: { side_effects: true }, permissions: ['device:control:door'] });
     tool('open', { execution: { side_effects: true }, dangerous: true, permissions: ['device:control:door'] });
-    const client = await modernClient(room.gateway);
+    const client = await modernClient(setup.gateway);
     const fitting = { look: 'read_tool', move: 'control_tool', open: 'sensitive_tool' };
     for (const proxy of Object.values(fitting)) {
       for (const [name, own] of Object.entries(fitting)) {
@@ -60,25 +60,25 @@ describe('the tools that call others', () => {
   });
 
   it('call a composed tool that has a dangerous step what it is', async () => {
-    const room = home();
-    room.addTool({
+    const setup = home();
+    setup.addTool({
       name: 'leave',
       permissions: ['device:control:door'],
       execution: { side_effects: true },
       tags: ['composed', 'needs_approval'],
     });
-    const client = await modernClient(room.gateway);
+    const client = await modernClient(setup.gateway);
     const wish = { name: 'leave', arguments: {} };
     expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
     expect(await resultOf(client, 'sensitive_tool', wish)).toEqual({ ok: true });
   });
 
   it('judge a sequence by the worst of its steps, also where a step is told only later what to do', async () => {
-    const room = home(['device:control:door', 'sequence:run']);
-    room.registry.register(sequenceTool(() => room.pipeline));
+    const setup = home(['device:control:door', 'sequence:run']);
+    setup.registry.register(sequenceTool(() => setup.pipeline));
     const step = (command: unknown) => ({ tool: 'control_anything', params: { command } });
     const sequence = (...steps: object[]) => ({ name: 'sequence', arguments: { steps } });
-    const client = await modernClient(room.gateway);
+    const client = await modernClient(setup.gateway);
     for (const command of ['unlock', { $result: '0/command' }]) {
       const wish = sequence(step('lock'), step(command));
       expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
@@ -92,16 +92,16 @@ describe('the tools that call others', () => {
   });
 
   it('write each call to the journal, with the trace of the request', async () => {
-    const room = home();
-    const client = await modernClient(room.gateway);
+    const setup = home();
+    const client = await modernClient(setup.gateway);
     await resultOf(client, 'control_tool', call('lock'));
-    expect(room.audited.at(-1)).toMatchObject({ kind: 'outcome', toolId: GENERIC.id, traceId: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(setup.audited.at(-1)).toMatchObject({ kind: 'outcome', toolId: GENERIC.id, traceId: expect.stringMatching(/^[0-9a-f]{32}$/) });
   });
 
   it('say what is wrong with arguments, whatever the era', async () => {
-    const room = home();
+    const setup = home();
     const wish = { name: 'control_anything', arguments: {} };
-    for (const client of [await modernClient(room.gateway), await legacyClient(room.gateway)]) {
+    for (const client of [await modernClient(setup.gateway), await legacyClient(setup.gateway)]) {
       expect(await resultOf(client, 'control_tool', wish)).toMatchObject({
         code: 'VALIDATION_ERROR',
         details: { problems: [expect.anything()] },

@@ -25,10 +25,10 @@ function addHubTools({ registry, jobs }: Room): void {
 
 describe('the default view at 100 devices', () => {
   it('has a dozen tools or two more, and needs at most 3,000 tokens', async () => {
-    const room = await homeWith(['Kitchen', 'ExtendedColorLight'], ['Hall', 'Thermostat']);
-    addHubTools(room);
-    addDevices(room, 98);
-    const client = await modernClient(room.gateway);
+    const setup = await homeWith(['Kitchen', 'ExtendedColorLight'], ['Hall', 'Thermostat']);
+    addHubTools(setup);
+    addDevices(setup, 98);
+    const client = await modernClient(setup.gateway);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(8)).toEqual([
       'turn_on_light',

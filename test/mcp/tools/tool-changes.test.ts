@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { McpListener } from '../../../src/mcp/mcp-feature.ts';
 import { ToolChanges } from '../../../src/mcp/tools/tool-feature.ts';
-import { agent, makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, makeTool } from '../../calls/pipeline-fixture.ts';
 
 function makeChanges() {
-  const { registry, clock } = makeRoom();
+  const { registry, clock } = makePipeline();
   const told: ((listener: McpListener) => boolean)[] = [];
   let tellOfMesh = () => {};
   const changes = new ToolChanges({

@@ -24,16 +24,16 @@ function sync(from: DirectoryFixture, to: DirectoryFixture): void {
 
 describe('MeshDirectory', () => {
   test('knows a hub by its full announcement, its changes and its heartbeats', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
     const verdicts = [
       origin.full({ tools: namedTools('light', 'light2') }),
       origin.delta({ tools: namedTools('light', 'lamp', 'light_a') }),
       origin.heartbeat(),
-    ].map((envelope) => room.directory.receive(envelope, room.neighbour));
+    ].map((envelope) => setup.directory.receive(envelope, setup.neighbour));
     expect(verdicts).toEqual(['accept', 'accept', 'accept']);
-    expect(room.toolsOf(origin.id)).toEqual(['lamp', 'light', 'light_a']);
-    expect(dropsOf(room)).toEqual({});
+    expect(setup.toolsOf(origin.id)).toEqual(['lamp', 'light', 'light_a']);
+    expect(dropsOf(setup)).toEqual({});
   });
 
   test('in any order, with losses and repetitions, ends with what the origin says after two comparisons', () => {
@@ -91,9 +91,9 @@ describe('MeshDirectory', () => {
   });
 
   test('lets only the origin change its entry', () => {
-    const room = makeDirectory();
-    const [origin, thief] = [new Origin(room.authority), new Origin(room.authority)];
-    room.directory.receive(origin.full({ tools: namedTools('a') }), room.neighbour);
+    const setup = makeDirectory();
+    const [origin, thief] = [new Origin(setup.authority), new Origin(setup.authority)];
+    setup.directory.receive(origin.full({ tools: namedTools('a') }), setup.neighbour);
     const header = { ...origin.header(), sequence: 9 };
     const stolen = thief.sign({ kind: 'heartbeat', ...header });
     const withOwnCertificate = thief.sign({
@@ -102,179 +102,179 @@ describe('MeshDirectory', () => {
       certificate: thief.certificate,
       state: { ...thief.state, name: 'mine now', tools: { kind: 'inline', entries: [] }, devices: null },
     });
-    expect(room.directory.receive(stolen, room.neighbour)).toBe('reject');
-    expect(room.directory.receive(withOwnCertificate, room.neighbour)).toBe('ignore');
-    expect(dropsOf(room)).toEqual({ forged: 1, not_a_member: 1 });
-    expect(room.directory.hub(origin.id)?.name).toBe('attic');
-    expect(room.toolsOf(origin.id)).toEqual(['a']);
+    expect(setup.directory.receive(stolen, setup.neighbour)).toBe('reject');
+    expect(setup.directory.receive(withOwnCertificate, setup.neighbour)).toBe('ignore');
+    expect(dropsOf(setup)).toEqual({ forged: 1, not_a_member: 1 });
+    expect(setup.directory.hub(origin.id)?.name).toBe('attic');
+    expect(setup.toolsOf(origin.id)).toEqual(['a']);
   });
 
   test('records none of a thousand invented identities, and no more members than its limit', () => {
-    const room = makeDirectory(new SimulatedAuthority(), { maxHubs: 2 });
+    const setup = makeDirectory(new SimulatedAuthority(), { maxHubs: 2 });
     const stranger = new Origin(new SimulatedAuthority());
     const state = { ...stranger.state, tools: { kind: 'inline', entries: [] }, devices: null } as const;
     for (let made = 0; made < 1_000; made++) {
       const hubId = `hub-${made.toString(16).padStart(16, '0')}` as Origin['id'];
       const madeUp = stranger.sign({ kind: 'full', ...stranger.header(), hubId, certificate: stranger.certificate, state });
-      room.directory.receive(madeUp, room.neighbour);
+      setup.directory.receive(madeUp, setup.neighbour);
     }
-    expect(room.directory.hubs()).toEqual([]);
-    expect(room.directory.bytes).toBe(0);
-    expect(dropsOf(room)).toEqual({ not_a_member: 1_000 });
-    for (let member = 0; member < 4; member++) room.directory.receive(new Origin(room.authority).full(), room.neighbour);
-    expect(room.directory.hubs()).toHaveLength(2);
-    expect(dropsOf(room).too_many_hubs).toBe(2);
+    expect(setup.directory.hubs()).toEqual([]);
+    expect(setup.directory.bytes).toBe(0);
+    expect(dropsOf(setup)).toEqual({ not_a_member: 1_000 });
+    for (let member = 0; member < 4; member++) setup.directory.receive(new Origin(setup.authority).full(), setup.neighbour);
+    expect(setup.directory.hubs()).toHaveLength(2);
+    expect(dropsOf(setup).too_many_hubs).toBe(2);
   });
 
   test('records no more than its memory limit allows', () => {
-    const room = makeDirectory(new SimulatedAuthority(), { maxBytes: 20_000 });
+    const setup = makeDirectory(new SimulatedAuthority(), { maxBytes: 20_000 });
     const names = Array.from({ length: 20 }, (_, index) => `tool_${index}`);
     for (let member = 0; member < 10; member++)
-      room.directory.receive(new Origin(room.authority).full({ tools: namedTools(...names) }), room.neighbour);
-    expect(room.directory.bytes).toBeLessThan(20_000 + 8_000);
-    expect(dropsOf(room).out_of_memory).toBeGreaterThan(0);
+      setup.directory.receive(new Origin(setup.authority).full({ tools: namedTools(...names) }), setup.neighbour);
+    expect(setup.directory.bytes).toBeLessThan(20_000 + 8_000);
+    expect(dropsOf(setup).out_of_memory).toBeGreaterThan(0);
   });
 
   test('shows a hub as stale after 90 s and gone after 300 s, then deletes it, whatever time the clock of that hub has', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
     origin.timeMs -= 600_000;
-    room.directory.receive(origin.full(), room.neighbour);
+    setup.directory.receive(origin.full(), setup.neighbour);
     const states = [0, 89_000, 2_000, 208_000, 2_000, 30_000].map((ms) => {
-      room.clock.advance(ms);
-      room.directory.sweep();
-      return room.directory.hub(origin.id)?.state;
+      setup.clock.advance(ms);
+      setup.directory.sweep();
+      return setup.directory.hub(origin.id)?.state;
     });
     expect(states).toEqual(['fresh', 'fresh', 'stale', 'stale', 'gone', undefined]);
   });
 
   test('keeps a hub fresh as long as it is directly connected', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
-    room.directory.receive(origin.full(), room.neighbour);
-    room.linked.add(origin.id);
-    room.clock.advance(1_000_000);
-    room.directory.sweep();
-    expect(room.directory.hub(origin.id)?.state).toBe('fresh');
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
+    setup.directory.receive(origin.full(), setup.neighbour);
+    setup.linked.add(origin.id);
+    setup.clock.advance(1_000_000);
+    setup.directory.sweep();
+    expect(setup.directory.hub(origin.id)?.state).toBe('fresh');
   });
 
   test('keeps a hub with a route fresh, until it is gone by its own announcements', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
-    room.directory.receive(origin.full(), room.neighbour);
-    room.ways.add(origin.id);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
+    setup.directory.receive(origin.full(), setup.neighbour);
+    setup.ways.add(origin.id);
     const stateAfter = (ms: number) => {
-      room.clock.advance(ms);
-      room.directory.sweep();
-      return room.directory.hub(origin.id)?.state;
+      setup.clock.advance(ms);
+      setup.directory.sweep();
+      return setup.directory.hub(origin.id)?.state;
     };
     expect(stateAfter(100_000)).toBe('fresh');
-    room.ways.clear();
+    setup.ways.clear();
     expect(stateAfter(0)).toBe('stale');
-    room.ways.add(origin.id);
+    setup.ways.add(origin.id);
     expect([stateAfter(199_000), stateAfter(1_000)]).toEqual(['fresh', 'gone']);
   });
 
   test('ignores old announcements of a deleted hub from a neighbour', () => {
     const authority = new SimulatedAuthority();
-    const [room, slow] = [makeDirectory(authority), makeDirectory(authority)];
+    const [setup, slow] = [makeDirectory(authority), makeDirectory(authority)];
     const origin = new Origin(authority);
     const full = origin.full();
-    for (const { directory, neighbour } of [room, slow]) directory.receive(full, neighbour);
-    room.clock.advance(400_000);
-    room.directory.sweep();
-    sync(slow, room);
-    expect(room.directory.hubs()).toEqual([]);
-    room.directory.receive(origin.full(), room.neighbour);
-    expect(room.directory.hubs()).toHaveLength(1);
+    for (const { directory, neighbour } of [setup, slow]) directory.receive(full, neighbour);
+    setup.clock.advance(400_000);
+    setup.directory.sweep();
+    sync(slow, setup);
+    expect(setup.directory.hubs()).toEqual([]);
+    setup.directory.receive(origin.full(), setup.neighbour);
+    expect(setup.directory.hubs()).toHaveLength(1);
   });
 
   test('shows that a hub has left at once, and that it is back', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
-    room.directory.receive(origin.full({ tools: namedTools('a') }), room.neighbour);
-    room.directory.receive(origin.withdrawal(), room.neighbour);
-    expect(room.directory.hub(origin.id)?.state).toBe('left');
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
+    setup.directory.receive(origin.full({ tools: namedTools('a') }), setup.neighbour);
+    setup.directory.receive(origin.withdrawal(), setup.neighbour);
+    expect(setup.directory.hub(origin.id)?.state).toBe('left');
     origin.restart();
-    room.directory.receive(origin.full(), room.neighbour);
-    expect(room.directory.hub(origin.id)?.state).toBe('fresh');
+    setup.directory.receive(origin.full(), setup.neighbour);
+    expect(setup.directory.hub(origin.id)?.state).toBe('fresh');
   });
 
   test('ignores announcements of an earlier start of a hub, and repeated ones', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority, 5);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority, 5);
     const old = origin.full({ tools: namedTools('old') });
     origin.restart();
-    room.directory.receive(origin.full({ tools: namedTools('new') }), room.neighbour);
-    expect(room.directory.receive(old, room.neighbour)).toBe('ignore');
-    expect(room.toolsOf(origin.id)).toEqual(['new']);
-    expect(dropsOf(room)).toEqual({ stale: 1 });
+    setup.directory.receive(origin.full({ tools: namedTools('new') }), setup.neighbour);
+    expect(setup.directory.receive(old, setup.neighbour)).toBe('ignore');
+    expect(setup.toolsOf(origin.id)).toEqual(['new']);
+    expect(dropsOf(setup)).toEqual({ stale: 1 });
   });
 
   test('names the neighbour to query after a gap', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
     const asked: string[] = [];
-    room.directory.onBehind((from) => asked.push(from));
-    room.directory.receive(origin.heartbeat(), room.neighbour);
-    room.directory.receive(origin.full(), room.neighbour);
+    setup.directory.onBehind((from) => asked.push(from));
+    setup.directory.receive(origin.heartbeat(), setup.neighbour);
+    setup.directory.receive(origin.full(), setup.neighbour);
     origin.delta({ tools: namedTools('a') });
-    room.directory.receive(origin.heartbeat(), room.neighbour);
-    expect(room.directory.receive(origin.delta({ tools: namedTools('b') }), room.neighbour)).toBe('accept');
-    expect(asked).toEqual([room.neighbour, room.neighbour, room.neighbour]);
-    expect(room.toolsOf(origin.id)).toEqual([]);
+    setup.directory.receive(origin.heartbeat(), setup.neighbour);
+    expect(setup.directory.receive(origin.delta({ tools: namedTools('b') }), setup.neighbour)).toBe('accept');
+    expect(asked).toEqual([setup.neighbour, setup.neighbour, setup.neighbour]);
+    expect(setup.toolsOf(origin.id)).toEqual([]);
   });
 
   test('verifies no more signatures than a neighbour and an origin may cost, and lets them go on later', () => {
-    const room = makeDirectory();
-    const [origin, thief] = [new Origin(room.authority), new Origin(room.authority)];
-    room.directory.receive(origin.full(), room.neighbour);
+    const setup = makeDirectory();
+    const [origin, thief] = [new Origin(setup.authority), new Origin(setup.authority)];
+    setup.directory.receive(origin.full(), setup.neighbour);
     for (let forged = 0; forged < 300; forged++)
-      room.directory.receive(thief.sign({ kind: 'heartbeat', ...origin.header() }), 'hub-hostile' as Origin['id']);
-    expect(dropsOf(room)).toEqual({ forged: 80, origin_rate: 220 });
-    expect(room.verified.count).toBe(81);
+      setup.directory.receive(thief.sign({ kind: 'heartbeat', ...origin.header() }), 'hub-hostile' as Origin['id']);
+    expect(dropsOf(setup)).toEqual({ forged: 80, origin_rate: 220 });
+    expect(setup.verified.count).toBe(81);
     // Over another neighbour the hub is heard all the same.
-    expect(room.directory.receive(origin.heartbeat(), room.neighbour)).toBe('accept');
+    expect(setup.directory.receive(origin.heartbeat(), setup.neighbour)).toBe('accept');
   });
 
   test('limits the rate of a neighbour to that of a whole mesh', () => {
-    const room = makeDirectory();
+    const setup = makeDirectory();
     const garbage = Uint8Array.of(1);
-    for (let sent = 0; sent < 3_000; sent++) room.directory.receive(garbage, room.neighbour);
-    expect(dropsOf(room)).toEqual({ malformed: 2_048, neighbour_rate: 952 });
-    room.clock.advance(1_000);
-    expect(room.directory.receive(new Origin(room.authority).full(), room.neighbour)).toBe('accept');
-    expect(room.directory.receive(new Uint8Array(4_097), room.neighbour)).toBe('reject');
-    expect(dropsOf(room).oversized).toBe(1);
+    for (let sent = 0; sent < 3_000; sent++) setup.directory.receive(garbage, setup.neighbour);
+    expect(dropsOf(setup)).toEqual({ malformed: 2_048, neighbour_rate: 952 });
+    setup.clock.advance(1_000);
+    expect(setup.directory.receive(new Origin(setup.authority).full(), setup.neighbour)).toBe('accept');
+    expect(setup.directory.receive(new Uint8Array(4_097), setup.neighbour)).toBe('reject');
+    expect(dropsOf(setup).oversized).toBe(1);
   });
 
   test('refuses a state that is not what its digest says', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
     const header = origin.header();
     const state = { ...origin.state, name: 'other', tools: { kind: 'inline', entries: [] }, devices: null } as const;
-    expect(room.directory.receive(origin.sign({ kind: 'full', ...header, certificate: origin.certificate, state }), room.neighbour)).toBe(
+    expect(setup.directory.receive(origin.sign({ kind: 'full', ...header, certificate: origin.certificate, state }), setup.neighbour)).toBe(
       'reject',
     );
-    expect(dropsOf(room)).toEqual({ wrong_digest: 1 });
-    expect(room.directory.hubs()).toEqual([]);
+    expect(dropsOf(setup)).toEqual({ wrong_digest: 1 });
+    expect(setup.directory.hubs()).toEqual([]);
   });
 
   test('distinguishes two hubs with one name, and cleans their names', () => {
-    const room = makeDirectory();
-    for (const origin of [new Origin(room.authority), new Origin(room.authority)])
-      room.directory.receive(origin.full({ name: 'at\u001b[2Jtic' }), room.neighbour);
-    expect(room.directory.hubs().map(({ name }) => name)).toEqual(['at [2Jtic', 'at [2Jtic']);
+    const setup = makeDirectory();
+    for (const origin of [new Origin(setup.authority), new Origin(setup.authority)])
+      setup.directory.receive(origin.full({ name: 'at\u001b[2Jtic' }), setup.neighbour);
+    expect(setup.directory.hubs().map(({ name }) => name)).toEqual(['at [2Jtic', 'at [2Jtic']);
   });
 
   test('deletes a hub whose certificate is no longer valid, and does not record it again', () => {
-    const room = makeDirectory();
-    const origin = new Origin(room.authority);
-    room.directory.receive(origin.full(), room.neighbour);
-    room.authority.revoke(origin.id);
-    room.directory.recheck();
-    expect(room.directory.hubs()).toEqual([]);
-    expect(room.directory.receive(origin.full(), room.neighbour)).toBe('ignore');
-    expect(room.directory.hubs()).toEqual([]);
+    const setup = makeDirectory();
+    const origin = new Origin(setup.authority);
+    setup.directory.receive(origin.full(), setup.neighbour);
+    setup.authority.revoke(origin.id);
+    setup.directory.recheck();
+    expect(setup.directory.hubs()).toEqual([]);
+    expect(setup.directory.receive(origin.full(), setup.neighbour)).toBe('ignore');
+    expect(setup.directory.hubs()).toEqual([]);
   });
 });

@@ -86,16 +86,16 @@ export type MembershipFixture = Awaited<ReturnType<typeof membershipFixture>>;
 
 /** A hub that made a mesh; its root key is nowhere any more, so that no passphrase has to be stretched. */
 export async function founder(options: MembershipFixtureOptions = {}): Promise<MembershipFixture> {
-  const room = await membershipFixture(options);
-  enterAsFounder(room, rootKey());
-  return room;
+  const setup = await membershipFixture(options);
+  enterAsFounder(setup, rootKey());
+  return setup;
 }
 
 /** A hub that made a mesh and has its sealed root key. */
 export async function foundedWithPassphrase(options: MembershipFixtureOptions = {}): Promise<MembershipFixture> {
-  const room = await membershipFixture(options);
-  await room.authority.create({ passphrase: PASSPHRASE, name: 'Home' });
-  return room;
+  const setup = await membershipFixture(options);
+  await setup.authority.create({ passphrase: PASSPHRASE, name: 'Home' });
+  return setup;
 }
 
 export function rootKey(): SigningKey {
@@ -201,8 +201,8 @@ export function reasonOf(error: unknown): string {
   return typeof error.details.reason === 'string' ? error.details.reason : error.code;
 }
 
-export async function inviteOf(room: MembershipFixture, options: Parameters<MembershipFixture['admission']['invite']>[0] = {}) {
-  return parseInvite((await room.admission.invite(options)).text);
+export async function inviteOf(setup: MembershipFixture, options: Parameters<MembershipFixture['admission']['invite']>[0] = {}) {
+  return parseInvite((await setup.admission.invite(options)).text);
 }
 
 /** One try of a hub to join with an invite. */

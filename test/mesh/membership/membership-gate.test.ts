@@ -20,17 +20,17 @@ import {
 } from './membership-fixture.ts';
 
 /** Says one thing to a hub's gate under a key of its own, and answers what the gate said and why it closed. */
-async function say(room: MembershipFixture, self: { readonly hubId: string; readonly publicKey: string }, message: Uint8Array) {
+async function say(setup: MembershipFixture, self: { readonly hubId: string; readonly publicKey: string }, message: Uint8Array) {
   const { dialler, answerer } = channelPair();
   await dialler.write(message);
   const peer = peerOf({ ...hubKey(), ...self } as ReturnType<typeof hubKey>, 'inbound');
-  const reason = await room.gate.admit(answerer, peer).then(() => 'admitted', reasonOf);
+  const reason = await setup.gate.admit(answerer, peer).then(() => 'admitted', reasonOf);
   const answer = await Promise.race([dialler.read(), Promise.resolve(undefined)]);
   return { reason, answer: answer && handshakeCodec.decode(answer) };
 }
 
-function helloOf(room: MembershipFixture): Extract<HandshakeMessage, { kind: 'hello' }> {
-  const { meshId, certificate } = room.membership.requireOwn();
+function helloOf(setup: MembershipFixture): Extract<HandshakeMessage, { kind: 'hello' }> {
+  const { meshId, certificate } = setup.membership.requireOwn();
   return { kind: 'hello', version: 1, meshId, certificate };
 }
 

@@ -42,9 +42,9 @@ describe('the root key of a mesh', () => {
   });
 
   test('makes no mesh with a passphrase that is short, nor a second mesh', async () => {
-    const room = await membershipFixture();
-    expect((await rejectionOf(room.authority.create({ passphrase: 'too short' }))).code).toBe('VALIDATION_ERROR');
-    expect([room.authority.hasRootKey(), room.membership.state()]).toEqual([false, 'none']);
+    const setup = await membershipFixture();
+    expect((await rejectionOf(setup.authority.create({ passphrase: 'too short' }))).code).toBe('VALIDATION_ERROR');
+    expect([setup.authority.hasRootKey(), setup.membership.state()]).toEqual([false, 'none']);
     const host = await founder();
     expect((await rejectionOf(host.authority.create({ passphrase: PASSPHRASE }))).code).toBe('CONFLICT');
   });
@@ -65,8 +65,8 @@ describe('the root key of a mesh', () => {
   });
 
   test('a hub that does not know the time makes no certificates', async () => {
-    const room = await membershipFixture({ isTimeTrusted: false });
-    const refusal = await rejectionOf(room.authority.create({ passphrase: PASSPHRASE }));
+    const setup = await membershipFixture({ isTimeTrusted: false });
+    const refusal = await rejectionOf(setup.authority.create({ passphrase: PASSPHRASE }));
     expect(refusal).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('atmo clock set') });
   });
 

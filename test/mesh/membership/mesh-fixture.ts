@@ -18,8 +18,8 @@ export class MeshFixture implements AsyncDisposable {
     this.network = new MemoryNetwork({ clock });
   }
 
-  async add(room: MembershipFixture) {
-    const { self, gate, membership, admission, authority, time, clock, events } = room;
+  async add(setup: MembershipFixture) {
+    const { self, gate, membership, admission, authority, time, clock, events } = setup;
     const host = `${self.hubId}.test`;
     const engine = new MemoryEngine({
       network: this.network,
@@ -41,7 +41,7 @@ export class MeshFixture implements AsyncDisposable {
     };
     const join = (options: Partial<JoinOptions> & Pick<JoinOptions, 'invite'>) =>
       joinMesh({ membership, engine, time }, { name: 'Attic', found: [], signal: never, ...options });
-    return { ...room, host, engine, links, renewal, dial, join };
+    return { ...setup, host, engine, links, renewal, dial, join };
   }
 
   async addNew(options: MembershipFixtureOptions = {}) {

@@ -118,21 +118,21 @@ describe('the membership of a hub', () => {
 
   test('remembers a bounded number of hubs: the ended go first, then those that were longest not met', async () => {
     const root = rootKey();
-    const room = await membershipFixture();
-    const { self } = room;
-    enterAsFounder(room, root);
+    const setup = await membershipFixture();
+    const { self } = setup;
+    enterAsFounder(setup, root);
     const hubs = Array.from({ length: MAX_KNOWN_MEMBERS + 2 }, hubKey);
     const idAt = (index: number) => hubs[index]?.hubId ?? self.hubId;
     const admit = (hub: (typeof hubs)[number] | undefined) =>
-      room.membership.admit(inviterCertificate(root, { key: hub?.publicKey ?? '', permissions: ['*'] }, room.time));
+      setup.membership.admit(inviterCertificate(root, { key: hub?.publicKey ?? '', permissions: ['*'] }, setup.time));
     for (const hub of hubs.slice(0, MAX_KNOWN_MEMBERS)) admit(hub);
     // The first is met again, and the sixth sent away.
     admit(hubs[0]);
-    const revocation = { meshId: room.membership.requireOwn().meshId, hubId: idAt(5), atMs: 1 };
-    room.membership.merge(revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, root.privateKey) }));
+    const revocation = { meshId: setup.membership.requireOwn().meshId, hubId: idAt(5), atMs: 1 };
+    setup.membership.merge(revocationStatementCodec.encode({ signed: memberRevocationCodec.sign(revocation, root.privateKey) }));
     admit(hubs[MAX_KNOWN_MEMBERS]);
     admit(hubs[MAX_KNOWN_MEMBERS + 1]);
-    const known = new Set(room.membership.members().map(({ hubId }) => hubId));
+    const known = new Set(setup.membership.members().map(({ hubId }) => hubId));
     expect([0, 1, 2, 5, MAX_KNOWN_MEMBERS, MAX_KNOWN_MEMBERS + 1].map((index) => known.has(idAt(index)))).toEqual([
       true,
       false,
@@ -142,7 +142,7 @@ describe('the membership of a hub', () => {
       true,
     ]);
     expect(known.size).toBe(MAX_KNOWN_MEMBERS);
-    expect(room.store.entries('mesh.members')).toHaveLength(MAX_KNOWN_MEMBERS);
+    expect(setup.store.entries('mesh.members')).toHaveLength(MAX_KNOWN_MEMBERS);
   });
 
   test('of a hub that got a new key is told to the owner and not used; another mesh can be entered then', async () => {

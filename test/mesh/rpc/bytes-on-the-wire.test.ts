@@ -23,13 +23,13 @@ const camera = makeTool({
 
 /** Three hubs in a line, the first of which asks the last; bytes of frames that each sends are counted. */
 async function line() {
-  const room = await CallFixture.of(3);
-  await room.connect([0, 1], [1, 2]);
-  const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
+  const setup = await CallFixture.of(3);
+  await setup.connect([0, 1], [1, 2]);
+  const [entry, relay, executor] = [setup.hub(0), setup.hub(1), setup.hub(2)];
   executor.registry.register(camera);
   const sent = new Map<unknown, number>();
   const asked: unknown[] = [];
-  for (const hub of room.hubs) {
+  for (const hub of setup.hubs) {
     const tap: Tap = (frame) => {
       sent.set(hub.id, (sent.get(hub.id) ?? 0) + frame.length);
       const told = frameCodec.decode(frame);
@@ -39,8 +39,8 @@ async function line() {
     hub.tap.current = tap;
   }
   const forward = (params: JsonObject, extra = {}) =>
-    room.within(20_000, entry.client.router.forward(executor.id, room.forwarded(camera, { params, ...extra })));
-  return { room, entry, relay, executor, forward, asked, sentBy: (hub: typeof entry) => sent.get(hub.id) ?? 0 };
+    setup.within(20_000, entry.client.router.forward(executor.id, setup.forwarded(camera, { params, ...extra })));
+  return { room: setup, entry, relay, executor, forward, asked, sentBy: (hub: typeof entry) => sent.get(hub.id) ?? 0 };
 }
 
 describe('bytes between hubs', () => {
@@ -51,15 +51,15 @@ describe('bytes between hubs', () => {
   });
 
   test('an entry hub that reads text alone gets text, a third more', async () => {
-    const { room, entry, executor, forward, sentBy } = await line();
-    room.firstHubs.add(entry.id);
+    const { room: setup, entry, executor, forward, sentBy } = await line();
+    setup.firstHubs.add(entry.id);
     expect((await forward({})).result).toEqual({ image, note: image.slice(0, 40) });
     expect(sentBy(executor)).toBeGreaterThan(1_333_000);
   });
 
   test('a hub in between that reads text alone carries an answer with bytes all the same', async () => {
-    const { room, relay, executor, forward, sentBy } = await line();
-    room.firstHubs.add(relay.id);
+    const { room: setup, relay, executor, forward, sentBy } = await line();
+    setup.firstHubs.add(relay.id);
     expect((await forward({})).result).toEqual({ image, note: image.slice(0, 40) });
     expect(sentBy(executor)).toBeLessThan(1_005_000);
   });
@@ -72,36 +72,36 @@ describe('bytes between hubs', () => {
       { first: [2], forms: ['object', 'string'] },
     ];
     for (const { first, forms } of ways) {
-      const { room, asked, forward } = await line();
-      for (const index of first) room.firstHubs.add(room.hub(index).id);
+      const { room: setup, asked, forward } = await line();
+      for (const index of first) setup.firstHubs.add(setup.hub(index).id);
       expect((await forward(params)).result).toEqual(params);
       expect(asked).toEqual(forms);
     }
   });
 
   test('a call with bytes is the same call for its idempotency key', async () => {
-    const { room, executor, forward } = await line();
+    const { room: setup, executor, forward } = await line();
     const params = { image: small, note: 'once' };
     await forward(params, { idempotencyKey: 'k' });
-    room.firstHubs.add(executor.id);
+    setup.firstHubs.add(executor.id);
     await forward(params, { idempotencyKey: 'k' });
     expect(executor.room.audited.filter(({ kind }) => kind === 'intent')).toHaveLength(1);
     await expect(forward({ ...params, note: 'twice' }, { idempotencyKey: 'k' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
   });
 
   test('what a job has found comes as bytes too', async () => {
-    const { room, entry, executor, forward, sentBy } = await line();
+    const { room: setup, entry, executor, forward, sentBy } = await line();
     const { result } = await forward({}, { mode: 'job' });
     await settled();
     const before = sentBy(executor);
     const asker = { principal: agent, signal: new AbortController().signal };
-    const job = await room.within(20_000, entry.client.jobs.status(executor.id, String((result as JsonObject).job_id), asker));
+    const job = await setup.within(20_000, entry.client.jobs.status(executor.id, String((result as JsonObject).job_id), asker));
     expect(job).toMatchObject({ status: 'succeeded', result: { image } });
     expect(sentBy(executor) - before).toBeLessThan(1_005_000);
   });
 
   test('a picture that is too large for text has room as bytes', async () => {
-    const { room, entry, executor } = await line();
+    const { room: setup, entry, executor } = await line();
     const large = randomBytes(3_900_000).toString('base64');
     const tool = makeTool({
       name: 'large',
@@ -109,7 +109,7 @@ describe('bytes between hubs', () => {
       handler: async () => ({ image: large }),
     });
     executor.registry.register(tool);
-    const { result } = await room.within(20_000, entry.client.router.forward(executor.id, room.forwarded(tool)));
+    const { result } = await setup.within(20_000, entry.client.router.forward(executor.id, setup.forwarded(tool)));
     expect((result as JsonObject).image === large).toBe(true);
   });
 });

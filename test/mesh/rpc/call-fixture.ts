@@ -12,7 +12,7 @@ import type { RegisteredTool } from '../../../src/tools/definition/tool-definiti
 import { ToolDirectory } from '../../../src/tools/registry/tool-directory.ts';
 import { ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { makeRoom, NO_OTHERS } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, NO_OTHERS } from '../../calls/pipeline-fixture.ts';
 import { CountedDrops, type HubIdentity, identities, LinkFixture } from './link-fixture.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -68,9 +68,9 @@ export class CallFixture {
   claims: Partial<TokenClaims> = {};
 
   static async of(count: number, options: { readonly latencyMs?: number; readonly relays?: boolean } = {}): Promise<CallFixture> {
-    const room = new CallFixture(options);
-    for (const identity of identities(count)) room.hubs.push(await room.add(identity, options));
-    return room;
+    const setup = new CallFixture(options);
+    for (const identity of identities(count)) setup.hubs.push(await setup.add(identity, options));
+    return setup;
   }
 
   constructor(options: { readonly latencyMs?: number }) {
@@ -165,7 +165,7 @@ export class CallFixture {
         tokenText({ id: agent, key: identity.publicKey, permissions, expiresAtMs: clock.now() + HOUR_MS, ...this.claims }),
     };
     const client = new CallClient({ ...parts, tokens });
-    const room = makeRoom({
+    const setup = makePipeline({
       clock,
       self: { id },
       registry,
@@ -180,17 +180,17 @@ export class CallFixture {
         epoch: () => epoch.value,
         authority: { principalOf: (text: string) => principalOfText(text, clock.now()) },
         validity,
-        pipeline: room.pipeline,
+        pipeline: setup.pipeline,
         registry,
-        jobs: room.jobs,
-        events: room.events,
+        jobs: setup.jobs,
+        events: setup.events,
         visibleEvents: (principal: Principal) => (event: HubEvent) =>
           (event.data as JsonObject).private !== true || principal.id === 'boss',
       },
       { relays: options.relays ?? true },
     );
     door.listen();
-    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, room };
+    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, room: setup };
   }
 }
 

@@ -11,13 +11,13 @@ const bytes = (value: string) => Buffer.from(value);
 const echo: RequestHandler = async ({ body }) => body;
 
 async function pair(options: { readonly rate?: { burst: number; perSecond: number }; readonly latencyMs?: number } = {}) {
-  const room = new LinkFixture(options);
+  const setup = new LinkFixture(options);
   const [low, high] = identities(2);
   if (!low || !high) throw new Error('two are needed');
-  const a = await room.add(low, options);
-  const b = await room.add(high, options);
-  await room.connect(0, 1);
-  return { room, a, b, ab: requireLink(a.links.to(b.engine.id)), ba: requireLink(b.links.to(a.engine.id)) };
+  const a = await setup.add(low, options);
+  const b = await setup.add(high, options);
+  await setup.connect(0, 1);
+  return { room: setup, a, b, ab: requireLink(a.links.to(b.engine.id)), ba: requireLink(b.links.to(a.engine.id)) };
 }
 
 /** Answers when told to. */
@@ -43,38 +43,38 @@ describe('a control stream', () => {
   });
 
   test('is one, whoever dialled and however often', async () => {
-    const room = new LinkFixture();
+    const setup = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
-    await room.add(high);
-    await room.add(low);
-    await Promise.all([room.connect(0, 1), room.connect(1, 0)]);
-    await room.run(3_000);
-    expect(room.hubs.map(({ links }) => links.links().length)).toEqual([1, 1]);
-    expect(room.hubs.flatMap(({ links }) => links.links().map((link) => link.peer.id)).sort()).toEqual([low.id, high.id]);
+    await setup.add(high);
+    await setup.add(low);
+    await Promise.all([setup.connect(0, 1), setup.connect(1, 0)]);
+    await setup.run(3_000);
+    expect(setup.hubs.map(({ links }) => links.links().length)).toEqual([1, 1]);
+    expect(setup.hubs.flatMap(({ links }) => links.links().map((link) => link.peer.id)).sort()).toEqual([low.id, high.id]);
   });
 
   test('is opened by the hub with the higher id when the other one does not', async () => {
-    const room = new LinkFixture();
+    const setup = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
-    const a = await room.add(low, { linksRun: false });
-    const b = await room.add(high);
+    const a = await setup.add(low, { linksRun: false });
+    const b = await setup.add(high);
     const opened: string[] = [];
     a.engine.handle(CONTROL_PROTOCOL, (stream) => opened.push(stream.peer.id));
-    await room.connect(0, 1);
+    await setup.connect(0, 1);
     expect(opened).toEqual([]);
-    await room.run(1_000);
+    await setup.run(1_000);
     expect(opened).toEqual([b.engine.id]);
   });
 
   test('is opened again after it broke while the connection lives', async () => {
-    const { room, a, b, ab } = await pair();
+    const { room: setup, a, b, ab } = await pair();
     b.links.handle('invoke', echo);
     const lost: string[] = [];
     a.links.onLinkDown((link) => lost.push(link.peer.id));
     (ab as unknown as { end(reason: string): void }).end('closed');
-    await room.run(1_000);
+    await setup.run(1_000);
     expect(lost).toEqual([b.engine.id]);
     const again = requireLink(a.links.to(b.engine.id));
     expect(again).not.toBe(ab);
@@ -130,12 +130,12 @@ describe('long bodies', () => {
   });
 
   test('are not kept without bound: what is too much is refused, and the link lives', async () => {
-    const { room, b, ab } = await pair();
+    const { room: setup, b, ab } = await pair();
     b.links.handle('blobs', async ({ body }) => bytes(String(body.length)));
     const asked = await Promise.all(
       Array.from({ length: 8 }, () => ab.request('blobs', new Uint8Array(4_000_000), { signal: never }).then(text, (error) => error.code)),
     );
-    await room.run(0);
+    await setup.run(0);
     expect(new Set(asked)).toEqual(new Set(['4000000', 'RESOURCE_EXCEEDED']));
     expect(text(await ab.request('blobs', new Uint8Array(70_000), { signal: never }))).toBe('70000');
   });
@@ -201,7 +201,7 @@ describe('an abort', () => {
   });
 
   test('leaves the peer some time for its own words where the caller says so', async () => {
-    const { room, b, ab } = await pair();
+    const { room: setup, b, ab } = await pair();
     const { handler, answers } = heldHandler();
     b.links.handle('invoke', handler);
     const controller = new AbortController();
@@ -211,14 +211,14 @@ describe('an abort', () => {
     await settled();
     controller.abort();
     answers[0]?.reject(new AtmoError('OUTCOME_UNKNOWN', 'half done'));
-    await room.run(250);
+    await setup.run(250);
     expect((await Promise.all(asked)).map((error) => error.code)).toEqual(['OUTCOME_UNKNOWN', 'CANCELLED']);
   });
 });
 
 describe('a lost connection', () => {
   test('before the accept is NODE_UNAVAILABLE, after it OUTCOME_UNKNOWN, and both are told to be lost', async () => {
-    const { room, a, b, ab } = await pair();
+    const { room: setup, a, b, ab } = await pair();
     const { handler, requests } = heldHandler();
     b.links.handle('invoke', handler);
     const lost: string[] = [];
@@ -229,14 +229,14 @@ describe('a lost connection', () => {
     requests[1]?.accept();
     await settled();
     await a.engine.disconnect(b.engine.id);
-    await room.run(0);
+    await setup.run(0);
     expect(await Promise.all(asked)).toEqual(['NODE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
     expect(lost).toEqual(['first', 'second']);
     await expect(ab.request('invoke', bytes(''), { signal: never })).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
   });
 
   test('ends what was attached to it and lets detached work go on', async () => {
-    const { room, a, b, ab } = await pair();
+    const { room: setup, a, b, ab } = await pair();
     const { handler, requests } = heldHandler();
     b.links.handle('invoke', handler);
     const asked = [1, 2].map(() => ab.request('invoke', bytes(''), { signal: never }).catch(() => {}));
@@ -244,19 +244,19 @@ describe('a lost connection', () => {
     requests[0]?.accept('attached');
     requests[1]?.accept('detached');
     await a.engine.disconnect(b.engine.id);
-    await room.run(0);
+    await setup.run(0);
     await Promise.all(asked);
     expect(requests.map((request) => request.signal.aborted)).toEqual([true, false]);
   });
 
   test('is told by a goodbye at once', async () => {
-    const { room, a, b, ab } = await pair();
+    const { room: setup, a, b, ab } = await pair();
     const { handler } = heldHandler();
     b.links.handle('invoke', handler);
     const answer = ab.request('invoke', bytes(''), { signal: never }).catch((error) => error.code);
     await settled();
     await b.links[Symbol.asyncDispose]();
-    await room.run(0);
+    await setup.run(0);
     expect(await answer).toBe('NODE_UNAVAILABLE');
     expect(a.links.links()).toEqual([]);
   });
@@ -264,40 +264,40 @@ describe('a lost connection', () => {
 
 describe('the heartbeat', () => {
   test('measures the round trip', async () => {
-    const { room, ab, ba } = await pair({ latencyMs: 20 });
-    await room.run(200, 5);
+    const { room: setup, ab, ba } = await pair({ latencyMs: 20 });
+    await setup.run(200, 5);
     expect([ab.roundTripMs, ba.roundTripMs]).toEqual([40, 40]);
   });
 
   test('ends a link within 10 s of silence and the connection with it', async () => {
-    const { room, a, b } = await pair();
-    await room.run(3_000);
-    room.network.partition((address) => address);
-    await room.run(8_000);
+    const { room: setup, a, b } = await pair();
+    await setup.run(3_000);
+    setup.network.partition((address) => address);
+    await setup.run(8_000);
     expect(a.links.links()).toHaveLength(1);
-    await room.run(2_000);
+    await setup.run(2_000);
     expect(a.links.links()).toHaveLength(0);
     expect(a.engine.peers()).toHaveLength(0);
     expect(b.links.links()).toHaveLength(0);
   });
 
   test('forgives a peer that was stopped for 8 s, whenever that was', async () => {
-    const { room, a } = await pair();
-    await room.run(2_950, 50);
-    room.network.partition((address) => address);
-    await room.run(8_000);
-    room.network.heal();
-    await room.run(20_000);
+    const { room: setup, a } = await pair();
+    await setup.run(2_950, 50);
+    setup.network.partition((address) => address);
+    await setup.run(8_000);
+    setup.network.heal();
+    await setup.run(20_000);
     expect(a.links.links()).toHaveLength(1);
   });
 
   test('does not take an own standstill for the silence of the peer', async () => {
-    const { room, a } = await pair();
-    await room.run(3_000);
+    const { room: setup, a } = await pair();
+    await setup.run(3_000);
     // All of 30 s pass before the first timer runs, as after SIGSTOP.
-    const now = room.clock.monotonic();
-    room.clock.monotonic = () => now + 30_000 + (room.clock.now() - now);
-    await room.run(2_500);
+    const now = setup.clock.monotonic();
+    setup.clock.monotonic = () => now + 30_000 + (setup.clock.now() - now);
+    await setup.run(2_500);
     expect(a.links.links()).toHaveLength(1);
   });
 });
@@ -318,7 +318,7 @@ describe('bounds', () => {
   });
 
   test('a neighbour that asks too often is refused before its request is looked at, and counted', async () => {
-    const { room, b, ab } = await pair({ rate: { burst: 3, perSecond: 1 } });
+    const { room: setup, b, ab } = await pair({ rate: { burst: 3, perSecond: 1 } });
     let runs = 0;
     b.links.handle('invoke', async () => {
       runs++;
@@ -330,7 +330,7 @@ describe('bounds', () => {
         (error) => error.code,
       );
     expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual(['ok', 'ok', 'ok', 'RATE_LIMITED']);
-    await room.run(1_000);
+    await setup.run(1_000);
     expect(await ask()).toBe('ok');
     expect([runs, b.drops.counts]).toEqual([4, { 'link.rate_limited': 1 }]);
   });
@@ -361,13 +361,13 @@ describe('a peer that breaks the rules', () => {
   };
 
   test.each(Object.entries(violations))('%s and loses its link', async (_, frames) => {
-    const room = new LinkFixture();
+    const setup = new LinkFixture();
     const [low, high] = identities(2);
     if (!low || !high) throw new Error('two are needed');
-    const a = await room.add(low, { linksRun: false });
-    const b = await room.add(high);
+    const a = await setup.add(low, { linksRun: false });
+    const b = await setup.add(high);
     b.links.handle('invoke', heldHandler().handler);
-    await room.connect(0, 1);
+    await setup.connect(0, 1);
     const stream = await a.engine.openStream(b.engine.id, CONTROL_PROTOCOL, { signal: never });
     await settled();
     expect(b.links.links()).toHaveLength(1);

@@ -8,12 +8,12 @@ const NOTHING = new Uint8Array();
 
 /** A hub with a link, and the bare stream of a peer that sends and reads frames by hand. */
 async function stage() {
-  const room = new LinkFixture();
+  const setup = new LinkFixture();
   const [low, high] = identities(2);
   if (!low || !high) throw new Error('two are needed');
-  const peer = await room.add(low, { linksRun: false });
-  const hub = await room.add(high);
-  await room.connect(0, 1);
+  const peer = await setup.add(low, { linksRun: false });
+  const hub = await setup.add(high);
+  await setup.connect(0, 1);
   const stream = await peer.engine.openStream(hub.engine.id, CONTROL_PROTOCOL, { signal: never });
   const heard: Frame[] = [];
   stream.onFrame((bytes) => heard.push(frameCodec.decode(bytes)));

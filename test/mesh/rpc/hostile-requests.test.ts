@@ -18,9 +18,9 @@ import { identities, never, requireLink } from './link-fixture.ts';
 
 /** Two members; the first sends what it likes. */
 async function stage(count = 2) {
-  const room = await CallFixture.of(count);
-  await room.connect([0, 1]);
-  const [entry, executor] = [room.hub(0), room.hub(1)];
+  const setup = await CallFixture.of(count);
+  await setup.connect([0, 1]);
+  const [entry, executor] = [setup.hub(0), setup.hub(1)];
   let runs = 0;
   executor.registry.register(makeTool({ handler: async () => ++runs }));
   const invoke: ToolInvoke = {
@@ -28,8 +28,8 @@ async function stage(count = 2) {
     entryHub: entry.id,
     executingHub: executor.id,
     executorEpoch: 7,
-    timeMs: room.clock.now(),
-    token: tokenText({ id: 'agent-1', key: entry.identity.publicKey, permissions: ['*'], expiresAtMs: room.clock.now() + HOUR_MS }),
+    timeMs: setup.clock.now(),
+    token: tokenText({ id: 'agent-1', key: entry.identity.publicKey, permissions: ['*'], expiresAtMs: setup.clock.now() + HOUR_MS }),
     tool: 'probe',
     params: {},
     context: { agentId: 'agent-1', traceId: 'trace-1' },
@@ -54,7 +54,7 @@ async function stage(count = 2) {
         ...wrapper,
       }),
     );
-  return { room, entry, executor, invoke, send, sendBytes, runs: () => runs };
+  return { room: setup, entry, executor, invoke, send, sendBytes, runs: () => runs };
 }
 
 describe('a request is refused and counted', () => {
@@ -65,11 +65,11 @@ describe('a request is refused and counted', () => {
   });
 
   test('when it comes a second time after minutes, as long as its time would let it in', async () => {
-    const { room, send, executor, runs } = await stage();
-    const request = { timeMs: room.clock.now() + 59_000 };
+    const { room: setup, send, executor, runs } = await stage();
+    const request = { timeMs: setup.clock.now() + 59_000 };
     expect(await send(request, { remainingMs: 1_000 })).toBe('answered');
-    await room.run(117_000, 1_000);
-    expect(await send({ id: 'req-2', timeMs: room.clock.now() })).toBe('answered');
+    await setup.run(117_000, 1_000);
+    expect(await send({ id: 'req-2', timeMs: setup.clock.now() })).toBe('answered');
     expect(await send(request, { remainingMs: 1_000 })).toBe('CONFLICT');
     expect([runs(), executor.drops.counts]).toEqual([2, { 'call.replayed': 1 }]);
   });
@@ -81,8 +81,8 @@ describe('a request is refused and counted', () => {
   });
 
   test('when it is older or newer than the clocks of two hubs may differ', async () => {
-    const { room, send, executor, runs } = await stage();
-    const nowMs = room.clock.now();
+    const { room: setup, send, executor, runs } = await stage();
+    const nowMs = setup.clock.now();
     expect(await send({ timeMs: nowMs - 60_001 })).toBe('VALIDATION_ERROR');
     expect(await send({ timeMs: nowMs + 60_001 })).toBe('VALIDATION_ERROR');
     expect([runs(), executor.drops.counts]).toEqual([0, { 'call.outside_time': 2 }]);
@@ -110,8 +110,8 @@ describe('a request is refused and counted', () => {
   });
 
   test('when its entry hub is no member, or is one no longer', async () => {
-    const { room, entry, send, executor, runs } = await stage();
-    room.members.delete(entry.id);
+    const { room: setup, entry, send, executor, runs } = await stage();
+    setup.members.delete(entry.id);
     expect(await send()).toBe('PERMISSION_DENIED');
     expect([runs(), executor.drops.counts]).toEqual([0, { 'call.no_member': 1 }]);
   });
@@ -153,7 +153,7 @@ describe('a request is refused and counted', () => {
   });
 
   test('a question of one kind does not serve as another, nor twice', async () => {
-    const { room, entry, executor, invoke, sendBytes } = await stage();
+    const { room: setup, entry, executor, invoke, sendBytes } = await stage();
     const { id, entryHub, executingHub, executorEpoch, timeMs, token } = invoke;
     const query: MeshQuery = { kind: 'job_status', id, entryHub, executingHub, executorEpoch, timeMs, token, jobId: 'j' };
     const signed = meshQueryCodec.sign(query, entry.identity.key);
@@ -162,15 +162,15 @@ describe('a request is refused and counted', () => {
     expect(await sendBytes(body, 'invoke')).toBe('VALIDATION_ERROR');
     expect(await sendBytes(body, 'job_status')).toBe('answered');
     expect(await sendBytes(body, 'job_status')).toBe('CONFLICT');
-    await room.run(0);
+    await setup.run(0);
     expect(executor.drops.counts['call.replayed']).toBe(1);
   });
 });
 
 test('a neighbour cannot send a request in a circle, nor to a hub where it says that it has been', async () => {
-  const { room, entry, executor: relay, send } = await stage(3);
-  await room.connect([1, 2]);
-  const far = room.hub(2);
+  const { room: setup, entry, executor: relay, send } = await stage(3);
+  await setup.connect([1, 2]);
+  const far = setup.hub(2);
   const sendOver = (id: string, between: HubId) =>
     send({ id, executingHub: far.id }, { hopsLeft: 3, visited: [entry.id, between, entry.id] });
   expect(await sendOver('one', relay.id)).toBe('NO_CAPABLE_NODE');
@@ -188,57 +188,57 @@ test('whoever may call a hub cannot have it call another one in its own name', a
 
 describe('a token', () => {
   test('that is bound to another key than the entry hub has is of no use to it', async () => {
-    const { room, executor } = await stage();
-    room.claims = { key: executor.identity.publicKey };
+    const { room: setup, executor } = await stage();
+    setup.claims = { key: executor.identity.publicKey };
     const tool = makeTool({});
-    const answer = room.hub(0).client.router.forward(executor.id, room.forwarded(tool));
+    const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(tool));
     await expect(answer).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
     expect(executor.drops.counts).toEqual({ 'call.no_possession': 1 });
   });
 
   test('belongs to who has the key of its last link: who handed it down cannot use it', async () => {
-    const { room, entry, executor } = await stage();
+    const { room: setup, entry, executor } = await stage();
     const [child] = identities(1);
-    room.claims = { parentKey: entry.identity.publicKey, key: child?.publicKey ?? '' };
-    const forward = () => entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
+    setup.claims = { parentKey: entry.identity.publicKey, key: child?.publicKey ?? '' };
+    const forward = () => entry.client.router.forward(executor.id, setup.forwarded(makeTool({})));
     await expect(forward()).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
-    room.claims = { parentKey: child?.publicKey ?? '', key: entry.identity.publicKey };
+    setup.claims = { parentKey: child?.publicKey ?? '', key: entry.identity.publicKey };
     expect(await forward()).toMatchObject({ result: 1 });
   });
 
   test('of somebody else than the call says is refused', async () => {
-    const { room, executor } = await stage();
-    room.claims = { id: 'boss' };
-    const answer = room.hub(0).client.router.forward(executor.id, room.forwarded(makeTool({})));
+    const { room: setup, executor } = await stage();
+    setup.claims = { id: 'boss' };
+    const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(makeTool({})));
     await expect(answer).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     expect(executor.drops.counts).toEqual({ 'call.other_agent': 1 });
   });
 
   test('that has ended is TOKEN_EXPIRED, and the call did not run', async () => {
-    const { room, executor, runs } = await stage();
-    room.claims = { expiresAtMs: room.clock.now() - 1 };
-    const answer = room.hub(0).client.router.forward(executor.id, room.forwarded(makeTool({})));
+    const { room: setup, executor, runs } = await stage();
+    setup.claims = { expiresAtMs: setup.clock.now() - 1 };
+    const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(makeTool({})));
     await expect(answer).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' });
     expect(runs()).toBe(0);
   });
 
   test('goes no further than it may', async () => {
-    const room = await CallFixture.of(3);
-    await room.connect([0, 1], [1, 2]);
+    const setup = await CallFixture.of(3);
+    await setup.connect([0, 1], [1, 2]);
     const tool = makeTool({});
-    room.hub(2).registry.register(tool);
-    room.claims = { maxHops: 1 };
-    const answer = room.hub(0).client.router.forward(room.hub(2).id, room.forwarded(tool));
+    setup.hub(2).registry.register(tool);
+    setup.claims = { maxHops: 1 };
+    const answer = setup.hub(0).client.router.forward(setup.hub(2).id, setup.forwarded(tool));
     await expect(answer).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-    room.claims = { maxHops: 2 };
-    expect(await room.hub(0).client.router.forward(room.hub(2).id, room.forwarded(tool))).toMatchObject({ hops: 2 });
+    setup.claims = { maxHops: 2 };
+    expect(await setup.hub(0).client.router.forward(setup.hub(2).id, setup.forwarded(tool))).toMatchObject({ hops: 2 });
   });
 });
 
 describe('an answer', () => {
   test('that the executing hub did not sign is not believed: it is asked what really happened', async () => {
-    const { room, executor, runs } = await stage();
-    const entry = room.hub(0);
+    const { room: setup, executor, runs } = await stage();
+    const entry = setup.hub(0);
     executor.tap.current = (bytes) => {
       const frame = frameCodec.decode(bytes);
       if (frame.type !== 'result') return bytes;
@@ -247,14 +247,14 @@ describe('an answer', () => {
       const forged = { id: 'x', requestId: 'req-1', status: 'success', execution, timeMs: 1, result: 'forged' } as const;
       return frameCodec.encode({ ...frame, body: signToolResponse(forged, entry.identity.key) });
     };
-    const answer = await entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
+    const answer = await entry.client.router.forward(executor.id, setup.forwarded(makeTool({})));
     expect([answer.result, runs()]).toEqual([1, 1]);
     expect(entry.drops.counts).toEqual({ 'call.forged_answer': 1 });
   });
 
   test('of an earlier call does not serve for a later one', async () => {
-    const { room, executor } = await stage();
-    const entry = room.hub(0);
+    const { room: setup, executor } = await stage();
+    const entry = setup.hub(0);
     const results: Uint8Array[] = [];
     executor.tap.current = (bytes) => {
       const frame = frameCodec.decode(bytes);
@@ -262,7 +262,7 @@ describe('an answer', () => {
       results.push(frame.body);
       return results.length === 2 ? frameCodec.encode({ ...frame, body: results[0] ?? frame.body }) : bytes;
     };
-    const forward = () => entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
+    const forward = () => entry.client.router.forward(executor.id, setup.forwarded(makeTool({})));
     expect([(await forward()).result, (await forward()).result]).toEqual([1, 2]);
     expect(entry.drops.counts).toEqual({ 'call.forged_answer': 1 });
   });
@@ -270,7 +270,7 @@ describe('an answer', () => {
 
 describe('the same request over two ways', () => {
   test('runs once and both get the answer', async () => {
-    const { room, entry, executor, invoke, sendBytes } = await stage();
+    const { room: setup, entry, executor, invoke, sendBytes } = await stage();
     let runs = 0;
     const gate = Promise.withResolvers<string>();
     executor.registry.register(
@@ -289,7 +289,7 @@ describe('the same request over two ways', () => {
     gate.resolve('done');
     expect(await Promise.all(answers)).toEqual(['answered', 'answered']);
     expect(runs).toBe(1);
-    expect(room.hub(1).drops.counts).toEqual({});
+    expect(setup.hub(1).drops.counts).toEqual({});
   });
 
   test('is not another request with the id of one that runs: that neither runs nor hears its answer', async () => {

@@ -33,29 +33,29 @@ const accidents: fc.Arbitrary<Accident> = fc.record({
 
 /** Makes one call of a tool that acts while the connection breaks as told. */
 async function callThrough({ cuts, where, awayMs, runsMs }: Accident) {
-  const room = await CallFixture.of(2);
-  await room.connect([0, 1]);
-  const [entry, executor] = [room.hub(0), room.hub(1)];
+  const setup = await CallFixture.of(2);
+  await setup.connect([0, 1]);
+  const [entry, executor] = [setup.hub(0), setup.hub(1)];
   let runs = 0;
   const tool = actingTool(async () => {
     runs++;
-    if (runsMs > 0) await new Promise<void>((resolve) => room.clock.after(runsMs, resolve));
+    if (runsMs > 0) await new Promise<void>((resolve) => setup.clock.after(runsMs, resolve));
     return 'done';
   });
   executor.registry.register(tool);
   let frames = 0;
   const tap = (frame: Uint8Array) => {
     if (!isOfCall(frame) || !cuts.includes(frames++)) return frame;
-    if (awayMs !== 'never') room.clock.after(awayMs, () => void room.links.connect(0, 1));
+    if (awayMs !== 'never') setup.clock.after(awayMs, () => void setup.links.connect(0, 1));
     return where;
   };
   entry.tap.current = tap;
   executor.tap.current = tap;
-  const deadlineMs = room.clock.now() + 10_000;
+  const deadlineMs = setup.clock.now() + 10_000;
   const aborter = new AbortController();
-  room.clock.after(10_000, () => aborter.abort());
-  const call = room.forwarded(tool, { deadlineMs, signal: aborter.signal });
-  const outcome = await room.within(
+  setup.clock.after(10_000, () => aborter.abort());
+  const call = setup.forwarded(tool, { deadlineMs, signal: aborter.signal });
+  const outcome = await setup.within(
     12_000,
     entry.client.router.forward(executor.id, call).then(
       ({ result }) => ({ result }),
@@ -65,8 +65,8 @@ async function callThrough({ cuts, where, awayMs, runsMs }: Accident) {
   );
   const runsThen = runs;
   // Whatever was on its way has time to do harm.
-  await room.run(5_000, 500);
-  return { outcome, runsThen, runs, tookMs: room.clock.now() - deadlineMs + 10_000 - 5_000 };
+  await setup.run(5_000, 500);
+  return { outcome, runsThen, runs, tookMs: setup.clock.now() - deadlineMs + 10_000 - 5_000 };
 }
 
 describe('a call that acts, wherever its connection breaks', () => {
@@ -101,46 +101,46 @@ describe('a call that acts, wherever its connection breaks', () => {
 
 describe('a lost call', () => {
   test('that only reads is given up after two seconds, so that another hub can be asked', async () => {
-    const room = await CallFixture.of(2);
-    await room.connect([0, 1]);
+    const setup = await CallFixture.of(2);
+    await setup.connect([0, 1]);
     const tool = makeTool({ handler: () => new Promise(() => {}) });
-    room.hub(1).registry.register(tool);
-    const answer = room
+    setup.hub(1).registry.register(tool);
+    const answer = setup
       .hub(0)
-      .client.router.forward(room.hub(1).id, room.forwarded(tool))
+      .client.router.forward(setup.hub(1).id, setup.forwarded(tool))
       .catch((error) => error.code);
     await settled();
-    await room.hub(0).engine.disconnect(room.hub(1).id);
-    const startMs = room.clock.now();
-    expect(await room.within(5_000, answer)).toBe('NODE_UNAVAILABLE');
-    expect(room.clock.now() - startMs).toBeLessThanOrEqual(2_600);
+    await setup.hub(0).engine.disconnect(setup.hub(1).id);
+    const startMs = setup.clock.now();
+    expect(await setup.within(5_000, answer)).toBe('NODE_UNAVAILABLE');
+    expect(setup.clock.now() - startMs).toBeLessThanOrEqual(2_600);
   });
 
   test('is found again over another way', async () => {
-    const room = await CallFixture.of(3);
-    await room.connect([0, 1], [1, 2], [0, 2]);
+    const setup = await CallFixture.of(3);
+    await setup.connect([0, 1], [1, 2], [0, 2]);
     const gate = Promise.withResolvers<Json>();
     let runs = 0;
     const tool = actingTool(() => {
       runs++;
       return gate.promise;
     });
-    room.hub(2).registry.register(tool);
-    const answer = room.hub(0).client.router.forward(room.hub(2).id, room.forwarded(tool));
+    setup.hub(2).registry.register(tool);
+    const answer = setup.hub(0).client.router.forward(setup.hub(2).id, setup.forwarded(tool));
     await settled();
-    await room.hub(0).engine.disconnect(room.hub(2).id);
-    await room.run(0);
-    room.route();
-    await room.run(500);
+    await setup.hub(0).engine.disconnect(setup.hub(2).id);
+    await setup.run(0);
+    setup.route();
+    await setup.run(500);
     gate.resolve('done');
-    expect(await room.within(5_000, answer)).toMatchObject({ result: 'done', hops: 1 });
+    expect(await setup.within(5_000, answer)).toMatchObject({ result: 'done', hops: 1 });
     expect(runs).toBe(1);
   });
 
   test('that was given up does not run when its request comes late, over a hub in between', async () => {
-    const room = await CallFixture.of(3);
-    await room.connect([0, 1], [1, 2]);
-    const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
+    const setup = await CallFixture.of(3);
+    await setup.connect([0, 1], [1, 2]);
+    const [entry, relay, executor] = [setup.hub(0), setup.hub(1), setup.hub(2)];
     let runs = 0;
     const tool = actingTool(async () => ++runs);
     executor.registry.register(tool);
@@ -151,12 +151,12 @@ describe('a lost call', () => {
       held.push(frame.body);
       return undefined;
     };
-    const answer = entry.client.router.forward(executor.id, room.forwarded(tool)).catch((error) => error.code);
+    const answer = entry.client.router.forward(executor.id, setup.forwarded(tool)).catch((error) => error.code);
     await settled();
     await entry.engine.disconnect(relay.id);
-    await room.run(0);
-    await room.connect([0, 2]);
-    expect(await room.within(3_000, answer)).toBe('NODE_UNAVAILABLE');
+    await setup.run(0);
+    await setup.connect([0, 2]);
+    expect(await setup.within(3_000, answer)).toBe('NODE_UNAVAILABLE');
     relay.tap.current = undefined;
     const { signal } = new AbortController();
     const late = requireLink(relay.links.to(executor.id)).request('invoke', held[0] ?? new Uint8Array(0), { signal });
@@ -165,18 +165,18 @@ describe('a lost call', () => {
   });
 
   test('of a hub that started anew meanwhile has an unknown outcome at once', async () => {
-    const room = await CallFixture.of(3);
-    await room.connect([0, 1]);
-    const [entry, executor] = [room.hub(0), room.hub(1)];
+    const setup = await CallFixture.of(3);
+    await setup.connect([0, 1]);
+    const [entry, executor] = [setup.hub(0), setup.hub(1)];
     const tool = actingTool(() => new Promise(() => {}));
     executor.registry.register(tool);
     let frames = 0;
     entry.tap.current = (frame) => (isOfCall(frame) && frames++ === 0 ? 'cut-before' : frame);
-    const answer = entry.client.router.forward(executor.id, room.forwarded(tool)).catch((error) => error.code);
+    const answer = entry.client.router.forward(executor.id, setup.forwarded(tool)).catch((error) => error.code);
     executor.epoch.value = 8;
-    await room.run(0);
-    room.epochs.set(executor.id, 8);
-    await room.links.connect(0, 1);
-    expect(await room.within(3_000, answer)).toBe('OUTCOME_UNKNOWN');
+    await setup.run(0);
+    setup.epochs.set(executor.id, 8);
+    await setup.links.connect(0, 1);
+    expect(await setup.within(3_000, answer)).toBe('OUTCOME_UNKNOWN');
   });
 });

@@ -14,10 +14,10 @@ async function listening(
   } = {},
 ) {
   const { hubs = 2, ttlMs = HOUR_MS, ...wish } = options;
-  const room = await CallFixture.of(hubs);
-  await room.connect(...Array.from({ length: hubs - 1 }, (_, index) => [index, index + 1] as const));
-  room.claims = { expiresAtMs: room.clock.now() + ttlMs };
-  const [entry, executor] = [room.hub(0), room.hub(hubs - 1)];
+  const setup = await CallFixture.of(hubs);
+  await setup.connect(...Array.from({ length: hubs - 1 }, (_, index) => [index, index + 1] as const));
+  setup.claims = { expiresAtMs: setup.clock.now() + ttlMs };
+  const [entry, executor] = [setup.hub(0), setup.hub(hubs - 1)];
   const heard: HubEvent[] = [];
   const gaps: number[] = [];
   const controller = new AbortController();
@@ -28,19 +28,19 @@ async function listening(
       () => 'ended',
       (error) => error.code,
     );
-  await room.run(0);
+  await setup.run(0);
   const { events } = executor.room;
-  return { room, entry, executor, events, heard, gaps, controller, ended };
+  return { room: setup, entry, executor, events, heard, gaps, controller, ended };
 }
 
 describe('a subscription to another hub', () => {
   test('hears what it asked for, as it was told there and in order', async () => {
-    const { room, events, heard } = await listening({ types: ['device.changed'], subjects: ['hall-light'] });
+    const { room: setup, events, heard } = await listening({ types: ['device.changed'], subjects: ['hall-light'] });
     events.emit('device.changed', 'hall-light', { on: true });
     events.emit('device.changed', 'kitchen-light', { on: true });
     events.emit('sensor.reading', 'hall-light', {});
     events.emit('device.changed', 'hall-light', { on: false });
-    await room.run(0);
+    await setup.run(0);
     expect(heard.map(({ type, subject, data }) => [type, subject, data])).toEqual([
       ['device.changed', 'hall-light', { on: true }],
       ['device.changed', 'hall-light', { on: false }],
@@ -49,83 +49,83 @@ describe('a subscription to another hub', () => {
   });
 
   test('hears only what its principal may hear', async () => {
-    const { room, events, heard } = await listening();
+    const { room: setup, events, heard } = await listening();
     events.emit('device.changed', 'safe', { private: true });
     events.emit('device.changed', 'lamp', {});
-    await room.run(0);
+    await setup.run(0);
     expect(heard.map(({ subject }) => subject)).toEqual(['lamp']);
   });
 
   test('works over a hub in between', async () => {
-    const { room, events, heard } = await listening({ hubs: 3 });
+    const { room: setup, events, heard } = await listening({ hubs: 3 });
     events.emit('device.changed', 'lamp', {});
-    await room.run(0);
+    await setup.run(0);
     expect(heard).toHaveLength(1);
   });
 
   test('ends when its listener has enough, on both sides', async () => {
-    const { room, executor, controller, ended, heard } = await listening();
+    const { room: setup, executor, controller, ended, heard } = await listening();
     controller.abort();
     expect(await ended).toBe('ended');
-    await room.run(0);
+    await setup.run(0);
     executor.room.events.emit('device.changed', 'lamp', {});
-    await room.run(0);
+    await setup.run(0);
     expect(heard).toEqual([]);
   });
 
   test('is mended after a lost connection, and the gap is told', async () => {
-    const { room, entry, executor, events, heard, gaps } = await listening();
+    const { room: setup, entry, executor, events, heard, gaps } = await listening();
     events.emit('device.changed', 'before', {});
-    await room.run(0);
+    await setup.run(0);
     await entry.engine.disconnect(executor.id);
-    await room.run(1_000);
+    await setup.run(1_000);
     events.emit('device.changed', 'missed', {});
-    await room.links.connect(0, 1);
-    await room.run(5_000);
+    await setup.links.connect(0, 1);
+    await setup.run(5_000);
     events.emit('device.changed', 'after', {});
-    await room.run(0);
+    await setup.run(0);
     expect(heard.map(({ subject }) => subject)).toEqual(['before', 'after']);
     expect(gaps).toEqual([1]);
   });
 
   test('is given up when the hub is away for a minute', async () => {
-    const { room, entry, executor, ended } = await listening();
-    await room.run(100_000, 1_000);
+    const { room: setup, entry, executor, ended } = await listening();
+    await setup.run(100_000, 1_000);
     await entry.engine.disconnect(executor.id);
-    await room.run(50_000, 1_000);
+    await setup.run(50_000, 1_000);
     expect(await Promise.race([ended, Promise.resolve('waits')])).toBe('waits');
-    await room.run(20_000, 1_000);
+    await setup.run(20_000, 1_000);
     expect(await ended).toBe('NODE_UNAVAILABLE');
   });
 
   test('to a hub that cannot be reached fails at once', async () => {
-    const room = await CallFixture.of(2);
+    const setup = await CallFixture.of(2);
     const signal = new AbortController().signal;
-    const refused = room.hub(0).client.events.subscribe(room.hub(1).id, { principal: agent, signal }, () => {});
+    const refused = setup.hub(0).client.events.subscribe(setup.hub(1).id, { principal: agent, signal }, () => {});
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
   });
 
   test('ends with its token', async () => {
-    const { room, ended } = await listening({ ttlMs: 20_000 });
-    await room.run(78_000, 1_000);
+    const { room: setup, ended } = await listening({ ttlMs: 20_000 });
+    await setup.run(78_000, 1_000);
     expect(await Promise.race([ended, Promise.resolve('waits')])).toBe('waits');
-    await room.run(3_000, 1_000);
+    await setup.run(3_000, 1_000);
     expect(await ended).toBe('TOKEN_EXPIRED');
   });
 
   test('ends when its token is revoked, with the first event that it may not hear any more', async () => {
-    const { room, entry, events, ended, heard } = await listening();
-    room.revoked.add(`agent-1@${entry.id}`);
+    const { room: setup, entry, events, ended, heard } = await listening();
+    setup.revoked.add(`agent-1@${entry.id}`);
     events.emit('device.changed', 'lamp', {});
-    await room.run(0);
+    await setup.run(0);
     expect([await ended, heard]).toEqual(['TOKEN_EXPIRED', []]);
   });
 
   test('that falls behind is ended and begun anew, with a gap, instead of losing single events', async () => {
-    const { room, entry, events, heard, gaps } = await listening();
+    const { room: setup, entry, events, heard, gaps } = await listening();
     // Nothing is read: the credit of the window is used up, then the queue.
     for (let count = 0; count < 300; count++) events.emit('device.changed', `d-${count}`, { text: 'x'.repeat(2_000) });
-    await room.run(2_000);
+    await setup.run(2_000);
     expect(entry.drops.counts).toEqual({});
     expect(gaps).toHaveLength(1);
     const subjects = heard.map(({ subject }) => subject);
@@ -133,13 +133,13 @@ describe('a subscription to another hub', () => {
   });
 
   test('is refused when callers of one hub have too many', async () => {
-    const room = await CallFixture.of(2);
-    await room.connect([0, 1]);
+    const setup = await CallFixture.of(2);
+    await setup.connect([0, 1]);
     const signal = new AbortController().signal;
     const told: string[] = [];
-    const subscribe = () => room.hub(0).client.events.subscribe(room.hub(1).id, { principal: agent, signal }, () => {});
+    const subscribe = () => setup.hub(0).client.events.subscribe(setup.hub(1).id, { principal: agent, signal }, () => {});
     for (let count = 0; count < 17; count++) subscribe().catch((error) => told.push(error.code));
-    await room.run(0);
+    await setup.run(0);
     expect(told).toEqual(['RESOURCE_EXCEEDED']);
   });
 });

@@ -10,9 +10,9 @@ const stranger: Principal = { id: 'agent-2', kind: 'agent', permissions: ['*'] }
 const signal = new AbortController().signal;
 
 async function started() {
-  const room = await CallFixture.of(2);
-  await room.connect([0, 1]);
-  const [entry, executor] = [room.hub(0), room.hub(1)];
+  const setup = await CallFixture.of(2);
+  await setup.connect([0, 1]);
+  const [entry, executor] = [setup.hub(0), setup.hub(1)];
   const gate = Promise.withResolvers<Json>();
   const tool = makeTool({
     execution: { async_allowed: true },
@@ -24,18 +24,18 @@ async function started() {
   });
   executor.registry.register(tool);
   const told: string[] = [];
-  const call = room.forwarded(tool, { mode: 'job', onAccept: () => told.push('accepted') });
+  const call = setup.forwarded(tool, { mode: 'job', onAccept: () => told.push('accepted') });
   const { result } = await entry.client.router.forward(executor.id, call);
-  return { room, entry, executor, gate, told, job: result as unknown as JobView };
+  return { room: setup, entry, executor, gate, told, job: result as unknown as JobView };
 }
 
 describe('a job on another hub', () => {
   test('is answered at once and outlives the connection', async () => {
-    const { room, entry, executor, gate, told, job } = await started();
+    const { room: setup, entry, executor, gate, told, job } = await started();
     expect([job.status, told]).toEqual(['queued', ['accepted']]);
     await entry.engine.disconnect(executor.id);
-    await room.run(1_000);
-    await room.links.connect(0, 1);
+    await setup.run(1_000);
+    await setup.links.connect(0, 1);
     expect(await entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal })).toMatchObject({
       status: 'running',
       progress: { fraction: 0.5, note: 'half' },
@@ -65,26 +65,26 @@ describe('a job on another hub', () => {
   });
 
   test('cannot be asked for while its hub is away', async () => {
-    const { room, entry, executor, job } = await started();
+    const { room: setup, entry, executor, job } = await started();
     await entry.engine.disconnect(executor.id);
-    await room.run(0);
+    await setup.run(0);
     const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal });
     await expect(answer).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
   });
 
   test('is asked for only so long', async () => {
-    const { room, entry, executor, job } = await started();
+    const { room: setup, entry, executor, job } = await started();
     executor.tap.current = () => undefined;
     const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal }).catch((error) => error.code);
-    expect(await room.within(11_000, answer, 500)).toBe('NODE_UNAVAILABLE');
+    expect(await setup.within(11_000, answer, 500)).toBe('NODE_UNAVAILABLE');
   });
 
   test('that a tool does not run as is refused', async () => {
-    const room = await CallFixture.of(2);
-    await room.connect([0, 1]);
+    const setup = await CallFixture.of(2);
+    await setup.connect([0, 1]);
     const tool = makeTool({ execution: { async_allowed: false } });
-    room.hub(1).registry.register(tool);
-    const answer = room.hub(0).client.router.forward(room.hub(1).id, room.forwarded(tool, { mode: 'job' }));
+    setup.hub(1).registry.register(tool);
+    const answer = setup.hub(0).client.router.forward(setup.hub(1).id, setup.forwarded(tool, { mode: 'job' }));
     await expect(answer).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
   });
 });

@@ -8,12 +8,12 @@ import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
 import { CallFixture, type Tap } from './call-fixture.ts';
 
 async function line(tool = makeTool({ handler: async (_, { nodeId }) => nodeId }), options = {}) {
-  const room = await CallFixture.of(3, options);
-  await room.connect([0, 1], [1, 2]);
-  const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
+  const setup = await CallFixture.of(3, options);
+  await setup.connect([0, 1], [1, 2]);
+  const [entry, relay, executor] = [setup.hub(0), setup.hub(1), setup.hub(2)];
   executor.registry.register(tool);
-  const forward = (extra = {}) => entry.client.router.forward(executor.id, room.forwarded(tool, extra));
-  return { room, entry, relay, executor, forward };
+  const forward = (extra = {}) => entry.client.router.forward(executor.id, setup.forwarded(tool, extra));
+  return { room: setup, entry, relay, executor, forward };
 }
 
 /** A line whose executing hub has a tool that acts, and ends only when `gate` is resolved. */
@@ -43,9 +43,9 @@ function witness(signed: Buffer[], bodies: Buffer[]): Tap {
 
 describe('a hub in between', () => {
   test('hands a call on and its answer back, each as it was signed', async () => {
-    const { room, entry, relay, executor, forward } = await line();
+    const { room: setup, entry, relay, executor, forward } = await line();
     const [signed, bodies]: [Buffer[], Buffer[]] = [[], []];
-    for (const hub of room.hubs) hub.tap.current = witness(signed, bodies);
+    for (const hub of setup.hubs) hub.tap.current = witness(signed, bodies);
     expect(await forward()).toEqual({ result: executor.id, nodeId: executor.id, hops: 2 });
     expect([signed.length, bodies.length]).toEqual([2, 2]);
     expect(signed[0]?.equals(signed[1] ?? Buffer.of())).toBe(true);
@@ -57,28 +57,28 @@ describe('a hub in between', () => {
     const { relay, executor, forward } = await line();
     const refused = forward({ hopBudget: 0 });
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE', details: { code: 'NO_CAPABLE_NODE' } });
-    expect([relay, executor].map(({ room }) => room.audited)).toEqual([[], []]);
+    expect([relay, executor].map(({ room: setup }) => setup.audited)).toEqual([[], []]);
   });
 
   test('does not hand on what has no hops left', async () => {
-    const room = await CallFixture.of(4);
-    await room.connect([0, 1], [1, 2], [2, 3]);
+    const setup = await CallFixture.of(4);
+    await setup.connect([0, 1], [1, 2], [2, 3]);
     const tool = makeTool({});
-    room.hub(3).registry.register(tool);
-    const way = (from: number, over: number) => room.ways.set(`${room.hub(from).id}>${room.hub(3).id}`, room.hub(over).id);
+    setup.hub(3).registry.register(tool);
+    const way = (from: number, over: number) => setup.ways.set(`${setup.hub(from).id}>${setup.hub(3).id}`, setup.hub(over).id);
     way(0, 1);
     way(1, 2);
-    const forward = (hopBudget: number) => room.hub(0).client.router.forward(room.hub(3).id, room.forwarded(tool, { hopBudget }));
+    const forward = (hopBudget: number) => setup.hub(0).client.router.forward(setup.hub(3).id, setup.forwarded(tool, { hopBudget }));
     await expect(forward(1)).rejects.toMatchObject({ details: { code: 'NO_CAPABLE_NODE' } });
     expect(await forward(2)).toMatchObject({ hops: 3 });
   });
 
   test('does not hand a request back to where it was', async () => {
-    const { room, entry, relay, executor, forward } = await line();
+    const { room: setup, entry, relay, executor, forward } = await line();
     await relay.engine.disconnect(executor.id);
-    await room.run(0);
-    room.ways.set(`${relay.id}>${executor.id}`, entry.id);
-    room.ways.set(`${entry.id}>${executor.id}`, relay.id);
+    await setup.run(0);
+    setup.ways.set(`${relay.id}>${executor.id}`, entry.id);
+    setup.ways.set(`${entry.id}>${executor.id}`, relay.id);
     await expect(forward()).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE', details: { code: 'NO_CAPABLE_NODE' } });
   });
 
@@ -99,13 +99,13 @@ describe('a hub in between', () => {
           });
         }),
     });
-    const { room, forward } = await line(tool);
+    const { room: setup, forward } = await line(tool);
     const controller = new AbortController();
     const answer = forward({ signal: controller.signal, onAccept: () => told.push('accepted') }).catch((error: AtmoError) => error);
     await settled();
     expect(told).toEqual(['accepted']);
     controller.abort();
-    expect(await room.within(2_000, answer)).toMatchObject({ code: 'CLUSTER_STATUS', details: { at: 'half' } });
+    expect(await setup.within(2_000, answer)).toMatchObject({ code: 'CLUSTER_STATUS', details: { at: 'half' } });
     expect(told).toEqual(['accepted', 'aborted']);
   });
 
@@ -127,10 +127,10 @@ describe('a hub in between', () => {
 
   test('takes off what the way needed', async () => {
     const tool = makeTool({ handler: async (_, { deadlineMs }) => deadlineMs });
-    const { room, forward } = await line(tool, { latencyMs: 40 });
-    await room.run(2_000, 20);
-    const deadlineMs = room.clock.now() + 5_000;
-    const { result } = await room.within(2_000, forward({ deadlineMs }), 20);
+    const { room: setup, forward } = await line(tool, { latencyMs: 40 });
+    await setup.run(2_000, 20);
+    const deadlineMs = setup.clock.now() + 5_000;
+    const { result } = await setup.within(2_000, forward({ deadlineMs }), 20);
     expect(Number(result)).toBeLessThanOrEqual(deadlineMs);
     expect(Number(result)).toBeGreaterThan(deadlineMs - 200);
   });
@@ -138,45 +138,45 @@ describe('a hub in between', () => {
 
 describe('a way that breaks behind the hub in between', () => {
   test('leaves the call running, and its answer is found when there is a way again', async () => {
-    const { room, relay, executor, forward, gate, runs } = await lineThatWaits();
+    const { room: setup, relay, executor, forward, gate, runs } = await lineThatWaits();
     const answer = forward();
     await settled();
     await relay.engine.disconnect(executor.id);
-    await room.run(1_000);
+    await setup.run(1_000);
     gate.resolve('done');
-    await room.connect([1, 2]);
-    expect(await room.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
+    await setup.connect([1, 2]);
+    expect(await setup.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
     expect(runs.count).toBe(1);
   });
 
   test('before the call was accepted leaves it in doubt, not to be given to another hub', async () => {
-    const { room, relay, executor, forward, gate, runs } = await lineThatWaits();
+    const { room: setup, relay, executor, forward, gate, runs } = await lineThatWaits();
     executor.tap.current = (bytes) => (frameCodec.decode(bytes).type === 'accept' ? 'cut-before' : bytes);
     const answer = forward();
     await settled();
     expect([runs.count, relay.links.to(executor.id)]).toEqual([1, undefined]);
     executor.tap.current = undefined;
     gate.resolve('done');
-    await room.connect([1, 2]);
-    expect(await room.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
+    await setup.connect([1, 2]);
+    expect(await setup.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
     expect(runs.count).toBe(1);
   });
 
   test('before the hub in between leaves the call running too', async () => {
-    const { room, entry, relay, forward, gate } = await lineThatWaits();
+    const { room: setup, entry, relay, forward, gate } = await lineThatWaits();
     const answer = forward();
     await settled();
     await entry.engine.disconnect(relay.id);
-    await room.run(500);
+    await setup.run(500);
     gate.resolve('done');
-    await room.connect([0, 1]);
-    expect(await room.within(10_000, answer)).toMatchObject({ result: 'done' });
+    await setup.connect([0, 1]);
+    expect(await setup.within(10_000, answer)).toMatchObject({ result: 'done' });
   });
 
   test('without a way at all nothing was sent and another hub may be tried', async () => {
-    const { room, relay, executor, forward } = await line();
+    const { room: setup, relay, executor, forward } = await line();
     await relay.engine.disconnect(executor.id);
-    await room.run(0);
+    await setup.run(0);
     const nobody: HubId = executor.id;
     expect(relay.links.to(nobody)).toBeUndefined();
     await expect(forward()).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });

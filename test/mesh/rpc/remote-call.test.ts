@@ -8,38 +8,40 @@ import { CallFixture } from './call-fixture.ts';
 const acting = { side_effects: true };
 
 async function pairWith(tool: ReturnType<typeof makeTool>, options = {}) {
-  const room = await CallFixture.of(2, options);
-  await room.connect([0, 1]);
-  const [entry, executor] = [room.hub(0), room.hub(1)];
+  const setup = await CallFixture.of(2, options);
+  await setup.connect([0, 1]);
+  const [entry, executor] = [setup.hub(0), setup.hub(1)];
   executor.registry.register(tool);
-  return { room, entry, executor };
+  return { room: setup, entry, executor };
 }
 
 /** What a caller is told who cancels once the other hub has the call. */
 async function codeOnceCancelled(tool: ReturnType<typeof makeTool>): Promise<unknown> {
-  const { room, entry, executor } = await pairWith(tool);
+  const { room: setup, entry, executor } = await pairWith(tool);
   const controller = new AbortController();
-  const answer = entry.client.router.forward(executor.id, room.forwarded(tool, { signal: controller.signal })).catch((error) => error.code);
+  const answer = entry.client.router
+    .forward(executor.id, setup.forwarded(tool, { signal: controller.signal }))
+    .catch((error) => error.code);
   await settled();
   controller.abort();
-  return room.within(1_000, answer);
+  return setup.within(1_000, answer);
 }
 
 describe('a call of a tool on another hub', () => {
   test('answers the result, the hub that ran it, and the hops', async () => {
     const tool = makeTool({ handler: async (_, context) => ({ agent: context.agentId, hub: context.nodeId, session: context.sessionId }) });
-    const { room, entry, executor } = await pairWith(tool);
-    const answer = await entry.client.router.forward(executor.id, room.forwarded(tool, { sessionId: 's-1' }));
+    const { room: setup, entry, executor } = await pairWith(tool);
+    const answer = await entry.client.router.forward(executor.id, setup.forwarded(tool, { sessionId: 's-1' }));
     expect(answer).toEqual({ result: { agent: `agent-1@${entry.id}`, hub: executor.id, session: 's-1' }, nodeId: executor.id, hops: 1 });
   });
 
   test('passes every check of the executing hub and is in its journal under the same trace', async () => {
     const tool = makeTool({ requires: { permissions: ['probe:run'] } });
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     const principal = { id: 'agent-1', kind: 'agent', permissions: [] } as const;
-    const refused = entry.client.router.forward(executor.id, room.forwarded(tool, { principal }));
+    const refused = entry.client.router.forward(executor.id, setup.forwarded(tool, { principal }));
     await expect(refused).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
-    await entry.client.router.forward(executor.id, room.forwarded(tool));
+    await entry.client.router.forward(executor.id, setup.forwarded(tool));
     expect(executor.room.audited.map(({ kind, traceId }) => [kind, traceId])).toEqual([
       ['refusal', 'trace-1'],
       ['intent', 'trace-1'],
@@ -55,15 +57,15 @@ describe('a call of a tool on another hub', () => {
       parameters: { type: 'object', properties: { level: { type: 'integer', description: 'Percent' } } },
       handler: async (params) => ({ params, runs: ++runs }),
     });
-    const { room, entry, executor } = await pairWith(tool);
-    const call = room.forwarded(tool, { params: { level: 3 }, idempotencyKey: 'k', versionRange: '>=2.0.0' });
+    const { room: setup, entry, executor } = await pairWith(tool);
+    const call = setup.forwarded(tool, { params: { level: 3 }, idempotencyKey: 'k', versionRange: '>=2.0.0' });
     const first = await entry.client.router.forward(executor.id, call);
     const second = await entry.client.router.forward(executor.id, call);
     expect([first.result, second.result]).toEqual([
       { params: { level: 3 }, runs: 1 },
       { params: { level: 3 }, runs: 1 },
     ]);
-    const missing = entry.client.router.forward(executor.id, room.forwarded(tool, { versionRange: '^3.0.0' }));
+    const missing = entry.client.router.forward(executor.id, setup.forwarded(tool, { versionRange: '^3.0.0' }));
     await expect(missing).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
   });
 
@@ -74,31 +76,31 @@ describe('a call of a tool on another hub', () => {
         throw new AtmoError('CLUSTER_STATUS', 'The device said no', details);
       },
     });
-    const { room, entry, executor } = await pairWith(tool);
-    const failed = entry.client.router.forward(executor.id, room.forwarded(tool));
+    const { room: setup, entry, executor } = await pairWith(tool);
+    const failed = entry.client.router.forward(executor.id, setup.forwarded(tool));
     await expect(failed).rejects.toMatchObject({ code: 'CLUSTER_STATUS', message: 'The device said no', details });
   });
 
   test('that needs an approval names it and the hub where it waits', async () => {
-    const room = await CallFixture.of(2);
-    await room.connect([0, 1]);
-    const [entry, executor] = [room.hub(0), room.hub(1)];
+    const setup = await CallFixture.of(2);
+    await setup.connect([0, 1]);
+    const [entry, executor] = [setup.hub(0), setup.hub(1)];
     const tool = makeTool({
       handler: async () => {
         throw new AtmoError('APPROVAL_REQUIRED', 'Somebody has to approve', { approval_id: 'ap-1' });
       },
     });
     executor.registry.register(tool);
-    const waiting = entry.client.router.forward(executor.id, room.forwarded(tool));
+    const waiting = entry.client.router.forward(executor.id, setup.forwarded(tool));
     await expect(waiting).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED', details: { approval_id: 'ap-1', node_id: executor.id } });
   });
 
   test('is told to be accepted when it was let through and before it ends', async () => {
     const gate = Promise.withResolvers<Json>();
     const tool = makeTool({ handler: () => gate.promise });
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     const told: string[] = [];
-    const answer = entry.client.router.forward(executor.id, room.forwarded(tool, { onAccept: () => told.push('accepted') }));
+    const answer = entry.client.router.forward(executor.id, setup.forwarded(tool, { onAccept: () => told.push('accepted') }));
     await settled();
     expect(told).toEqual(['accepted']);
     gate.resolve('done');
@@ -107,7 +109,7 @@ describe('a call of a tool on another hub', () => {
 
   test('that ends at once is answered in one frame; one that fails after it was let through says so first', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     const failing = makeTool({
       name: 'failing',
       handler: async () => {
@@ -121,35 +123,35 @@ describe('a call of a tool on another hub', () => {
       return bytes;
     };
     const told: string[] = [];
-    await entry.client.router.forward(executor.id, room.forwarded(tool, { onAccept: () => told.push('accepted') }));
+    await entry.client.router.forward(executor.id, setup.forwarded(tool, { onAccept: () => told.push('accepted') }));
     await settled();
     expect([frames.splice(0), told]).toEqual([['result'], ['accepted']]);
-    await expect(entry.client.router.forward(executor.id, room.forwarded(failing))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
+    await expect(entry.client.router.forward(executor.id, setup.forwarded(failing))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
     expect(frames).toEqual(['accept', 'result']);
   });
 
   test('works whatever id its caller gave it', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     for (const requestId of ['', 'ü'.repeat(200), 'x'.repeat(200)]) {
-      expect(await entry.client.router.forward(executor.id, room.forwarded(tool, { requestId }))).toMatchObject({ result: { ok: true } });
+      expect(await entry.client.router.forward(executor.id, setup.forwarded(tool, { requestId }))).toMatchObject({ result: { ok: true } });
     }
   });
 
   test('a refusal is not an acceptance', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     const told: string[] = [];
-    const call = room.forwarded(makeTool({ name: 'absent' }), { onAccept: () => told.push('accepted') });
+    const call = setup.forwarded(makeTool({ name: 'absent' }), { onAccept: () => told.push('accepted') });
     await expect(entry.client.router.forward(executor.id, call)).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
     expect(told).toEqual([]);
   });
 
   test('a hub that is stopping lets the next one be tried', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     await executor.room.pipeline.drain(1);
-    const refused = entry.client.router.forward(executor.id, room.forwarded(tool));
+    const refused = entry.client.router.forward(executor.id, setup.forwarded(tool));
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE', details: { code: 'SHUTTING_DOWN' } });
   });
 
@@ -159,22 +161,22 @@ describe('a call of a tool on another hub', () => {
         throw new AtmoError('RESOURCE_EXCEEDED', 'Too much for me');
       },
     });
-    const { room, entry, executor } = await pairWith(tool);
-    await expect(entry.client.router.forward(executor.id, room.forwarded(tool))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
+    const { room: setup, entry, executor } = await pairWith(tool);
+    await expect(entry.client.router.forward(executor.id, setup.forwarded(tool))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
   });
 
   test('a hub to which no way leads is NODE_UNAVAILABLE at once', async () => {
-    const room = await CallFixture.of(2);
+    const setup = await CallFixture.of(2);
     const tool = makeTool({});
-    const nowhere = room.hub(0).client.router.forward(room.hub(1).id, room.forwarded(tool));
+    const nowhere = setup.hub(0).client.router.forward(setup.hub(1).id, setup.forwarded(tool));
     await expect(nowhere).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
   });
 
   test('a hub that has started anew since it was heard of is asked again with what it says', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
+    const { room: setup, entry, executor } = await pairWith(tool);
     executor.epoch.value = 8;
-    expect(await entry.client.router.forward(executor.id, room.forwarded(tool))).toMatchObject({ result: { ok: true } });
+    expect(await entry.client.router.forward(executor.id, setup.forwarded(tool))).toMatchObject({ result: { ok: true } });
     expect(executor.drops.counts).toEqual({ 'call.former_epoch': 1 });
   });
 
@@ -184,8 +186,8 @@ describe('a call of a tool on another hub', () => {
       parameters: { type: 'object', properties: { text: { type: 'string', description: 'Long' } } },
       handler: async ({ text: given }) => ({ text: String(given).repeat(10) }),
     });
-    const { room, entry, executor } = await pairWith(tool);
-    const { result } = await entry.client.router.forward(executor.id, room.forwarded(tool, { params: { text } }));
+    const { room: setup, entry, executor } = await pairWith(tool);
+    const { result } = await entry.client.router.forward(executor.id, setup.forwarded(tool, { params: { text } }));
     expect((result as { text: string }).text).toHaveLength(600_000);
   });
 });
@@ -213,18 +215,18 @@ describe('time and cancelling', () => {
 
   test('the time that is left shrinks on the way', async () => {
     const tool = makeTool({ handler: async (_, context) => context.deadlineMs });
-    const { room, entry, executor } = await pairWith(tool, { latencyMs: 50 });
-    await room.run(1_000, 10);
-    const deadlineMs = room.clock.now() + 5_000;
-    const { result } = await room.within(1_000, entry.client.router.forward(executor.id, room.forwarded(tool, { deadlineMs })), 10);
+    const { room: setup, entry, executor } = await pairWith(tool, { latencyMs: 50 });
+    await setup.run(1_000, 10);
+    const deadlineMs = setup.clock.now() + 5_000;
+    const { result } = await setup.within(1_000, entry.client.router.forward(executor.id, setup.forwarded(tool, { deadlineMs })), 10);
     expect(Number(result)).toBeGreaterThan(deadlineMs - 150);
     expect(Number(result)).toBeLessThanOrEqual(deadlineMs);
   });
 
   test('a call whose time is over when it comes does not run', async () => {
     const tool = makeTool({});
-    const { room, entry, executor } = await pairWith(tool);
-    const late = entry.client.router.forward(executor.id, room.forwarded(tool, { deadlineMs: room.clock.now() }));
+    const { room: setup, entry, executor } = await pairWith(tool);
+    const late = entry.client.router.forward(executor.id, setup.forwarded(tool, { deadlineMs: setup.clock.now() }));
     await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
   });
 });

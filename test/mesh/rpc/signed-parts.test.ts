@@ -59,9 +59,9 @@ describe('parts of an answer', () => {
 
 /** Hubs in a row, of which the last has a tool that tells how far it is. */
 async function row(count: number, definition: Record<string, unknown> = SCAN) {
-  const room = await CallFixture.of(count);
-  await room.connect(...Array.from({ length: count - 1 }, (_, index) => [index, index + 1] as const));
-  const [entry, executor] = [room.hub(0), room.hub(count - 1)];
+  const setup = await CallFixture.of(count);
+  await setup.connect(...Array.from({ length: count - 1 }, (_, index) => [index, index + 1] as const));
+  const [entry, executor] = [setup.hub(0), setup.hub(count - 1)];
   executor.registry.register(
     makeTool({
       ...definition,
@@ -73,14 +73,14 @@ async function row(count: number, definition: Record<string, unknown> = SCAN) {
     }),
   );
   const heard: CallChunk[] = [];
-  const call = room.forwarded(toolOf([executor.id], definition), { onChunk: (chunk) => heard.push(chunk) });
-  return { room, entry, executor, heard, call };
+  const call = setup.forwarded(toolOf([executor.id], definition), { onChunk: (chunk) => heard.push(chunk) });
+  return { room: setup, entry, executor, heard, call };
 }
 
 describe('what a running call tells', () => {
   test.each([2, 3])('reaches its caller before the answer, over %i hubs', async (count) => {
-    const { room, entry, executor, heard, call } = await row(count);
-    const { result } = await room.within(1_000, entry.client.router.forward(executor.id, call));
+    const { room: setup, entry, executor, heard, call } = await row(count);
+    const { result } = await setup.within(1_000, entry.client.router.forward(executor.id, call));
     expect(result).toEqual({ found: [1, 2] });
     expect(heard).toEqual([
       { fraction: 0.25, note: 'first floor', partial: [1] },
@@ -89,8 +89,8 @@ describe('what a running call tells', () => {
   });
 
   test('stays there for a tool that has no partial results', async () => {
-    const { room, entry, executor, heard, call } = await row(2, { name: 'scan' });
-    await room.within(1_000, entry.client.router.forward(executor.id, call));
+    const { room: setup, entry, executor, heard, call } = await row(2, { name: 'scan' });
+    await setup.within(1_000, entry.client.router.forward(executor.id, call));
     expect(heard).toEqual([]);
   });
 });
@@ -99,21 +99,21 @@ describe('a hub in between that does not carry a request', () => {
   test.each(['PERMISSION_DENIED', 'APPROVAL_REQUIRED', 'RULE_BLOCKED', 'TOKEN_INVALID', 'VALIDATION_ERROR'] as const)(
     'cannot pretend that the other hub said %s',
     async (code) => {
-      const { room, entry, executor, call } = await row(3);
-      room.hub(1).links.handle('invoke', async () => {
+      const { room: setup, entry, executor, call } = await row(3);
+      setup.hub(1).links.handle('invoke', async () => {
         throw new AtmoError(code, 'so it says', { approval_id: 'ff', node_id: executor.id });
       });
-      room.hub(1).links.handle('job_status', async () => {
+      setup.hub(1).links.handle('job_status', async () => {
         throw new AtmoError(code, 'so it says');
       });
-      const refused = await room.within(
+      const refused = await setup.within(
         1_000,
         entry.client.router.forward(executor.id, call).catch((error: AtmoError) => error),
       );
-      expect(refused).toMatchObject({ code: 'NODE_UNAVAILABLE', details: { via: room.hub(1).id } });
+      expect(refused).toMatchObject({ code: 'NODE_UNAVAILABLE', details: { via: setup.hub(1).id } });
       expect((refused as AtmoError).details).not.toHaveProperty('approval_id');
       const asker = { principal: agent, signal: new AbortController().signal };
-      const job = await room.within(
+      const job = await setup.within(
         1_000,
         entry.client.jobs.status(executor.id, 'j1', asker).catch((error: AtmoError) => error),
       );

@@ -55,11 +55,11 @@ export function engineContract(name: string, makeLab: () => EngineLab): void {
     async function fill(stream: MeshStream): Promise<number> {
       for (let sent = 1; ; sent += 1) {
         if (stream.send(frameOf(sent - 1))) continue;
-        const room = stream.drained().then(
+        const setup = stream.drained().then(
           () => true,
           () => false,
         );
-        if (!(await Promise.race([room, lab.pass(50).then(() => false)]))) return sent;
+        if (!(await Promise.race([setup, lab.pass(50).then(() => false)]))) return sent;
       }
     }
 
@@ -211,13 +211,13 @@ export function engineContract(name: string, makeLab: () => EngineLab): void {
         const [opened, accepted] = await streamPair();
         const sent = await fill(opened);
         let hasRoom = false;
-        const room = opened.drained().then(() => {
+        const setup = opened.drained().then(() => {
           hasRoom = true;
         });
         await lab.pass(50);
         expect(hasRoom).toBe(false);
         const frames = collect(accepted);
-        await room;
+        await setup;
         opened.send(frameOf(sent));
         await eventually(() => expect(frames).toHaveLength(sent + 1));
         expect(frames.map(numberOf)).toEqual(Array.from({ length: sent + 1 }, (_, index) => index));

@@ -6,7 +6,7 @@ import type { PeerDevice } from '../../../src/core/mesh-view.ts';
 import { RemoteDeviceGroups } from '../../../src/profiles/home/device-groups.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { canSeeTool, mayCallTool } from '../../../src/tools/definition/tool-permissions.ts';
-import { agent, codeOf, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 
 const device = (id: string, type: string): PeerDevice => ({ id, name: id, type, isReachable: true });
@@ -106,7 +106,7 @@ describe('grants by type and area on devices of other hubs', () => {
         return { result: {}, nodeId: hub, hops: 1 };
       },
     };
-    const { pipeline } = makeRoom({ remote, authorizer, router, mesh: { peers: () => peers } });
+    const { pipeline } = makePipeline({ remote, authorizer, router, mesh: { peers: () => peers } });
     const call = (tool: string, principal = agent('device:control:@type/light')) => pipeline.call({ principal, tool, params: {} });
     expect(codeOf(await call('use_d1'))).toBe('success');
     expect(codeOf(await call('use_d2'))).toBe('TOOL_NOT_FOUND');

@@ -3,7 +3,7 @@ import { NO_HOME_NAMES } from '../../../src/core/devices/device-names.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
-import { agent, codeOf, makeRoom, owner, settled } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, owner, settled } from '../../calls/pipeline-fixture.ts';
 import { GpioFixture } from './gpio-fixture.ts';
 
 const HOME = `
@@ -27,7 +27,7 @@ const PENDING = {
 async function home(yaml = HOME) {
   const gpio = new GpioFixture(yaml);
   await gpio.gpio.service.start();
-  const tools = makeRoom({ clock: gpio.clock, approvals: approvalsSaying(PENDING) });
+  const tools = makePipeline({ clock: gpio.clock, approvals: approvalsSaying(PENDING) });
   for (const tool of gpio.gpio.tools(NO_HOME_NAMES)) tools.registry.register(tool);
   const call = async (tool: string, params = {}, principal = owner) => tools.pipeline.call({ principal, tool, params });
   return { ...tools, gpio, call };

@@ -5,7 +5,7 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import { AuditStore } from '../../../src/storage/audit/audit-store.ts';
 import { StateStore } from '../../../src/storage/state-store.ts';
 import { defineTool, p } from '../../../src/tools/definition/define-tool.ts';
-import { agent, makeRoom } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline } from '../../calls/pipeline-fixture.ts';
 import { journalParts } from '../storage-services.ts';
 
 /**
@@ -19,7 +19,7 @@ const anchors = new StateStore(collaborators, places);
 await anchors.start();
 const audit = new AuditStore({ ...collaborators, anchors }, { ...places, hubId: 'hub-0123456789abcdef' });
 await audit.start();
-const { registry, pipeline } = makeRoom({ clock: systemClock, audit });
+const { registry, pipeline } = makePipeline({ clock: systemClock, audit });
 const wait = defineTool(
   {
     name: 'switch',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregation, HistoryPoint, HistoryQuery } from '../../../src/core/devices/sensor-readings.ts';
-import { JournalFixture, sensorId, sensorInfo } from '../storage-fixture.ts';
+import { AuditLogFixture, sensorId, sensorInfo } from '../storage-fixture.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -39,14 +39,14 @@ function aggregate(values: readonly number[], aggregation: Exclude<Aggregation, 
 
 describe('what sensors say now', () => {
   test('a described sensor that never spoke is listed without a value', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     store.describe(HALL, sensorInfo('hall/temperature'));
     expect(store.sensors()).toEqual([{ sensor: sensorInfo('hall/temperature'), value: null, atMs: 0, reachability: 'unknown' }]);
   });
 
   test('the newest value has its time and the reachability of its device', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     store.describe(HALL, sensorInfo('hall/temperature'));
     store.record(HALL, 20.5, 2000);
@@ -56,7 +56,7 @@ describe('what sensors say now', () => {
   });
 
   test('a value of which the time was lost has that of the same value in the history, else none', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const first = await fixture.history();
     const saidMs = fixture.clock.now();
     first.record(HALL, 2.99, saidMs);
@@ -74,7 +74,7 @@ describe('what sensors say now', () => {
   });
 
   test('booleans and texts are returned unchanged, and a number that is not finite is no value', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     store.describe(HALL, sensorInfo('hall/temperature'));
     const told = [true, 'good', Number.NaN, null].map((value, index) => {
@@ -85,7 +85,7 @@ describe('what sensors say now', () => {
   });
 
   test('sensors are sorted by id, a removed one is gone while its history stays', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     for (const id of ['b/x', 'a/x', 'a/w']) store.describe(sensorId(id), sensorInfo(id));
     store.record(sensorId('a/x'), 1, fixture.clock.now());
@@ -98,7 +98,7 @@ describe('what sensors say now', () => {
 
 describe('history', () => {
   test('answers as if every reading were summed up on the spot, whatever slots it reads', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const startMs = fixture.clock.now();
     const aggregation = fc.constantFrom<Aggregation>('none', 'avg', 'min', 'max', 'sum');
     const offset = fc.integer({ min: -HOUR, max: 8 * HOUR });
@@ -146,7 +146,7 @@ describe('history', () => {
   });
 
   test('both ends belong to the range', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const atMs = fixture.clock.now();
     store.record(HALL, 20, atMs);
@@ -154,7 +154,7 @@ describe('history', () => {
   });
 
   test('the newest points stay when there are more than the limit', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const atMs = fixture.clock.now();
     for (let n = 0; n < 10; n++) store.record(HALL, n, atMs + n * MINUTE);
@@ -164,7 +164,7 @@ describe('history', () => {
   });
 
   test('booleans are 0 and 1, so that their mean is the share of true readings', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const atMs = fixture.clock.now();
     for (const [n, value] of [true, false, true, false].entries()) store.record(HALL, value, atMs + n);
@@ -174,7 +174,7 @@ describe('history', () => {
   });
 
   test('texts are kept as they are, digits included, and have no mean', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const before = await fixture.history();
     const atMs = fixture.clock.now();
     before.record(AIR, 'good', atMs);
@@ -187,7 +187,7 @@ describe('history', () => {
   });
 
   test('an unchanged value is kept at most every five minutes, a changed one and one after a gap always', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const atMs = fixture.clock.now();
     const values = [20, 20, 20, 21, 21, 20, 20, 20, 20, 20, 20, null, 20];
@@ -197,7 +197,7 @@ describe('history', () => {
   });
 
   test('an unknown sensor is SENSOR_NOT_FOUND, and one without reports has no points', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const query = { sensor: HALL, startMs: 0, endMs: 1, aggregation: 'none' } as const;
     expect(() => store.history(query)).toThrow(expect.objectContaining({ code: 'SENSOR_NOT_FOUND' }));
@@ -208,7 +208,7 @@ describe('history', () => {
   test.each([{ startMs: 2, endMs: 1 }, { startMs: Number.NaN, endMs: 1 }, { everyMs: 0 }, { everyMs: 1.5 }, { limit: 0 }])(
     'the query %j is refused',
     async (part) => {
-      await using fixture = new JournalFixture();
+      await using fixture = new AuditLogFixture();
       const store = await fixture.history();
       const query = { sensor: HALL, startMs: 0, endMs: 1, aggregation: 'avg', ...part } as const;
       expect(() => store.history(query)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
@@ -216,7 +216,7 @@ describe('history', () => {
   );
 
   test('readings are committed once a minute and when stopping', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history();
     const atMs = fixture.clock.now();
     store.record(HALL, 1, atMs);
@@ -226,7 +226,7 @@ describe('history', () => {
   });
 
   test('a disk that refuses writes is reported once, no reading is lost meanwhile, and the hub works on', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history({ maxFileBytes: 24 * 1024, unchangedEveryMs: 0 });
     for (let minute = 0; minute < 30; minute++) {
       for (let n = 0; n < 100; n++) store.record(HALL, Math.random(), fixture.clock.now() + n);
@@ -246,7 +246,7 @@ describe('history', () => {
 
 describe('retention', () => {
   test('old readings go, their sums stay and answer the same', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const retentionMs = { raw: 6 * HOUR, '5min': 24 * HOUR, '1h': 1000 * HOUR };
     const store = await fixture.history({ retentionMs, unchangedEveryMs: 0 });
     const startMs = fixture.clock.now();
@@ -270,7 +270,7 @@ describe('retention', () => {
   });
 
   test('a reading that arrives after its time was dropped changes nothing', async () => {
-    await using fixture = new JournalFixture();
+    await using fixture = new AuditLogFixture();
     const store = await fixture.history({ retentionMs: { raw: HOUR, '5min': 100 * HOUR, '1h': 100 * HOUR } });
     const startMs = fixture.clock.now();
     store.record(HALL, 10, startMs);

@@ -4,18 +4,18 @@ import type { Principal } from '../../../src/core/auth/principal.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import { approvalTools } from '../../../src/tools/builtin/approval-tools.ts';
 import { AGENT, makeApprovals, makePerson, OWNER, type Person, requestOf, statementFor } from '../../auth/approvals/approval-fixture.ts';
-import { listAuthorizer, makeRoom } from '../../calls/pipeline-fixture.ts';
+import { listAuthorizer, makePipeline } from '../../calls/pipeline-fixture.ts';
 
 const ADMIN: Principal = { id: 'warden', kind: 'agent', permissions: ['admin:approvals'] };
 const STRANGER: Principal = { id: 'garden', kind: 'agent', permissions: ['*'] };
 
 async function makeDesk() {
   const approvals = await makeApprovals();
-  const room = makeRoom({ approvals: approvals.queue });
+  const setup = makePipeline({ approvals: approvals.queue });
   const ports = { approvals: approvals.queue, approvers: approvals.approvers, authorizer: listAuthorizer };
-  for (const tool of approvalTools(ports)) room.registry.register(tool);
+  for (const tool of approvalTools(ports)) setup.registry.register(tool);
 
-  const call = (tool: string, params: JsonObject, principal: Principal) => room.pipeline.call({ tool: `hub:${tool}`, params, principal });
+  const call = (tool: string, params: JsonObject, principal: Principal) => setup.pipeline.call({ tool: `hub:${tool}`, params, principal });
 
   async function result(tool: string, params: JsonObject, principal: Principal): Promise<JsonObject> {
     const answer = await call(tool, params, principal);
@@ -36,7 +36,7 @@ async function makeDesk() {
     return result(tool, params, OWNER);
   }
 
-  return { ...approvals, room, result, refusal, agreed };
+  return { ...approvals, room: setup, result, refusal, agreed };
 }
 
 describe('requests for approval', () => {
@@ -88,7 +88,7 @@ describe('requests for approval', () => {
   });
 
   test('are decided by the signature, handed in by an admin, which no journal row repeats', async () => {
-    const { file, enrol, result, refusal, room } = await makeDesk();
+    const { file, enrol, result, refusal, room: setup } = await makeDesk();
     const ann = await enrol('ann');
     const view = await file();
     const signature = signStatement(statementFor(view, 'ann'), ann.key);
@@ -96,13 +96,13 @@ describe('requests for approval', () => {
     expect(await refusal('decide_approval', params, AGENT)).not.toBe('none');
     expect(await refusal('decide_approval', { ...params, signature: 'AA' }, ADMIN)).toBe('PERMISSION_DENIED');
     expect(await refusal('decide_approval', { ...params, decision: 'perhaps' }, ADMIN)).toBe('VALIDATION_ERROR');
-    expect(room.audited.filter(({ kind }) => kind !== 'intent')).toMatchObject([
+    expect(setup.audited.filter(({ kind }) => kind !== 'intent')).toMatchObject([
       { toolId: 'hub:decide_approval', principal: { id: AGENT.id }, error: 'TOOL_NOT_FOUND' },
       { toolId: 'hub:decide_approval@1.0.0', principal: { id: ADMIN.id }, error: 'PERMISSION_DENIED' },
       { toolId: 'hub:decide_approval@1.0.0', principal: { id: ADMIN.id }, error: 'VALIDATION_ERROR' },
     ]);
     expect(await result('decide_approval', params, ADMIN)).toMatchObject({ state: 'approved', approved_by: [{ person: 'ann' }] });
-    expect(JSON.stringify([room.audited, room.heard])).not.toContain(signature);
+    expect(JSON.stringify([setup.audited, setup.heard])).not.toContain(signature);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditLog, AuditQuery, AuditRow } from '../../../src/core/storage/audit-log.ts';
 import { auditTools } from '../../../src/tools/builtin/audit-tools.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const HASH = 'ab'.repeat(32);
 const HEAD = { hub: 'hub-1', seq: 9, hash: HASH, at: '2026-01-01T00:00:00.000Z' };
@@ -23,7 +23,7 @@ function room(rows: readonly AuditRow[] = []) {
       return { intact: false, rows: 9, head: HEAD, problem: { seq: 4, reason: 'the rows 4 to 5 were removed' } };
     },
   };
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   for (const tool of auditTools(log)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
   return { call, asked };

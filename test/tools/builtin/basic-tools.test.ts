@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
-import { agent, makeRoom } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline } from '../../calls/pipeline-fixture.ts';
 
 function room() {
-  const { registry, pipeline, clock } = makeRoom();
+  const { registry, pipeline, clock } = makePipeline();
   for (const tool of basicTools) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown): Promise<CallAnswer> => pipeline.call({ principal: agent(), tool, params });
   return { registry, clock, call };

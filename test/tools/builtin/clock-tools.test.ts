@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SettableTime, TimeStatus } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { clockTools } from '../../../src/tools/builtin/hub-administration-tools.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12);
 const UNTRUSTED: TimeStatus = { nowMs: NOW_MS, isTrusted: false, source: 'nothing', systemMs: 0, floorMs: NOW_MS };
@@ -16,7 +16,7 @@ function room(status: TimeStatus = UNTRUSTED) {
       shown = { ...shown, nowMs: timeMs, isTrusted: true, source: 'owner' };
     },
   };
-  const { registry, pipeline, audited } = makeRoom();
+  const { registry, pipeline, audited } = makePipeline();
   for (const tool of clockTools(time)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
   return { call, audited, status: () => shown };

@@ -8,7 +8,7 @@ import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
 import type { DeviceBounds } from '../../../src/tools/builtin/hub-tool.ts';
 import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
-import { agent, makeRoom, owner, settled } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner, settled } from '../../calls/pipeline-fixture.ts';
 import { NO_NAMING } from './device-names-fixture.ts';
 
 function device(id: string, name: string): Device {
@@ -95,9 +95,9 @@ class RecordingAdministration {
   }
 }
 
-function room(extra: Parameters<typeof makeRoom>[0] = {}, isOneNode = false) {
+function room(extra: Parameters<typeof makePipeline>[0] = {}, isOneNode = false) {
   const recording = new RecordingAdministration();
-  const made = makeRoom(extra);
+  const made = makePipeline(extra);
   const tools = deviceAdminTools({
     administration: recording.port(),
     devices: deviceNames(() => [lamp, lock]),
@@ -335,7 +335,7 @@ test('a failure of the port is the answer', async () => {
       throw new AtmoError('DEVICE_UNREACHABLE', 'Nothing was delivered');
     },
   });
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   const ports = { administration, devices: deviceNames(() => [lamp]), bounds: bounds(), riskOf: () => 'low' as const, naming: NO_NAMING };
   for (const tool of deviceAdminTools(ports)) registry.register(tool);
   expect(await pipeline.call({ principal: owner, tool: 'hub:ping_device', params: onLamp })).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { deviceNameTools, namingAnswer } from '../../../src/tools/builtin/device-name-tools.ts';
 import { NameReferences } from '../../../src/tools/names/name-references.ts';
-import { agent, listAuthorizer, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, listAuthorizer, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { described } from '../../profiles/device-fixtures.ts';
 import { ToolHarness } from '../../profiles/tool-harness.ts';
 
@@ -29,9 +29,9 @@ async function hub() {
     },
   };
   const ports = { register, directory: home, uses, authorizer: listAuthorizer, areaToday: (area: string) => area };
-  const room = makeRoom();
-  for (const tool of deviceNameTools(ports)) room.registry.register(tool);
-  const call = (tool: string, params: object, by = owner) => room.pipeline.call({ principal: by, tool: `hub:${tool}`, params });
+  const setup = makePipeline();
+  for (const tool of deviceNameTools(ports)) setup.registry.register(tool);
+  const call = (tool: string, params: object, by = owner) => setup.pipeline.call({ principal: by, tool: `hub:${tool}`, params });
   const rename = (id: string, name: string, by = owner) => {
     home.change(parseDeviceId(id), { name });
     const device = home.get(parseDeviceId(id));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { rotateOwnerTool } from '../../../src/tools/builtin/hub-administration-tools.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 function makeRotation() {
   let rotations = 0;
@@ -9,9 +9,9 @@ function makeRotation() {
     peek: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
     giveBack: () => {},
   };
-  const room = makeRoom({ approvals });
-  room.registry.register(rotateOwnerTool({ rotate: () => rotations++ }));
-  return { ...room, rotations: () => rotations };
+  const setup = makePipeline({ approvals });
+  setup.registry.register(rotateOwnerTool({ rotate: () => rotations++ }));
+  return { ...setup, rotations: () => rotations };
 }
 
 test("the owner's token is replaced by the owner alone, whatever others may", async () => {

@@ -4,7 +4,7 @@ import { NO_HOME_NAMES, parseDeviceId, parseSensorId } from '../../../src/core/d
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../src/core/devices/sensor-readings.ts';
 import type { ErrorBody } from '../../../src/core/errors.ts';
 import { sensorTools } from '../../../src/tools/builtin/sensor-tools.ts';
-import { agent, listAuthorizer, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, listAuthorizer, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { makeDevice } from '../../http/http-fixture.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -37,7 +37,7 @@ function room(...readings: readonly Reading[]) {
       return [{ atMs: query.startMs, value: 21.5 }];
     },
   };
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   const directory = { get: (id: string) => (typesOf[id] ? makeDevice(id, { deviceTypes: typesOf[id] }) : undefined) };
   for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called, directory }))
     expect(registry.register(tool)).toEqual([]);

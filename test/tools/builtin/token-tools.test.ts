@@ -4,17 +4,17 @@ import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
 import { NO_GROUPS } from '../../../src/core/auth/permission.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import { tokenTools } from '../../../src/tools/builtin/token-tools.ts';
-import { keyPair, tokenRoom } from '../../auth/tokens/token-fixture.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { keyPair, tokenServices } from '../../auth/tokens/token-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const ROLES = {
   lights: { permissions: ['device:control:@type/light', 'device:read:*'], ttlSeconds: 3_600, maxHops: 1, ratePerMinute: 30 },
 };
 
 async function room(roles = ROLES) {
-  const hub = await tokenRoom();
+  const hub = await tokenServices();
   const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: hub.verifier });
-  const { pipeline, registry, audited, heard } = makeRoom({ authorizer, clock: hub.clock });
+  const { pipeline, registry, audited, heard } = makePipeline({ authorizer, clock: hub.clock });
   for (const tool of tokenTools({ tokens: hub.issuer, roles })) registry.register(tool);
   const call = (tool: string, params: object, principal: Principal = owner): Promise<CallAnswer> =>
     pipeline.call({ tool: `hub:${tool}`, params: { ...params }, principal });

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../../src/core/json.ts';
 import { checkQuestion } from '../../../src/tools/definition/elicitation.ts';
 import type { ToolMessage } from '../../../src/tools/definition/notifications.ts';
 import type { ToolAnswer, ToolContext } from '../../../src/tools/definition/tool-definition.ts';
-import { makeRoom, makeTool, owner, settled } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner, settled } from '../../calls/pipeline-fixture.ts';
 
 const COLOUR: JsonSchema = {
   type: 'object',
@@ -15,7 +15,7 @@ const MESSAGE = 'Which colour?';
 
 /** A room with a tool that asks for a colour and answers what it heard. */
 function makeAsking(input: Partial<Parameters<typeof makeTool>[0]> = {}) {
-  const room = makeRoom();
+  const room = makePipeline();
   const handler = async (_params: object, { ask }: ToolContext) => ({ ...(await ask({ message: MESSAGE, schema: COLOUR })) });
   room.registry.register(makeTool({ name: 'paint', handler, ...input }));
   const paint = (extra: Partial<CallRequest> = {}) => room.pipeline.call({ principal: owner, tool: 'paint', params: {}, ...extra });

@@ -3,7 +3,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { createJsonSchema, defineTool, p } from '../../../src/tools/definition/define-tool.ts';
 import { capabilityOf, fromToolClass, ToolClass, type ToolResult, toolsOfCapability } from '../../../src/tools/definition/tool-class.ts';
-import { agent, makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const dim = defineTool(
   {
@@ -69,7 +69,7 @@ describe('defineTool', () => {
   });
 
   test('runs in the pipeline with defaults', async () => {
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     expect(registry.register(dim)).toEqual([]);
     expect(await pipeline.call({ principal: agent('device:control'), tool: 'dim', params: { level: 40 } })).toMatchObject({
       result: { level: 40, mode: 'slow', points: [], soft: true },
@@ -96,7 +96,7 @@ describe('the class form', () => {
         return valid;
       }
     }
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     registry.register(fromToolClass(new Even()));
     expect(await pipeline.call({ principal: owner, tool: 'double', params: { n: 3 } })).toMatchObject({
       error: { message: 'Only even numbers' },
@@ -104,7 +104,7 @@ describe('the class form', () => {
   });
 
   test('results and failures become answers', async () => {
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     registry.register(fromToolClass(new Doubler()));
     const call = (n: number) => pipeline.call({ principal: owner, tool: 'double', params: { n } });
     expect(await call(2)).toMatchObject({ result: 4 });
@@ -119,8 +119,8 @@ describe('a capability', () => {
     expect(handler.tools.map((tool) => tool.name)).toEqual(['double']);
     expect(handler.getToolHandler('double')).toBeInstanceOf(Doubler);
     expect(handler.getToolHandler('halve')).toBeUndefined();
-    const without = makeRoom();
-    const withIt = makeRoom({ capabilities: () => ['arithmetic'] });
+    const without = makePipeline();
+    const withIt = makePipeline({ capabilities: () => ['arithmetic'] });
     for (const { registry } of [without, withIt]) for (const tool of toolsOfCapability(handler)) registry.register(tool);
     const request = { principal: owner, tool: 'double', params: { n: 2 } };
     expect(await without.pipeline.call(request)).toMatchObject({ error: { code: 'NO_CAPABLE_NODE' } });
@@ -135,7 +135,7 @@ test.each([
   ['$defs', { properties: { a: { $ref: '#/$defs/pin', description: 'A' } }, $defs: { pin: { type: 'string', 'x-secret': true } } }],
   ['prefixItems', { properties: { a: { type: 'array', description: 'A', prefixItems: [{ type: 'string', 'x-secret': true }] } } }],
 ])('a secret behind %s, which no mask would find, is refused at registration', (_keyword, rest) => {
-  const { registry } = makeRoom();
+  const { registry } = makePipeline();
   const secretive = { ...dim, definition: { ...dim.definition, name: 'secretive', parameters: { type: 'object', ...rest } } };
   expect(() => registry.register(secretive)).toThrow('x-secret is followed through');
   const answering = { ...dim, definition: { ...dim.definition, name: 'answering', returns: { type: 'object', ...rest } } };

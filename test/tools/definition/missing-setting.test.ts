@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { unconfigured, whileConfigured } from '../../../src/tools/definition/tool-definition.ts';
-import { agent, codeOf, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 test('a tool without its setting says what to set, whatever it would make of the parameters', async () => {
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   const tool = makeTool({
     canonicalize: () => {
       throw new AtmoError('NOT_FOUND', 'There is no camera hall');
@@ -18,7 +18,7 @@ test('a tool without its setting says what to set, whatever it would make of the
 });
 
 test('a setting that comes to be missing while the hub runs is told, and nobody approves what cannot run', async () => {
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   let missing: string | undefined;
   const tool = makeTool({ effects: () => [{ permission: 'x:do', risk: missing ? 'dangerous' : 'low', target: 'probe' }] });
   registry.register(whileConfigured(tool, () => missing));
@@ -29,7 +29,7 @@ test('a setting that comes to be missing while the hub runs is told, and nobody 
 });
 
 test('a parameter that only the service can judge does not hide that it is missing', async () => {
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   const parameters = { type: 'object', required: ['path'], properties: { path: { type: 'string', description: 'Path' } } };
   const tool = makeTool({ parameters, requires: { permissions: ['fs:read:{path}'] } });
   registry.register(unconfigured(tool, 'set connectors.files.roots'));

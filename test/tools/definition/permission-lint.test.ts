@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { lintDefinition, permissionProblems } from '../../../src/tools/definition/definition-lint.ts';
 import { normalizeDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool } from '../../calls/pipeline-fixture.ts';
 
 const problems = (permissions: readonly string[], names: readonly string[] = ['device_id'], more: object = {}) =>
   permissionProblems(
@@ -96,7 +96,7 @@ describe('what a tool declares', () => {
   });
 
   test('is checked when the tool is registered', () => {
-    const { registry } = makeRoom();
+    const { registry } = makePipeline();
     const execution = { max_memory_bytes: 1_000_000 };
     expect(() => registry.register(makeTool({ execution }))).toThrow(/process of its own/);
     registry.register(makeTool({ execution, isolation: 'process' }));

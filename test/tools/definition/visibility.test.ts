@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool } from '../../../src/tools/definition/tool-permissions.ts';
-import { agent, listAuthorizer, makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, listAuthorizer, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 const sees = (grant: string, permission: string) => callerView(agent(grant), listAuthorizer).canSee(permission);
 
@@ -76,7 +76,7 @@ describe('what a caller may not see', () => {
 
   /** Every answer of a hub that has `tools`, without what differs from call to call. */
   async function answers(tools: readonly RegisteredTool[], options = {}) {
-    const { pipeline, registry } = makeRoom({}, options);
+    const { pipeline, registry } = makePipeline({}, options);
     for (const tool of tools) registry.register(tool);
     registry.alias('open_sesame', 'matter:lock_open');
     const names = [
@@ -139,7 +139,7 @@ describe('what a caller may not see', () => {
   });
 
   test('is not suggested, and neither is what the caller could never call', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     for (const tool of [...hidden, ...visible]) registry.register(tool);
     const answer = await pipeline.call({ principal: caller, tool: 'notify:sent', params: {} });
     expect(answer).toMatchObject({ error: { code: 'TOOL_NOT_FOUND', details: { suggestions: [] } } });
@@ -148,7 +148,7 @@ describe('what a caller may not see', () => {
   });
 
   test('what it may see but not call is refused with what is required and what it has', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     for (const tool of visible) registry.register(tool);
     expect(await pipeline.call({ principal: caller, tool: 'send', params: {} })).toMatchObject({
       error: { code: 'PERMISSION_DENIED', details: { required: ['notify:send'], actual: caller.permissions } },

@@ -16,7 +16,7 @@ import type { JsonObject } from '../../../src/core/json.ts';
 import { normalizeDefinition, toPublicDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { fromHdnRecord, toHdnRecord } from '../../../src/tools/formats/hdn-record.ts';
 import { type AnthropicTool, type McpTool, type OpenAiTool, toAnthropic, toMcp, toOpenAi } from '../../../src/tools/formats/model-apis.ts';
-import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 const definition = normalizeDefinition({
   name: 'unlock',
@@ -144,7 +144,7 @@ describe('each outside form and back', () => {
 
 describe('calls and results in the forms of models', () => {
   test('an AgentOS tool runs in the pipeline; its failure is an error answer with the id of the model’s call', async () => {
-    const { pipeline, registry } = makeRoom();
+    const { pipeline, registry } = makePipeline();
     const seen: unknown[] = [];
     registry.register(
       fromExecutableAgentOs({
@@ -170,7 +170,7 @@ describe('calls and results in the forms of models', () => {
   });
 
   test('the id of an AgentOS tool stays usable as an alias', () => {
-    const { registry } = makeRoom();
+    const { registry } = makePipeline();
     const inputSchema = { type: 'object' };
     const tool = {
       id: 'web-search-tool-v1.2',
@@ -185,7 +185,7 @@ describe('calls and results in the forms of models', () => {
   });
 
   test('answers become the results of each source', async () => {
-    const { pipeline } = makeRoom();
+    const { pipeline } = makePipeline();
     const failed = await pipeline.call({ principal: owner, tool: 'nothing', params: {} });
     expect(toToolResult(failed)).toMatchObject({ success: false, error_code: 'TOOL_NOT_FOUND' });
     expect(toExecutionResult(failed)).toMatchObject({ success: false, details: { code: 'TOOL_NOT_FOUND' } });
@@ -196,7 +196,7 @@ describe('calls and results in the forms of models', () => {
   });
 
   test('the data of a normalised response has the hash that it bears, be it a result or an error', async () => {
-    const { pipeline, registry, clock } = makeRoom();
+    const { pipeline, registry, clock } = makePipeline();
     const handler = async () => {
       clock.advance(250);
       return { b: 1, a: [2, 1] };

@@ -6,7 +6,7 @@ import { loadManifest, type ManifestSources } from '../../../src/tools/manifest/
 import type { ScriptRun } from '../../../src/tools/programs/program-sandbox.ts';
 import { visiblePaths } from '../../../src/tools/programs/sandboxed-module.ts';
 import { FUEL_GLOBAL, moduleMemoryLimit } from '../../../src/tools/programs/wasm-limits.ts';
-import { makeRoom, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../../taken-texts.ts';
 import { programsFake } from '../programs/program-sandbox-fake.ts';
 import { webAssembly } from '../programs/web-assembly.ts';
@@ -34,7 +34,7 @@ async function load(entry: string, sources: Partial<ManifestSources> = {}) {
   const path = join(directory, 'tools.yaml');
   writeFileSync(path, `tools:\n  - name: own\n${entry}`);
   const { tools, leftOut } = await loadManifest(path, { builtins: new Map(), allowedPlugins: [], takenOf: takenInMemory(), ...sources });
-  const { registry, pipeline } = makeRoom();
+  const { registry, pipeline } = makePipeline();
   for (const tool of tools) registry.register(tool);
   return {
     tool: tools[0],

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseRecordFile, type RecordFile, ReservedNames, readFirstRecordFile } from '../../../src/tools/manifest/record-file.ts';
 import { loadManifest, type ManifestSources, manifestEntries } from '../../../src/tools/manifest/tool-manifest.ts';
-import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { takenInMemory } from '../../taken-texts.ts';
 
 let directory = '';
@@ -53,7 +53,7 @@ describe('a tool manifest', () => {
     const tools = await toolsOf(
       `${fileEntry}  - name: analyze_image\n    source: builtin:vision\n    config:\n      default_model: llava:7b\n`,
     );
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     for (const tool of tools) registry.register(tool);
     const call = (tool: string) => pipeline.call({ principal: owner, tool, params: {} });
     expect(await call('custom_analyzer')).toMatchObject({ result: { factor: 2 } });
@@ -71,7 +71,7 @@ describe('a tool manifest', () => {
   });
 
   test('names the line of a tool that the registry refuses, and gives it all others', async () => {
-    const { registry } = makeRoom();
+    const { registry } = makePipeline();
     const path = join(directory, 'tools.yaml');
     writeFileSync(path, `${fileEntry}${fileEntry.slice('tools:\n'.length)}  - name: see\n    source: builtin:vision\n`);
     const { leftOut } = await loadManifest(path, sources, (tool) => registry.register(tool));
@@ -94,7 +94,7 @@ describe('a tool manifest', () => {
       { mode: 0o600 },
     );
     const [tool] = await toolsOf('tools:\n  - name: bounded\n    source: file:./my_tools/bounded.mjs\n    config: { factor: 2 }\n');
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     if (tool) registry.register(tool);
     const call = (rows: number) => pipeline.call({ principal: owner, tool: 'bounded', params: { rows } });
     expect(await call(10)).toMatchObject({ result: { factor: 2, rows: 10 } });
@@ -116,7 +116,7 @@ describe('a tool manifest', () => {
       `const definition = { description: 'Reads', execution: { side_effects: false } };
       export const createTool = ({ device }) => ({ definition, execute: async () => device });`,
     );
-    const { registry, pipeline } = makeRoom();
+    const { registry, pipeline } = makePipeline();
     for (const tool of await toolsOf(entry('sensors'))) registry.register(tool);
     expect(await pipeline.call({ principal: owner, tool: 'core:query_temperature@1.0.0', params: {} })).toMatchObject({
       result: '/dev/thermal0',
@@ -210,7 +210,7 @@ describe('a tool manifest', () => {
     test('runs no file in a process of its own that has changed since it was looked at', async () => {
       const folder = home();
       const installed = install(folder, 'sensors', plugin(', max_memory_bytes: 16777216'));
-      const { registry, pipeline } = makeRoom();
+      const { registry, pipeline } = makePipeline();
       for (const tool of (await loadFrom(folder)).tools) registry.register(tool);
       const ask = () => pipeline.call({ principal: owner, tool: 'ask', params: {} });
       expect(await ask()).toMatchObject({ result: 1 });

@@ -5,7 +5,7 @@ import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
-import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -22,7 +22,7 @@ function readingsIn(area: string): Pick<ReadingStore, 'sensors'> {
 function makeHome() {
   const store = new MemoryKeyValueStore(new ManualClock());
   const names = new StoredHomeNames(store);
-  const room = makeRoom();
+  const setup = makePipeline();
   for (const tool of homeNameTools({
     names,
     devices: deviceNames(() => [device]),
@@ -31,9 +31,9 @@ function makeHome() {
     administration: { setArea: () => device },
     uses: { of: () => [] },
   }))
-    room.registry.register(tool);
-  const call = (name: string, params: Parameters<typeof room.pipeline.call>[0]['params']) =>
-    room.pipeline.call({ tool: name, params, principal: owner });
+    setup.registry.register(tool);
+  const call = (name: string, params: Parameters<typeof setup.pipeline.call>[0]['params']) =>
+    setup.pipeline.call({ tool: name, params, principal: owner });
   return { store, names, call };
 }
 

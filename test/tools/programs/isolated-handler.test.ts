@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { isolatedHandler } from '../../../src/tools/programs/node-process.ts';
-import { makeRoom, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 
 const MODULE = `
 export const createTool = (config) => ({
@@ -23,11 +23,11 @@ const code = {
   maxMemoryBytes: 16 * 1_048_576,
 };
 
-let room: ReturnType<typeof makeRoom>;
-afterEach(() => room.pipeline.drain(0));
+let setup: ReturnType<typeof makePipeline>;
+afterEach(() => setup.pipeline.drain(0));
 
 async function call(params: JsonObject, timeoutMs = 100_000) {
-  room = makeRoom({
+  setup = makePipeline({
     clock: {
       now: Date.now,
       monotonic: () => performance.now(),
@@ -38,8 +38,8 @@ async function call(params: JsonObject, timeoutMs = 100_000) {
     },
   });
   const parameters = { type: 'object', properties: { do: { type: 'string', description: 'What to do' } } };
-  room.registry.register(makeTool({ parameters, handler: isolatedHandler(code, makeTool({}).definition) }));
-  return room.pipeline.call({ principal: owner, tool: 'probe', params, timeoutMs });
+  setup.registry.register(makeTool({ parameters, handler: isolatedHandler(code, makeTool({}).definition) }));
+  return setup.pipeline.call({ principal: owner, tool: 'probe', params, timeoutMs });
 }
 
 describe('a tool in a process of its own', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineTool, p } from '../../../src/tools/definition/define-tool.ts';
 import { emitToolChanges, type ToolChange, ToolRegistry } from '../../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { makeRoom, makeTool } from '../../calls/pipeline-fixture.ts';
+import { makePipeline, makeTool } from '../../calls/pipeline-fixture.ts';
 
 function registryWith(...tools: readonly Parameters<typeof makeTool>[0][]): ToolRegistry {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
@@ -153,7 +153,7 @@ describe('registering', () => {
   });
 
   test('what comes and goes is told as events', () => {
-    const { registry, events, heard } = makeRoom();
+    const { registry, events, heard } = makePipeline();
     emitToolChanges(registry, events);
     registry.register(makeTool({}));
     registry.register(makeTool({ name: 'own', metadata: { created_by: 'agent' } }));

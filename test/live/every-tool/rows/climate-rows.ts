@@ -43,13 +43,13 @@ function filterRows(name: string, cluster: string): readonly ToolRow[] {
   ];
 }
 
-const room = (attribute: string, raw: number): Fact => ['thermostat', 'Thermostat', attribute, raw];
+const setup = (attribute: string, raw: number): Fact => ['thermostat', 'Thermostat', attribute, raw];
 const study = (attribute: string, raw: number): Fact => ['air-conditioner', 'Thermostat', attribute, raw];
 const water = (attribute: string, raw: number): Fact => ['heater', 'Thermostat', attribute, raw];
 
 export const CLIMATE: readonly DeviceRows[] = [
   device('Thermostat', [
-    tells('thermostat_read_thermostat', [room('LocalTemperature', 1985), room('OccupiedHeatingSetpoint', 2000)], {
+    tells('thermostat_read_thermostat', [setup('LocalTemperature', 1985), setup('OccupiedHeatingSetpoint', 2000)], {
       temperature: 19.85,
       heating_setpoint: 20,
       cooling_setpoint: 26,
@@ -58,27 +58,27 @@ export const CLIMATE: readonly DeviceRows[] = [
     does(
       'thermostat_set_temperature',
       { temperature: 21.5, setpoint: 'heat' },
-      { raw: [room('OccupiedHeatingSetpoint', 2150)], state: { heating_setpoint: 21.5 } },
+      { raw: [setup('OccupiedHeatingSetpoint', 2150)], state: { heating_setpoint: 21.5 } },
     ),
     // 77 °F are 25 °C.
     does(
       'thermostat_set_temperature',
       { temperature: 77, setpoint: 'cool', unit: 'fahrenheit' },
-      { raw: [room('OccupiedCoolingSetpoint', 2500)], state: { cooling_setpoint: 77, heating_setpoint: 70.7 } },
+      { raw: [setup('OccupiedCoolingSetpoint', 2500)], state: { cooling_setpoint: 77, heating_setpoint: 70.7 } },
     ),
     does(
       'thermostat_adjust_temperature',
       { by: -1.5, setpoint: 'heat' },
-      { raw: [room('OccupiedHeatingSetpoint', 2000)], state: { heating_setpoint: 20 } },
+      { raw: [setup('OccupiedHeatingSetpoint', 2000)], state: { heating_setpoint: 20 } },
     ),
-    does('thermostat_set_mode', { mode: 'cool' }, { raw: [room('SystemMode', 3)], state: { mode: 'cool' } }),
-    does('thermostat_set_mode', { mode: 'auto' }, { raw: [room('SystemMode', 1)], state: { mode: 'auto' } }),
+    does('thermostat_set_mode', { mode: 'cool' }, { raw: [setup('SystemMode', 3)], state: { mode: 'cool' } }),
+    does('thermostat_set_mode', { mode: 'auto' }, { raw: [setup('SystemMode', 1)], state: { mode: 'auto' } }),
     // In automatic mode the band of 20 to 25 °C keeps its width, and the wish lies in its middle.
     does(
       'thermostat_set_temperature',
       { temperature: 22 },
       {
-        raw: [room('OccupiedHeatingSetpoint', 1950), room('OccupiedCoolingSetpoint', 2450)],
+        raw: [setup('OccupiedHeatingSetpoint', 1950), setup('OccupiedCoolingSetpoint', 2450)],
         state: { heating_setpoint: 19.5, cooling_setpoint: 24.5 },
       },
     ),
