@@ -23,7 +23,7 @@ describe('a caller that may no longer call', () => {
     setup.clock.advance(250);
     const [ofParent, ofChild] = await Promise.all(calls.slice(0, 2));
     const ofOwner = await Promise.race([calls[2], Promise.resolve('goes on')]);
-    return { codes: [ofParent, ofChild].map((answer) => answer && codeOf(answer)), ofOwner, room: setup };
+    return { codes: [ofParent, ofChild].map((answer) => answer && codeOf(answer)), ofOwner, setup };
   }
 
   test('loses what runs, with all that comes from its token; others go on', async () => {
@@ -35,7 +35,7 @@ describe('a caller that may no longer call', () => {
   });
 
   test('loses what waits for its slot without a trace of it running', async () => {
-    const { codes, room: setup } = await revoked(acting, { maxConcurrent: 1 });
+    const { codes, setup } = await revoked(acting, { maxConcurrent: 1 });
     expect(codes).toEqual(['CANCELLED', 'CANCELLED']);
     expect(setup.audited.filter((entry) => entry.kind === 'refusal')).toHaveLength(2);
   });

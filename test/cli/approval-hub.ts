@@ -97,5 +97,5 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     return { code, ...written, json: () => JSON.parse(written.out) };
   }
 
-  return { ...approvals, room: setup, fetch, unlocked, makeOwner, atmo };
+  return { ...approvals, setup, fetch, unlocked, makeOwner, atmo };
 }

@@ -136,7 +136,7 @@ describe('merging lists', () => {
       for (const text of other.revocations.statements()) setup.revocations.merge(text);
       const ends = (chain: readonly string[], keys: readonly string[], issuer = 'hub-x') =>
         setup.revocations.firstRevoked({ chain, keys, issuer }) !== undefined;
-      return { room: setup, other, ends };
+      return { setup, other, ends };
     }
 
     test('that of the hub that issued the root', async () => {
@@ -154,7 +154,7 @@ describe('merging lists', () => {
     });
 
     test('that of no other hub, not even for a token of this one; what this hub says counts for all', async () => {
-      const { room: setup, ends } = await said();
+      const { setup, ends } = await said();
       expect(ends([ID], [setup.hub.publicKey], setup.hub.hubId)).toBe(false);
       expect(setup.revocations.revoke(ID, setup.clock.now() + HOUR_MS)).toBe(true);
       expect(ends([ID], [], 'hub-x')).toBe(true);
@@ -162,7 +162,7 @@ describe('merging lists', () => {
     });
 
     test('also after the hub that said so is trusted no more, and over a restart', async () => {
-      const { room: setup, other } = await said();
+      const { setup, other } = await said();
       setup.issuers.delete(other.hub.hubId);
       const later = await tokenServices(setup);
       expect(later.revocations.firstRevoked({ chain: [ID], keys: [], issuer: other.hub.hubId })).toBe(ID);

@@ -92,11 +92,11 @@ describe('an approval', () => {
         remote.tools.push(step);
         gate.resolve();
       };
-      return { room: setup, asked, read };
+      return { setup, asked, read };
     }
 
     test('is asked for with the step as it is, once they are known', async () => {
-      const { room: setup, asked, read } = makeMesh();
+      const { setup, asked, read } = makeMesh();
       const call = setup.pipeline.call({ ...request, tool: 'both' });
       await settled();
       expect(asked).toEqual([]);
@@ -106,7 +106,7 @@ describe('an approval', () => {
     });
 
     test.each(['call', 'preflight'] as const)('is not asked for while they are unknown: a %s is to be repeated later', async (kind) => {
-      const { room: setup, asked } = makeMesh();
+      const { setup, asked } = makeMesh();
       const timeoutMs = 2_000;
       const answer = setup.pipeline[kind]({ ...request, tool: 'both', timeoutMs });
       await settled();

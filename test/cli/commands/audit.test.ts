@@ -20,7 +20,7 @@ async function hubWith(fixture: AuditFixture, calls: number) {
     const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(setup.gateway), ...io });
     return { ...ran, lines: () => ran.out.split(/\r?\n/).filter((line) => line !== '') };
   };
-  return { audit, run, room: setup };
+  return { audit, run, setup };
 }
 
 describe('atmo audit tail', () => {
@@ -37,14 +37,14 @@ describe('atmo audit tail', () => {
 
   test('names the effect of a call, its device and room', async () => {
     await using fixture = new AuditFixture();
-    const { run, room: setup } = await hubWith(fixture, 1);
+    const { run, setup } = await hubWith(fixture, 1);
     setup.directory.devices = [makeDevice('lamp', { name: 'Reading lamp', area: 'Den' })];
     expect((await run(['tail'])).out).toContain('Turn on Reading lamp (Den)  {"level":40}');
   });
 
   test('--tool finds the calls of a tool that is gone, and those of its earlier versions, by its name alone', async () => {
     await using fixture = new AuditFixture();
-    const { run, room: setup } = await hubWith(fixture, 2);
+    const { run, setup } = await hubWith(fixture, 2);
     const outcomes = async (tool: string) =>
       (await run(['tail', '--tool', tool])).lines().filter((line) => line.includes('outcome')).length;
     expect(await outcomes('lamp_turn_on')).toBe(2);
@@ -138,7 +138,7 @@ test('atmo audit head prints the text that verify --head takes', async () => {
 
 test('atmo audit replay asks for the calls and is 1 when any differs', async () => {
   await using fixture = new AuditFixture();
-  const { run, room: setup } = await hubWith(fixture, 0);
+  const { run, setup } = await hubWith(fixture, 0);
   const asked: unknown[] = [];
   const text = (description: string) => p.string({ description }).optional();
   const replay = defineTool(

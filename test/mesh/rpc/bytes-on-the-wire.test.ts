@@ -40,7 +40,7 @@ async function line() {
   }
   const forward = (params: JsonObject, extra = {}) =>
     setup.within(20_000, entry.client.router.forward(executor.id, setup.forwarded(camera, { params, ...extra })));
-  return { room: setup, entry, relay, executor, forward, asked, sentBy: (hub: typeof entry) => sent.get(hub.id) ?? 0 };
+  return { setup, entry, relay, executor, forward, asked, sentBy: (hub: typeof entry) => sent.get(hub.id) ?? 0 };
 }
 
 describe('bytes between hubs', () => {
@@ -51,14 +51,14 @@ describe('bytes between hubs', () => {
   });
 
   test('an entry hub that reads text alone gets text, a third more', async () => {
-    const { room: setup, entry, executor, forward, sentBy } = await line();
+    const { setup, entry, executor, forward, sentBy } = await line();
     setup.firstHubs.add(entry.id);
     expect((await forward({})).result).toEqual({ image, note: image.slice(0, 40) });
     expect(sentBy(executor)).toBeGreaterThan(1_333_000);
   });
 
   test('a hub in between that reads text alone carries an answer with bytes all the same', async () => {
-    const { room: setup, relay, executor, forward, sentBy } = await line();
+    const { setup, relay, executor, forward, sentBy } = await line();
     setup.firstHubs.add(relay.id);
     expect((await forward({})).result).toEqual({ image, note: image.slice(0, 40) });
     expect(sentBy(executor)).toBeLessThan(1_005_000);
@@ -72,7 +72,7 @@ describe('bytes between hubs', () => {
       { first: [2], forms: ['object', 'string'] },
     ];
     for (const { first, forms } of ways) {
-      const { room: setup, asked, forward } = await line();
+      const { setup, asked, forward } = await line();
       for (const index of first) setup.firstHubs.add(setup.hub(index).id);
       expect((await forward(params)).result).toEqual(params);
       expect(asked).toEqual(forms);
@@ -80,17 +80,17 @@ describe('bytes between hubs', () => {
   });
 
   test('a call with bytes is the same call for its idempotency key', async () => {
-    const { room: setup, executor, forward } = await line();
+    const { setup, executor, forward } = await line();
     const params = { image: small, note: 'once' };
     await forward(params, { idempotencyKey: 'k' });
     setup.firstHubs.add(executor.id);
     await forward(params, { idempotencyKey: 'k' });
-    expect(executor.room.audited.filter(({ kind }) => kind === 'intent')).toHaveLength(1);
+    expect(executor.setup.audited.filter(({ kind }) => kind === 'intent')).toHaveLength(1);
     await expect(forward({ ...params, note: 'twice' }, { idempotencyKey: 'k' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
   });
 
   test('what a job has found comes as bytes too', async () => {
-    const { room: setup, entry, executor, forward, sentBy } = await line();
+    const { setup, entry, executor, forward, sentBy } = await line();
     const { result } = await forward({}, { mode: 'job' });
     await settled();
     const before = sentBy(executor);
@@ -101,7 +101,7 @@ describe('bytes between hubs', () => {
   });
 
   test('a picture that is too large for text has room as bytes', async () => {
-    const { room: setup, entry, executor } = await line();
+    const { setup, entry, executor } = await line();
     const large = randomBytes(3_900_000).toString('base64');
     const tool = makeTool({
       name: 'large',

@@ -190,7 +190,7 @@ export class CallFixture {
       { relays: options.relays ?? true },
     );
     door.listen();
-    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, room: setup };
+    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, setup };
   }
 }
 

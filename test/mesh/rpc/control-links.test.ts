@@ -17,7 +17,7 @@ async function pair(options: { readonly rate?: { burst: number; perSecond: numbe
   const a = await setup.add(low, options);
   const b = await setup.add(high, options);
   await setup.connect(0, 1);
-  return { room: setup, a, b, ab: requireLink(a.links.to(b.engine.id)), ba: requireLink(b.links.to(a.engine.id)) };
+  return { setup, a, b, ab: requireLink(a.links.to(b.engine.id)), ba: requireLink(b.links.to(a.engine.id)) };
 }
 
 /** Answers when told to. */
@@ -69,7 +69,7 @@ describe('a control stream', () => {
   });
 
   test('is opened again after it broke while the connection lives', async () => {
-    const { room: setup, a, b, ab } = await pair();
+    const { setup, a, b, ab } = await pair();
     b.links.handle('invoke', echo);
     const lost: string[] = [];
     a.links.onLinkDown((link) => lost.push(link.peer.id));
@@ -130,7 +130,7 @@ describe('long bodies', () => {
   });
 
   test('are not kept without bound: what is too much is refused, and the link lives', async () => {
-    const { room: setup, b, ab } = await pair();
+    const { setup, b, ab } = await pair();
     b.links.handle('blobs', async ({ body }) => bytes(String(body.length)));
     const asked = await Promise.all(
       Array.from({ length: 8 }, () => ab.request('blobs', new Uint8Array(4_000_000), { signal: never }).then(text, (error) => error.code)),
@@ -201,7 +201,7 @@ describe('an abort', () => {
   });
 
   test('leaves the peer some time for its own words where the caller says so', async () => {
-    const { room: setup, b, ab } = await pair();
+    const { setup, b, ab } = await pair();
     const { handler, answers } = heldHandler();
     b.links.handle('invoke', handler);
     const controller = new AbortController();
@@ -218,7 +218,7 @@ describe('an abort', () => {
 
 describe('a lost connection', () => {
   test('before the accept is NODE_UNAVAILABLE, after it OUTCOME_UNKNOWN, and both are told to be lost', async () => {
-    const { room: setup, a, b, ab } = await pair();
+    const { setup, a, b, ab } = await pair();
     const { handler, requests } = heldHandler();
     b.links.handle('invoke', handler);
     const lost: string[] = [];
@@ -236,7 +236,7 @@ describe('a lost connection', () => {
   });
 
   test('ends what was attached to it and lets detached work go on', async () => {
-    const { room: setup, a, b, ab } = await pair();
+    const { setup, a, b, ab } = await pair();
     const { handler, requests } = heldHandler();
     b.links.handle('invoke', handler);
     const asked = [1, 2].map(() => ab.request('invoke', bytes(''), { signal: never }).catch(() => {}));
@@ -250,7 +250,7 @@ describe('a lost connection', () => {
   });
 
   test('is told by a goodbye at once', async () => {
-    const { room: setup, a, b, ab } = await pair();
+    const { setup, a, b, ab } = await pair();
     const { handler } = heldHandler();
     b.links.handle('invoke', handler);
     const answer = ab.request('invoke', bytes(''), { signal: never }).catch((error) => error.code);
@@ -264,13 +264,13 @@ describe('a lost connection', () => {
 
 describe('the heartbeat', () => {
   test('measures the round trip', async () => {
-    const { room: setup, ab, ba } = await pair({ latencyMs: 20 });
+    const { setup, ab, ba } = await pair({ latencyMs: 20 });
     await setup.run(200, 5);
     expect([ab.roundTripMs, ba.roundTripMs]).toEqual([40, 40]);
   });
 
   test('ends a link within 10 s of silence and the connection with it', async () => {
-    const { room: setup, a, b } = await pair();
+    const { setup, a, b } = await pair();
     await setup.run(3_000);
     setup.network.partition((address) => address);
     await setup.run(8_000);
@@ -282,7 +282,7 @@ describe('the heartbeat', () => {
   });
 
   test('forgives a peer that was stopped for 8 s, whenever that was', async () => {
-    const { room: setup, a } = await pair();
+    const { setup, a } = await pair();
     await setup.run(2_950, 50);
     setup.network.partition((address) => address);
     await setup.run(8_000);
@@ -292,7 +292,7 @@ describe('the heartbeat', () => {
   });
 
   test('does not take an own standstill for the silence of the peer', async () => {
-    const { room: setup, a } = await pair();
+    const { setup, a } = await pair();
     await setup.run(3_000);
     // All of 30 s pass before the first timer runs, as after SIGSTOP.
     const now = setup.clock.monotonic();
@@ -318,7 +318,7 @@ describe('bounds', () => {
   });
 
   test('a neighbour that asks too often is refused before its request is looked at, and counted', async () => {
-    const { room: setup, b, ab } = await pair({ rate: { burst: 3, perSecond: 1 } });
+    const { setup, b, ab } = await pair({ rate: { burst: 3, perSecond: 1 } });
     let runs = 0;
     b.links.handle('invoke', async () => {
       runs++;

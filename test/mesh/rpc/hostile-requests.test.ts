@@ -54,7 +54,7 @@ async function stage(count = 2) {
         ...wrapper,
       }),
     );
-  return { room: setup, entry, executor, invoke, send, sendBytes, runs: () => runs };
+  return { setup, entry, executor, invoke, send, sendBytes, runs: () => runs };
 }
 
 describe('a request is refused and counted', () => {
@@ -65,7 +65,7 @@ describe('a request is refused and counted', () => {
   });
 
   test('when it comes a second time after minutes, as long as its time would let it in', async () => {
-    const { room: setup, send, executor, runs } = await stage();
+    const { setup, send, executor, runs } = await stage();
     const request = { timeMs: setup.clock.now() + 59_000 };
     expect(await send(request, { remainingMs: 1_000 })).toBe('answered');
     await setup.run(117_000, 1_000);
@@ -81,7 +81,7 @@ describe('a request is refused and counted', () => {
   });
 
   test('when it is older or newer than the clocks of two hubs may differ', async () => {
-    const { room: setup, send, executor, runs } = await stage();
+    const { setup, send, executor, runs } = await stage();
     const nowMs = setup.clock.now();
     expect(await send({ timeMs: nowMs - 60_001 })).toBe('VALIDATION_ERROR');
     expect(await send({ timeMs: nowMs + 60_001 })).toBe('VALIDATION_ERROR');
@@ -110,7 +110,7 @@ describe('a request is refused and counted', () => {
   });
 
   test('when its entry hub is no member, or is one no longer', async () => {
-    const { room: setup, entry, send, executor, runs } = await stage();
+    const { setup, entry, send, executor, runs } = await stage();
     setup.members.delete(entry.id);
     expect(await send()).toBe('PERMISSION_DENIED');
     expect([runs(), executor.drops.counts]).toEqual([0, { 'call.no_member': 1 }]);
@@ -153,7 +153,7 @@ describe('a request is refused and counted', () => {
   });
 
   test('a question of one kind does not serve as another, nor twice', async () => {
-    const { room: setup, entry, executor, invoke, sendBytes } = await stage();
+    const { setup, entry, executor, invoke, sendBytes } = await stage();
     const { id, entryHub, executingHub, executorEpoch, timeMs, token } = invoke;
     const query: MeshQuery = { kind: 'job_status', id, entryHub, executingHub, executorEpoch, timeMs, token, jobId: 'j' };
     const signed = meshQueryCodec.sign(query, entry.identity.key);
@@ -168,7 +168,7 @@ describe('a request is refused and counted', () => {
 });
 
 test('a neighbour cannot send a request in a circle, nor to a hub where it says that it has been', async () => {
-  const { room: setup, entry, executor: relay, send } = await stage(3);
+  const { setup, entry, executor: relay, send } = await stage(3);
   await setup.connect([1, 2]);
   const far = setup.hub(2);
   const sendOver = (id: string, between: HubId) =>
@@ -176,19 +176,19 @@ test('a neighbour cannot send a request in a circle, nor to a hub where it says 
   expect(await sendOver('one', relay.id)).toBe('NO_CAPABLE_NODE');
   expect(relay.drops.counts).toEqual({ 'relay.loop': 1 });
   expect(await sendOver('two', far.id)).toBe('NO_CAPABLE_NODE');
-  expect(far.room.audited).toEqual([]);
+  expect(far.setup.audited).toEqual([]);
 });
 
 test('whoever may call a hub cannot have it call another one in its own name', async () => {
   const { send, executor } = await stage();
-  const call = vi.spyOn(executor.room.pipeline, 'call');
+  const call = vi.spyOn(executor.setup.pipeline, 'call');
   expect(await send()).toBe('answered');
   expect(call.mock.calls.map(([{ routing }]) => routing)).toEqual([{ only_nodes: [executor.id] }]);
 });
 
 describe('a token', () => {
   test('that is bound to another key than the entry hub has is of no use to it', async () => {
-    const { room: setup, executor } = await stage();
+    const { setup, executor } = await stage();
     setup.claims = { key: executor.identity.publicKey };
     const tool = makeTool({});
     const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(tool));
@@ -197,7 +197,7 @@ describe('a token', () => {
   });
 
   test('belongs to who has the key of its last link: who handed it down cannot use it', async () => {
-    const { room: setup, entry, executor } = await stage();
+    const { setup, entry, executor } = await stage();
     const [child] = identities(1);
     setup.claims = { parentKey: entry.identity.publicKey, key: child?.publicKey ?? '' };
     const forward = () => entry.client.router.forward(executor.id, setup.forwarded(makeTool({})));
@@ -207,7 +207,7 @@ describe('a token', () => {
   });
 
   test('of somebody else than the call says is refused', async () => {
-    const { room: setup, executor } = await stage();
+    const { setup, executor } = await stage();
     setup.claims = { id: 'boss' };
     const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(makeTool({})));
     await expect(answer).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
@@ -215,7 +215,7 @@ describe('a token', () => {
   });
 
   test('that has ended is TOKEN_EXPIRED, and the call did not run', async () => {
-    const { room: setup, executor, runs } = await stage();
+    const { setup, executor, runs } = await stage();
     setup.claims = { expiresAtMs: setup.clock.now() - 1 };
     const answer = setup.hub(0).client.router.forward(executor.id, setup.forwarded(makeTool({})));
     await expect(answer).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' });
@@ -237,7 +237,7 @@ describe('a token', () => {
 
 describe('an answer', () => {
   test('that the executing hub did not sign is not believed: it is asked what really happened', async () => {
-    const { room: setup, executor, runs } = await stage();
+    const { setup, executor, runs } = await stage();
     const entry = setup.hub(0);
     executor.tap.current = (bytes) => {
       const frame = frameCodec.decode(bytes);
@@ -253,7 +253,7 @@ describe('an answer', () => {
   });
 
   test('of an earlier call does not serve for a later one', async () => {
-    const { room: setup, executor } = await stage();
+    const { setup, executor } = await stage();
     const entry = setup.hub(0);
     const results: Uint8Array[] = [];
     executor.tap.current = (bytes) => {
@@ -270,7 +270,7 @@ describe('an answer', () => {
 
 describe('the same request over two ways', () => {
   test('runs once and both get the answer', async () => {
-    const { room: setup, entry, executor, invoke, sendBytes } = await stage();
+    const { setup, entry, executor, invoke, sendBytes } = await stage();
     let runs = 0;
     const gate = Promise.withResolvers<string>();
     executor.registry.register(

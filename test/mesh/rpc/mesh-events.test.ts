@@ -29,13 +29,13 @@ async function listening(
       (error) => error.code,
     );
   await setup.run(0);
-  const { events } = executor.room;
-  return { room: setup, entry, executor, events, heard, gaps, controller, ended };
+  const { events } = executor.setup;
+  return { setup, entry, executor, events, heard, gaps, controller, ended };
 }
 
 describe('a subscription to another hub', () => {
   test('hears what it asked for, as it was told there and in order', async () => {
-    const { room: setup, events, heard } = await listening({ types: ['device.changed'], subjects: ['hall-light'] });
+    const { setup, events, heard } = await listening({ types: ['device.changed'], subjects: ['hall-light'] });
     events.emit('device.changed', 'hall-light', { on: true });
     events.emit('device.changed', 'kitchen-light', { on: true });
     events.emit('sensor.reading', 'hall-light', {});
@@ -49,7 +49,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('hears only what its principal may hear', async () => {
-    const { room: setup, events, heard } = await listening();
+    const { setup, events, heard } = await listening();
     events.emit('device.changed', 'safe', { private: true });
     events.emit('device.changed', 'lamp', {});
     await setup.run(0);
@@ -57,24 +57,24 @@ describe('a subscription to another hub', () => {
   });
 
   test('works over a hub in between', async () => {
-    const { room: setup, events, heard } = await listening({ hubs: 3 });
+    const { setup, events, heard } = await listening({ hubs: 3 });
     events.emit('device.changed', 'lamp', {});
     await setup.run(0);
     expect(heard).toHaveLength(1);
   });
 
   test('ends when its listener has enough, on both sides', async () => {
-    const { room: setup, executor, controller, ended, heard } = await listening();
+    const { setup, executor, controller, ended, heard } = await listening();
     controller.abort();
     expect(await ended).toBe('ended');
     await setup.run(0);
-    executor.room.events.emit('device.changed', 'lamp', {});
+    executor.setup.events.emit('device.changed', 'lamp', {});
     await setup.run(0);
     expect(heard).toEqual([]);
   });
 
   test('is mended after a lost connection, and the gap is told', async () => {
-    const { room: setup, entry, executor, events, heard, gaps } = await listening();
+    const { setup, entry, executor, events, heard, gaps } = await listening();
     events.emit('device.changed', 'before', {});
     await setup.run(0);
     await entry.engine.disconnect(executor.id);
@@ -89,7 +89,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('is given up when the hub is away for a minute', async () => {
-    const { room: setup, entry, executor, ended } = await listening();
+    const { setup, entry, executor, ended } = await listening();
     await setup.run(100_000, 1_000);
     await entry.engine.disconnect(executor.id);
     await setup.run(50_000, 1_000);
@@ -106,7 +106,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('ends with its token', async () => {
-    const { room: setup, ended } = await listening({ ttlMs: 20_000 });
+    const { setup, ended } = await listening({ ttlMs: 20_000 });
     await setup.run(78_000, 1_000);
     expect(await Promise.race([ended, Promise.resolve('waits')])).toBe('waits');
     await setup.run(3_000, 1_000);
@@ -114,7 +114,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('ends when its token is revoked, with the first event that it may not hear any more', async () => {
-    const { room: setup, entry, events, ended, heard } = await listening();
+    const { setup, entry, events, ended, heard } = await listening();
     setup.revoked.add(`agent-1@${entry.id}`);
     events.emit('device.changed', 'lamp', {});
     await setup.run(0);
@@ -122,7 +122,7 @@ describe('a subscription to another hub', () => {
   });
 
   test('that falls behind is ended and begun anew, with a gap, instead of losing single events', async () => {
-    const { room: setup, entry, events, heard, gaps } = await listening();
+    const { setup, entry, events, heard, gaps } = await listening();
     // Nothing is read: the credit of the window is used up, then the queue.
     for (let count = 0; count < 300; count++) events.emit('device.changed', `d-${count}`, { text: 'x'.repeat(2_000) });
     await setup.run(2_000);

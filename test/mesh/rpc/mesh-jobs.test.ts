@@ -26,12 +26,12 @@ async function started() {
   const told: string[] = [];
   const call = setup.forwarded(tool, { mode: 'job', onAccept: () => told.push('accepted') });
   const { result } = await entry.client.router.forward(executor.id, call);
-  return { room: setup, entry, executor, gate, told, job: result as unknown as JobView };
+  return { setup, entry, executor, gate, told, job: result as unknown as JobView };
 }
 
 describe('a job on another hub', () => {
   test('is answered at once and outlives the connection', async () => {
-    const { room: setup, entry, executor, gate, told, job } = await started();
+    const { setup, entry, executor, gate, told, job } = await started();
     expect([job.status, told]).toEqual(['queued', ['accepted']]);
     await entry.engine.disconnect(executor.id);
     await setup.run(1_000);
@@ -65,7 +65,7 @@ describe('a job on another hub', () => {
   });
 
   test('cannot be asked for while its hub is away', async () => {
-    const { room: setup, entry, executor, job } = await started();
+    const { setup, entry, executor, job } = await started();
     await entry.engine.disconnect(executor.id);
     await setup.run(0);
     const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal });
@@ -73,7 +73,7 @@ describe('a job on another hub', () => {
   });
 
   test('is asked for only so long', async () => {
-    const { room: setup, entry, executor, job } = await started();
+    const { setup, entry, executor, job } = await started();
     executor.tap.current = () => undefined;
     const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal }).catch((error) => error.code);
     expect(await setup.within(11_000, answer, 500)).toBe('NODE_UNAVAILABLE');

@@ -13,7 +13,7 @@ async function line(tool = makeTool({ handler: async (_, { nodeId }) => nodeId }
   const [entry, relay, executor] = [setup.hub(0), setup.hub(1), setup.hub(2)];
   executor.registry.register(tool);
   const forward = (extra = {}) => entry.client.router.forward(executor.id, setup.forwarded(tool, extra));
-  return { room: setup, entry, relay, executor, forward };
+  return { setup, entry, relay, executor, forward };
 }
 
 /** A line whose executing hub has a tool that acts, and ends only when `gate` is resolved. */
@@ -43,7 +43,7 @@ function witness(signed: Buffer[], bodies: Buffer[]): Tap {
 
 describe('a hub in between', () => {
   test('hands a call on and its answer back, each as it was signed', async () => {
-    const { room: setup, entry, relay, executor, forward } = await line();
+    const { setup, entry, relay, executor, forward } = await line();
     const [signed, bodies]: [Buffer[], Buffer[]] = [[], []];
     for (const hub of setup.hubs) hub.tap.current = witness(signed, bodies);
     expect(await forward()).toEqual({ result: executor.id, nodeId: executor.id, hops: 2 });
@@ -57,7 +57,7 @@ describe('a hub in between', () => {
     const { relay, executor, forward } = await line();
     const refused = forward({ hopBudget: 0 });
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE', details: { code: 'NO_CAPABLE_NODE' } });
-    expect([relay, executor].map(({ room: setup }) => setup.audited)).toEqual([[], []]);
+    expect([relay, executor].map(({ setup }) => setup.audited)).toEqual([[], []]);
   });
 
   test('does not hand on what has no hops left', async () => {
@@ -74,7 +74,7 @@ describe('a hub in between', () => {
   });
 
   test('does not hand a request back to where it was', async () => {
-    const { room: setup, entry, relay, executor, forward } = await line();
+    const { setup, entry, relay, executor, forward } = await line();
     await relay.engine.disconnect(executor.id);
     await setup.run(0);
     setup.ways.set(`${relay.id}>${executor.id}`, entry.id);
@@ -99,7 +99,7 @@ describe('a hub in between', () => {
           });
         }),
     });
-    const { room: setup, forward } = await line(tool);
+    const { setup, forward } = await line(tool);
     const controller = new AbortController();
     const answer = forward({ signal: controller.signal, onAccept: () => told.push('accepted') }).catch((error: AtmoError) => error);
     await settled();
@@ -127,7 +127,7 @@ describe('a hub in between', () => {
 
   test('takes off what the way needed', async () => {
     const tool = makeTool({ handler: async (_, { deadlineMs }) => deadlineMs });
-    const { room: setup, forward } = await line(tool, { latencyMs: 40 });
+    const { setup, forward } = await line(tool, { latencyMs: 40 });
     await setup.run(2_000, 20);
     const deadlineMs = setup.clock.now() + 5_000;
     const { result } = await setup.within(2_000, forward({ deadlineMs }), 20);
@@ -138,7 +138,7 @@ describe('a hub in between', () => {
 
 describe('a way that breaks behind the hub in between', () => {
   test('leaves the call running, and its answer is found when there is a way again', async () => {
-    const { room: setup, relay, executor, forward, gate, runs } = await lineThatWaits();
+    const { setup, relay, executor, forward, gate, runs } = await lineThatWaits();
     const answer = forward();
     await settled();
     await relay.engine.disconnect(executor.id);
@@ -150,7 +150,7 @@ describe('a way that breaks behind the hub in between', () => {
   });
 
   test('before the call was accepted leaves it in doubt, not to be given to another hub', async () => {
-    const { room: setup, relay, executor, forward, gate, runs } = await lineThatWaits();
+    const { setup, relay, executor, forward, gate, runs } = await lineThatWaits();
     executor.tap.current = (bytes) => (frameCodec.decode(bytes).type === 'accept' ? 'cut-before' : bytes);
     const answer = forward();
     await settled();
@@ -163,7 +163,7 @@ describe('a way that breaks behind the hub in between', () => {
   });
 
   test('before the hub in between leaves the call running too', async () => {
-    const { room: setup, entry, relay, forward, gate } = await lineThatWaits();
+    const { setup, entry, relay, forward, gate } = await lineThatWaits();
     const answer = forward();
     await settled();
     await entry.engine.disconnect(relay.id);
@@ -174,7 +174,7 @@ describe('a way that breaks behind the hub in between', () => {
   });
 
   test('without a way at all nothing was sent and another hub may be tried', async () => {
-    const { room: setup, relay, executor, forward } = await line();
+    const { setup, relay, executor, forward } = await line();
     await relay.engine.disconnect(executor.id);
     await setup.run(0);
     const nobody: HubId = executor.id;

@@ -12,12 +12,12 @@ async function pairWith(tool: ReturnType<typeof makeTool>, options = {}) {
   await setup.connect([0, 1]);
   const [entry, executor] = [setup.hub(0), setup.hub(1)];
   executor.registry.register(tool);
-  return { room: setup, entry, executor };
+  return { setup, entry, executor };
 }
 
 /** What a caller is told who cancels once the other hub has the call. */
 async function codeOnceCancelled(tool: ReturnType<typeof makeTool>): Promise<unknown> {
-  const { room: setup, entry, executor } = await pairWith(tool);
+  const { setup, entry, executor } = await pairWith(tool);
   const controller = new AbortController();
   const answer = entry.client.router
     .forward(executor.id, setup.forwarded(tool, { signal: controller.signal }))
@@ -30,24 +30,24 @@ async function codeOnceCancelled(tool: ReturnType<typeof makeTool>): Promise<unk
 describe('a call of a tool on another hub', () => {
   test('answers the result, the hub that ran it, and the hops', async () => {
     const tool = makeTool({ handler: async (_, context) => ({ agent: context.agentId, hub: context.nodeId, session: context.sessionId }) });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const answer = await entry.client.router.forward(executor.id, setup.forwarded(tool, { sessionId: 's-1' }));
     expect(answer).toEqual({ result: { agent: `agent-1@${entry.id}`, hub: executor.id, session: 's-1' }, nodeId: executor.id, hops: 1 });
   });
 
   test('passes every check of the executing hub and is in its journal under the same trace', async () => {
     const tool = makeTool({ requires: { permissions: ['probe:run'] } });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const principal = { id: 'agent-1', kind: 'agent', permissions: [] } as const;
     const refused = entry.client.router.forward(executor.id, setup.forwarded(tool, { principal }));
     await expect(refused).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
     await entry.client.router.forward(executor.id, setup.forwarded(tool));
-    expect(executor.room.audited.map(({ kind, traceId }) => [kind, traceId])).toEqual([
+    expect(executor.setup.audited.map(({ kind, traceId }) => [kind, traceId])).toEqual([
       ['refusal', 'trace-1'],
       ['intent', 'trace-1'],
       ['outcome', 'trace-1'],
     ]);
-    expect(executor.room.audited.at(-1)?.requestId).toMatch(/^req-1~/);
+    expect(executor.setup.audited.at(-1)?.requestId).toMatch(/^req-1~/);
   });
 
   test('takes version, parameters and idempotency key along', async () => {
@@ -57,7 +57,7 @@ describe('a call of a tool on another hub', () => {
       parameters: { type: 'object', properties: { level: { type: 'integer', description: 'Percent' } } },
       handler: async (params) => ({ params, runs: ++runs }),
     });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const call = setup.forwarded(tool, { params: { level: 3 }, idempotencyKey: 'k', versionRange: '>=2.0.0' });
     const first = await entry.client.router.forward(executor.id, call);
     const second = await entry.client.router.forward(executor.id, call);
@@ -76,7 +76,7 @@ describe('a call of a tool on another hub', () => {
         throw new AtmoError('CLUSTER_STATUS', 'The device said no', details);
       },
     });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const failed = entry.client.router.forward(executor.id, setup.forwarded(tool));
     await expect(failed).rejects.toMatchObject({ code: 'CLUSTER_STATUS', message: 'The device said no', details });
   });
@@ -98,7 +98,7 @@ describe('a call of a tool on another hub', () => {
   test('is told to be accepted when it was let through and before it ends', async () => {
     const gate = Promise.withResolvers<Json>();
     const tool = makeTool({ handler: () => gate.promise });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const told: string[] = [];
     const answer = entry.client.router.forward(executor.id, setup.forwarded(tool, { onAccept: () => told.push('accepted') }));
     await settled();
@@ -109,7 +109,7 @@ describe('a call of a tool on another hub', () => {
 
   test('that ends at once is answered in one frame; one that fails after it was let through says so first', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const failing = makeTool({
       name: 'failing',
       handler: async () => {
@@ -132,7 +132,7 @@ describe('a call of a tool on another hub', () => {
 
   test('works whatever id its caller gave it', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     for (const requestId of ['', 'ü'.repeat(200), 'x'.repeat(200)]) {
       expect(await entry.client.router.forward(executor.id, setup.forwarded(tool, { requestId }))).toMatchObject({ result: { ok: true } });
     }
@@ -140,7 +140,7 @@ describe('a call of a tool on another hub', () => {
 
   test('a refusal is not an acceptance', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const told: string[] = [];
     const call = setup.forwarded(makeTool({ name: 'absent' }), { onAccept: () => told.push('accepted') });
     await expect(entry.client.router.forward(executor.id, call)).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
@@ -149,8 +149,8 @@ describe('a call of a tool on another hub', () => {
 
   test('a hub that is stopping lets the next one be tried', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
-    await executor.room.pipeline.drain(1);
+    const { setup, entry, executor } = await pairWith(tool);
+    await executor.setup.pipeline.drain(1);
     const refused = entry.client.router.forward(executor.id, setup.forwarded(tool));
     await expect(refused).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE', details: { code: 'SHUTTING_DOWN' } });
   });
@@ -161,7 +161,7 @@ describe('a call of a tool on another hub', () => {
         throw new AtmoError('RESOURCE_EXCEEDED', 'Too much for me');
       },
     });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     await expect(entry.client.router.forward(executor.id, setup.forwarded(tool))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
   });
 
@@ -174,7 +174,7 @@ describe('a call of a tool on another hub', () => {
 
   test('a hub that has started anew since it was heard of is asked again with what it says', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     executor.epoch.value = 8;
     expect(await entry.client.router.forward(executor.id, setup.forwarded(tool))).toMatchObject({ result: { ok: true } });
     expect(executor.drops.counts).toEqual({ 'call.former_epoch': 1 });
@@ -186,7 +186,7 @@ describe('a call of a tool on another hub', () => {
       parameters: { type: 'object', properties: { text: { type: 'string', description: 'Long' } } },
       handler: async ({ text: given }) => ({ text: String(given).repeat(10) }),
     });
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const { result } = await entry.client.router.forward(executor.id, setup.forwarded(tool, { params: { text } }));
     expect((result as { text: string }).text).toHaveLength(600_000);
   });
@@ -215,7 +215,7 @@ describe('time and cancelling', () => {
 
   test('the time that is left shrinks on the way', async () => {
     const tool = makeTool({ handler: async (_, context) => context.deadlineMs });
-    const { room: setup, entry, executor } = await pairWith(tool, { latencyMs: 50 });
+    const { setup, entry, executor } = await pairWith(tool, { latencyMs: 50 });
     await setup.run(1_000, 10);
     const deadlineMs = setup.clock.now() + 5_000;
     const { result } = await setup.within(1_000, entry.client.router.forward(executor.id, setup.forwarded(tool, { deadlineMs })), 10);
@@ -225,7 +225,7 @@ describe('time and cancelling', () => {
 
   test('a call whose time is over when it comes does not run', async () => {
     const tool = makeTool({});
-    const { room: setup, entry, executor } = await pairWith(tool);
+    const { setup, entry, executor } = await pairWith(tool);
     const late = entry.client.router.forward(executor.id, setup.forwarded(tool, { deadlineMs: setup.clock.now() }));
     await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
   });

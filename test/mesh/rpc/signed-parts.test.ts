@@ -74,12 +74,12 @@ async function row(count: number, definition: Record<string, unknown> = SCAN) {
   );
   const heard: CallChunk[] = [];
   const call = setup.forwarded(toolOf([executor.id], definition), { onChunk: (chunk) => heard.push(chunk) });
-  return { room: setup, entry, executor, heard, call };
+  return { setup, entry, executor, heard, call };
 }
 
 describe('what a running call tells', () => {
   test.each([2, 3])('reaches its caller before the answer, over %i hubs', async (count) => {
-    const { room: setup, entry, executor, heard, call } = await row(count);
+    const { setup, entry, executor, heard, call } = await row(count);
     const { result } = await setup.within(1_000, entry.client.router.forward(executor.id, call));
     expect(result).toEqual({ found: [1, 2] });
     expect(heard).toEqual([
@@ -89,7 +89,7 @@ describe('what a running call tells', () => {
   });
 
   test('stays there for a tool that has no partial results', async () => {
-    const { room: setup, entry, executor, heard, call } = await row(2, { name: 'scan' });
+    const { setup, entry, executor, heard, call } = await row(2, { name: 'scan' });
     await setup.within(1_000, entry.client.router.forward(executor.id, call));
     expect(heard).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('a hub in between that does not carry a request', () => {
   test.each(['PERMISSION_DENIED', 'APPROVAL_REQUIRED', 'RULE_BLOCKED', 'TOKEN_INVALID', 'VALIDATION_ERROR'] as const)(
     'cannot pretend that the other hub said %s',
     async (code) => {
-      const { room: setup, entry, executor, call } = await row(3);
+      const { setup, entry, executor, call } = await row(3);
       setup.hub(1).links.handle('invoke', async () => {
         throw new AtmoError(code, 'so it says', { approval_id: 'ff', node_id: executor.id });
       });

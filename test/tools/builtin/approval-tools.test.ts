@@ -36,7 +36,7 @@ async function makeDesk() {
     return result(tool, params, OWNER);
   }
 
-  return { ...approvals, room: setup, result, refusal, agreed };
+  return { ...approvals, setup, result, refusal, agreed };
 }
 
 describe('requests for approval', () => {
@@ -88,7 +88,7 @@ describe('requests for approval', () => {
   });
 
   test('are decided by the signature, handed in by an admin, which no journal row repeats', async () => {
-    const { file, enrol, result, refusal, room: setup } = await makeDesk();
+    const { file, enrol, result, refusal, setup } = await makeDesk();
     const ann = await enrol('ann');
     const view = await file();
     const signature = signStatement(statementFor(view, 'ann'), ann.key);
