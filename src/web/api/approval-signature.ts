@@ -2,14 +2,16 @@ import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../codec/approval-payload.ts';
 import { base64UrlOf, bytesOfBase64Url, type SigningKey, signWith } from './signing-key.ts';
 
-/** {1: -8}, EdDSA, as a byte string (RFC 9052 §3.1). */
+/** The protected COSE header {1: -8} (EdDSA) as a byte string (RFC 9052 §3.1). */
 const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
 const ARRAY_OF_FOUR = 0x84;
 const EMPTY_MAP = 0xa0;
-/** The text `Signature1`. */
+/** The CBOR text `Signature1`. */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
-/** Returns the signature of a decision (docs/approvals.md): COSE_Sign1 with a key or a seed (32 bytes, base64url), in base64url. */
+/**
+ * Returns a person's signature of a decision in base64url: COSE_Sign1 (docs/approvals.md), made with a key or a seed (32 bytes, base64url).
+ */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
   const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
@@ -17,18 +19,18 @@ export async function signApproval(statement: ApprovalStatement, key: string | S
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
-/** Makes a key for a person: the seed stays in the browser, the public key is enrolled; both in base64url. */
+/** Creates a key pair for a person, in base64url. The seed stays in the browser, and the public key is enrolled. */
 export async function makeBrowserKey(): Promise<{ readonly seed: string; readonly publicKey: string }> {
   const seed = utils.randomSecretKey();
   return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
 }
 
-/** Returns the public half of a key, in base64url. */
+/** Returns the public key in base64url. */
 export async function publicKeyOf(key: string | SigningKey): Promise<string> {
   return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }
 
-/** Head and bytes (RFC 8949 §3.1); every one here has 24 bytes at least and less than 64 KiB. */
+/** Returns a CBOR byte string (RFC 8949 §3.1) for 24 bytes up to 64 KiB. */
 function byteString(bytes: Uint8Array): readonly number[] {
   const head = bytes.length < 0x100 ? [0x58, bytes.length] : [0x59, bytes.length >> 8, bytes.length & 0xff];
   return [...head, ...bytes];

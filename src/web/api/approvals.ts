@@ -12,7 +12,7 @@ export interface PendingCall {
   /** The action in words, such as `Unlock Front door`. */
   readonly label: string;
   readonly expiresAt: string;
-  /** The program or the steps that it is going to run. */
+  /** The program or steps that the tool is going to run. */
   readonly willDo: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface CallOutcome {
   readonly error?: unknown;
 }
 
-/** Calls of this page that wait for approval: each is made again, once, when it is approved, with the same arguments. */
+/** Calls of this page that wait for approval. An approved call is repeated once with the same arguments. */
 export class PendingCalls extends Observable {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #calls = new Map<string, PendingCall>();
@@ -34,7 +34,7 @@ export class PendingCalls extends Observable {
     this.#hub = hub;
   }
 
-  /** Calls `listener` with the outcome of each call; the function that it returns ends that. */
+  /** Calls `listener` with the outcome of each call; returns a function that unsubscribes. */
   onEnd(listener: (end: CallOutcome) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -44,7 +44,7 @@ export class PendingCalls extends Observable {
     return [...this.#calls.values()];
   }
 
-  /** Stores the call if this error means that it waits for approval; true when it does. */
+  /** Stores the call and returns true if the error means that the call waits for approval. */
   track(error: unknown, call: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
     if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
@@ -55,12 +55,12 @@ export class PendingCalls extends Observable {
     return true;
   }
 
-  /** Makes or ends a call after the decision about it. */
+  /** Repeats or drops a call after the decision about it. */
   handleEvent(event: EventView): void {
     if (event.type !== 'approval.decided') return;
     const call = this.#calls.get(event.subject);
     const { state } = event.data;
-    // With two persons to agree, the first one leaves it pending.
+    // If two persons must approve, the request stays pending after the first approval.
     if (!call || state === 'pending') return;
     this.#calls.delete(call.approvalId);
     this.changed();
@@ -106,7 +106,7 @@ export async function submitDecision(
   if (person === undefined || key === undefined) {
     throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
   }
-  // The signing code has 5 kB, which most visits never need.
+  // Loaded on demand: the signing code has 5 kB, which most visits do not need.
   const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);

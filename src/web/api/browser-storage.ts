@@ -1,7 +1,7 @@
 import { type Login, type LoginStorage, loginOf, STORAGE_KEY } from './session.ts';
 import { isSigningKey, signingKeyOf } from './signing-key.ts';
 
-/** Stores the login in the browser until the person signs out: IndexedDB of this origin. Seeds become keys that cannot be exported. */
+/** Returns storage that keeps the login until sign-out, in IndexedDB of this origin. Seeds are stored as non-extractable keys. */
 export function browserStorage(factory: IDBFactory): LoginStorage {
   const table = 'login';
   const run = async <Value>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<Value>): Promise<Value> => {

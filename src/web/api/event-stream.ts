@@ -5,20 +5,20 @@ import type { EventView } from './hub-types.ts';
 /** The state of the connection to the hub. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Port: waits, so that tests need not. Resolves early when the signal aborts. */
+/** Port to a timer, which tests replace. Resolves early if the signal aborts. */
 export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 export interface EventStreamParts {
-  /** Opens the stream of the hub, after the event of this id if there is one. */
+  /** Opens the hub's event stream, after the event with the given id if there is an id. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
   readonly wait: Wait;
-  /** 0 (inclusive) to 1, so that many pages do not reconnect at the same moment. */
+  /** Returns a random number from 0 (inclusive) to 1, which spreads the reconnections of many pages. */
   readonly random: () => number;
 }
 
 export interface EventStreamListener {
   onEvent(event: EventView): void;
-  /** Is called after events were lost, and at the beginning: everything has to be loaded. */
+  /** Is called at the start and after events were lost: the page has to load everything. */
   onGap(): void;
   onConnection(connection: Connection): void;
 }
@@ -27,10 +27,10 @@ const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;
 /** The hub sends something at least every 15 s. */
 const SILENCE_MS = 40_000;
-/** A connection to a machine that has failed may stay open without any answer. */
+/** A connection to a failed machine may stay open without any response. */
 const OPENING_MS = 30_000;
 
-/** The events of the hub. The stream resumes after every cut; lost events need a reload. */
+/** Reads the hub's events. The stream resumes after each interruption; after lost events the page reloads its data. */
 export class EventStream {
   readonly #parts: EventStreamParts;
   readonly #listener: EventStreamListener;
@@ -60,7 +60,7 @@ export class EventStream {
     }
   }
 
-  /** Reconnects at once instead of after the delay: the network is back, or the page is visible again. */
+  /** Reconnects immediately, because the network is back or the page is visible again. */
   wake(): void {
     this.#nap.abort();
   }
@@ -97,7 +97,7 @@ export class EventStream {
     }
   }
 
-  /** Aborts work that takes longer. */
+  /** Rejects and calls `cut` if the work takes longer than the limit. */
   #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
     const patience = new AbortController();
     void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());
@@ -120,7 +120,7 @@ export class EventStream {
   }
 }
 
-/** The page's `Wait`. */
+/** Waits with the browser's timer. */
 export const browserWait: Wait = (delayMs, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -8,7 +8,7 @@ import { Observable } from './observable.ts';
 /** Is called with every event, in order. */
 type HubEventListener = (event: EventView) => void;
 
-/** The state of the home: loaded once, then updated by the events. */
+/** Stores the state of the home, which is loaded once and then updated by events. */
 export class HomeStore extends Observable {
   readonly #hub: HubClient;
   readonly #eventListeners = new Set<HubEventListener>();
@@ -25,7 +25,7 @@ export class HomeStore extends Observable {
     return this.#state;
   }
 
-  /** Loads the problems of the hub itself. A failure changes nothing, since the connection shows it. */
+  /** Loads the hub's own problems. A failed request changes nothing, since the connection state shows it. */
   async refreshHealth(): Promise<void> {
     try {
       const { problems } = await this.#hub.get('/healthz');
@@ -35,12 +35,12 @@ export class HomeStore extends Observable {
     }
   }
 
-  /** Requests that wait for a person now. */
+  /** Returns the approval requests that currently wait for a person. */
   pendingApprovals(): readonly ApprovalView[] {
     return pendingApprovals(this.#state.approvals, Date.now());
   }
 
-  /** Calls `listener` with each event that `EventStream` emits; the function that it returns ends that. */
+  /** Calls `listener` with each event of `EventStream`; returns a function that unsubscribes. */
   onEvent(listener: HubEventListener): () => void {
     this.#eventListeners.add(listener);
     return () => this.#eventListeners.delete(listener);
@@ -62,7 +62,7 @@ export class HomeStore extends Observable {
     return this.refresh('devices', 'approvals');
   }
 
-  /** Loads these parts again; parts that are requested during a load are loaded once after it. */
+  /** Loads parts of the state again. Parts requested during a load are loaded once after it. */
   async refresh(...parts: readonly Refresh[]): Promise<void> {
     for (const part of parts) this.#stale.add(part);
     this.#refreshing ??= this.#drain().finally(() => {
@@ -71,7 +71,7 @@ export class HomeStore extends Observable {
     await this.#refreshing;
   }
 
-  /** Deletes the state of the home, when somebody signs out. */
+  /** Deletes the state of the home after sign-out. */
   clear(): void {
     const { connection, hubProblems } = this.#state;
     this.#update({ ...EMPTY_HOME, connection, hubProblems });
@@ -105,18 +105,18 @@ export class HomeStore extends Observable {
   }
 }
 
-/** The state of the home and of the connection to it. Immutable: a change makes a new one. */
+/** The state of the home and of the connection to the hub. It is immutable: each change creates a new object. */
 export interface HomeState {
   readonly connection: Connection;
   /** False until the hub has returned the devices for the first time. */
   readonly isLoaded: boolean;
-  /** Why the devices could not be loaded, for people; undefined after a success. */
+  /** Why the devices could not be loaded, for people; undefined after a successful load. */
   readonly problem: string | undefined;
   /** The problems of the hub itself, one line each. */
   readonly hubProblems: readonly string[];
   /** In the order of their names. */
   readonly devices: readonly DeviceView[];
-  /** By id. */
+  /** Readings by their ids. */
   readonly readings: ReadonlyMap<string, ReadingView>;
   /** Pending requests and those decided in the last hour, newest first. */
   readonly approvals: readonly ApprovalView[];
@@ -136,16 +136,16 @@ export const EMPTY_HOME: HomeState = {
 };
 const MAX_EVENTS = 500;
 
-/** The part of the state to load again after an event that does not hold the change itself. */
+/** The part of the state to load again if an event does not contain the change itself. */
 type Refresh = 'devices' | 'approvals';
 
-/** Returns the state with the devices of `GET /api/v1/devices`. */
+/** Returns the state with the devices from `GET /api/v1/devices`. */
 export function withDevices(state: HomeState, devices: readonly DeviceView[]): HomeState {
   const readings = new Map(devices.flatMap((device) => device.readings.map((reading) => [reading.id, reading] as const)));
   return { ...state, devices: devices.toSorted((a, b) => a.name.localeCompare(b.name)), readings };
 }
 
-/** Returns the state after an event, as far as the event holds the change. */
+/** Returns the state after an event, changed as far as the event contains the change. */
 export function withEvent(state: HomeState, event: EventView): HomeState {
   const logged = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
   if (event.type === 'sensor.reading') return withReading(logged, event);
@@ -153,16 +153,16 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
   return logged;
 }
 
-/** Returns the part to load after an event, if any. */
+/** Returns the part of the state to load after an event; undefined if nothing has to be loaded. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
-  // A new reading of a known or an unknown device.
+  // The event has a new reading, of a known or an unknown device.
   if (event.type === 'sensor.reading' && !state.readings.has(event.subject)) return 'devices';
   return undefined;
 }
 
-/** Returns the requests that wait for a person, the one that expires first in front. */
+/** Returns the requests that wait for a person, sorted by expiry, earliest first. */
 export function pendingApprovals(approvals: readonly ApprovalView[], nowMs: number): readonly ApprovalView[] {
   return approvals
     .filter(({ state, expires_at: expiresAt }) => state === 'pending' && Date.parse(expiresAt) > nowMs)
@@ -174,7 +174,7 @@ export function areaNames({ devices }: HomeState): readonly string[] {
   return [...new Set(devices.flatMap(({ area }) => area ?? []))].toSorted();
 }
 
-/** Returns the readings of a device by their names. */
+/** Returns the readings of a device by name. */
 export function readingsOf(state: HomeState, deviceId: string): ReadonlyMap<string, ReadingView> {
   const device = state.devices.find(({ id }) => id === deviceId);
   return new Map((device?.readings ?? []).map((listed) => [listed.name, state.readings.get(listed.id) ?? listed]));

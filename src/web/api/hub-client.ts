@@ -1,12 +1,12 @@
 import { AtmoError, type ErrorCode, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 
-/** The parts of the page that the client uses. */
+/** The services of the page that the client uses. */
 export interface HubClientParts {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
-  /** The token of whoever is signed in. */
+  /** Returns the token of the signed-in person. */
   readonly token: () => string | undefined;
-  /** Is called when the hub rejects the token: it expired, was revoked, or is invalid. */
+  /** Is called when the hub rejects the token because it is expired, revoked or invalid. */
   readonly onRefused: (error: HubError) => void;
   /** Path of the main script of this page, and a function that reloads the page. */
   readonly build?: { readonly script: string; reload(): void };
@@ -17,7 +17,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The hub's HTTP API with the token of whoever is signed in. Everything but success is thrown as HubError. */
+/** Calls the hub's HTTP API with the token of the signed-in person. Throws HubError for every response but success. */
 export class HubClient {
   readonly #parts: HubClientParts;
 
@@ -25,7 +25,7 @@ export class HubClient {
     this.#parts = parts;
   }
 
-  /** Returns the JSON of a document or list. `Answer` is its type: hub and page are of one build. */
+  /** Returns the JSON body of a GET request. `Answer` is its type: hub and page come from the same build. */
   get<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('GET', path, options);
   }
@@ -38,13 +38,16 @@ export class HubClient {
     return this.#json('DELETE', path, options);
   }
 
-  /** Returns the result of a tool by id or name; a refusal or failure is thrown, APPROVAL_REQUIRED with `approval_id` in its details. */
+  /**
+   * Returns the result of a tool, by id or name. Throws HubError if the call fails, with `approval_id` in its details for
+   * APPROVAL_REQUIRED.
+   */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
     return envelope.result ?? null;
   }
 
-  /** Returns a response whose body is read as it arrives, such as the event stream. */
+  /** Returns a response whose body arrives gradually, such as the event stream. */
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
@@ -52,8 +55,8 @@ export class HubClient {
   }
 
   /**
-   * Loads a part of the page on demand. Where the hub serves another build by now the part is gone, and the page reloads itself;
-   * Throws HUB_UNREACHABLE if the hub does not answer.
+   * Loads a script of the page on demand. If the hub serves another build in the meantime, the script is gone and the page reloads itself.
+   * Throws HUB_UNREACHABLE if the hub does not respond.
    */
   async part<Part>(load: () => Promise<Part>): Promise<Part> {
     try {
@@ -63,7 +66,7 @@ export class HubClient {
       const shell = await (await this.open('/')).text();
       if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again');
       build.reload();
-      // The caller never continues: the new page replaces it.
+      // Never resolves, because the new page replaces this one.
       return new Promise(() => {});
     }
   }
@@ -71,7 +74,7 @@ export class HubClient {
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {
     const response = await this.#send(method, path, options);
     const body = tryParseJson(await response.text());
-    // Status 202 is a job that has begun, or a call that waits for approval: only the former is a success.
+    // Status 202 means a started job or a call that waits for approval; only a started job is a success.
     const isError = !response.ok || (isJsonObject(body) && (body.status === 'error' || body.code === 'APPROVAL_REQUIRED'));
     if (isError) return this.#refuse(body, response.status);
     return body as Answer;
@@ -106,9 +109,9 @@ export class HubClient {
   }
 }
 
-/** An error answer of the hub, or HUB_UNREACHABLE if none came. */
+/** An error response of the hub, or HUB_UNREACHABLE if the hub sent no response. */
 export class HubError extends AtmoError {
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
 
   constructor(
@@ -121,7 +124,7 @@ export class HubError extends AtmoError {
   }
 }
 
-/** Returns the error of an answer: problem details (RFC 9457), or the `error` of an invoke envelope. */
+/** Returns the error in a response: problem details (RFC 9457), or `error` of an invoke envelope. */
 function errorOfAnswer(body: unknown, status: number): HubError {
   const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
   if (!isJsonObject(problem))
@@ -131,7 +134,7 @@ function errorOfAnswer(body: unknown, status: number): HubError {
   return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', text, { status, details: objectOf(details) });
 }
 
-/** Returns the message of anything thrown, for people. */
+/** Returns a message for people about any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

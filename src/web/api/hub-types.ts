@@ -3,7 +3,7 @@ import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 
-/** A reading of a device, as `GET /api/v1/sensors` has it. */
+/** A reading of a device, as `GET /api/v1/sensors` returns it. */
 export interface ReadingView {
   readonly id: string;
   readonly device: string;
@@ -14,7 +14,7 @@ export interface ReadingView {
   readonly unit: string;
   readonly area: string | null;
   readonly value: Json;
-  /** ISO 8601; null for never. */
+  /** ISO 8601; null if there was no report yet. */
   readonly at: string | null;
   readonly age_ms: number | null;
   readonly reachability: Reachability;
@@ -24,12 +24,12 @@ export interface ReadingView {
 export interface DeviceView {
   readonly id: string;
   readonly name: string;
-  /** Other names that people gave it. */
+  /** Other names that people gave the device. */
   readonly aliases?: readonly string[];
   readonly area: string | null;
-  /** Of its area. */
+  /** The floor of the device's area. */
   readonly floor?: string | null;
-  /** `board`: a chip, a probe or a line of the hub's own board. */
+  /** `board` is a chip, a probe or a GPIO line of the hub's own board. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   readonly parent?: string;
   readonly matter_node_id: string;
@@ -42,12 +42,12 @@ export interface DeviceView {
   readonly last_seen: string | null;
   readonly age_ms: number | null;
   readonly is_sleepy: boolean;
-  /** Canonical ids. */
+  /** Canonical ids of the device's tools. */
   readonly tools: readonly string[];
   readonly readings: readonly ReadingView[];
 }
 
-/** A tool, as `GET /api/v1/tools` has it, with further members. */
+/** A tool, as `GET /api/v1/tools` returns it. */
 export interface ToolView {
   readonly id: string;
   readonly name: string;
@@ -58,12 +58,12 @@ export interface ToolView {
   readonly [member: string]: unknown;
 }
 
-/** A request for approval, as `GET /api/v1/approvals` has it. */
+/** A request for approval, as `GET /api/v1/approvals` returns it. */
 export type ApprovalView = Omit<ListedApproval, 'runs' | 'trace_id' | 'devices'> & {
   readonly summary: string;
-  /** The program or the steps that will run, a line for each; absent from an older hub. */
+  /** The program or steps that will run, one per line; absent from older hub versions. */
   readonly will_do?: readonly string[];
-  /** The devices among the targets, by the names and in the rooms that they have; absent from an older hub. */
+  /** The targeted devices with their names and rooms; absent from older hub versions. */
   readonly devices?: readonly NamedDevice[];
 };
 

@@ -3,7 +3,7 @@ export class Observable {
   readonly #listeners = new Set<() => void>();
   #isNotified = true;
 
-  /** Adds a listener; the function that it returns removes it. */
+  /** Adds a listener; returns a function that removes the listener. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -3,7 +3,7 @@ import { isJsonObject, tryParseJson } from '../../core/json.ts';
 import { Observable } from './observable.ts';
 import { bytesOfBase64Url, type SigningKey } from './signing-key.ts';
 
-/** The storages of logins: of the tab, and of the browser for persons who stay signed in. */
+/** Storage of the login for this tab, and in the browser for persons who stay signed in. */
 export interface LoginStorages {
   readonly tab: LoginStorage;
   readonly browser: LoginStorage;
@@ -26,7 +26,7 @@ export class Session extends Observable {
     return this.#login;
   }
 
-  /** Returns the login of a link that would replace another login. */
+  /** Returns the login from a link that waits for the person's consent to replace the current login. */
   get offered(): Login | undefined {
     return this.#offered;
   }
@@ -36,15 +36,15 @@ export class Session extends Observable {
     return this.#endedBy;
   }
 
-  /** Returns whether the login survives the tab. */
+  /** Returns whether the login is stored beyond the life of the tab. */
   get isKept(): boolean {
     return this.#isKept;
   }
 
-  /** Loads the login from before the reload. */
+  /** Loads the stored login after a reload. */
   async restore(): Promise<void> {
     const ofTab = await this.#storages.tab.load();
-    // A browser may forbid its database, for instance in private windows; then only the storage of the tab is left.
+    // A browser may forbid IndexedDB, for instance in private windows; then only the tab's storage remains.
     const ofBrowser = await this.#storages.browser.load().catch(() => undefined);
     this.#isKept = ofTab === undefined && ofBrowser !== undefined;
     this.#login = ofTab ?? ofBrowser;
@@ -52,8 +52,8 @@ export class Session extends Observable {
   }
 
   /**
-   * Uses the login of a link, at once where nobody is signed in. Otherwise it waits for `acceptOffer`: anybody can make a link, and
-   * the person would go on with the rights and under the eyes of its author.
+   * Uses the login from a link, immediately if nobody is signed in. Otherwise it waits for `acceptOffer`: anybody can make a link, and the
+   * person would continue with the permissions of its author, who could watch.
    */
   async receiveLogin(login: Login): Promise<void> {
     const before = this.#login;
@@ -63,13 +63,13 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Uses the login of the link, as the person decided. */
+  /** Signs in with the login from the link, after the person agreed. */
   async acceptOffer(): Promise<void> {
     const login = this.#offered;
     if (login) await this.signIn(login);
   }
 
-  /** Drops the login of the link, as the person decided. */
+  /** Drops the login from the link, after the person declined. */
   refuseOffer(): void {
     this.#offered = undefined;
     this.changed();
@@ -80,7 +80,7 @@ export class Session extends Observable {
     await this.#storages.browser.clear().catch(() => undefined);
     const storage = isKept ? this.#storages.browser : this.#storages.tab;
     await storage.save(login);
-    // The storage of the browser replaces the seed by a key, which the page then uses too.
+    // The browser's storage replaces the seed by a non-extractable key, which the page then also uses.
     this.#login = (isKept && (await storage.load())) || login;
     this.#offered = undefined;
     this.#isKept = isKept;
@@ -88,12 +88,12 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Adds a key that this browser made, so that the person can approve here. */
+  /** Stores a key that this browser created, so that the person can approve here. */
   async keepKey(person: string, key: string): Promise<void> {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
-  /** Deletes the login here; the token itself stays valid until it expires or is revoked. */
+  /** Deletes the login in this browser; the token stays valid until it expires or is revoked. */
   async signOut(endedBy?: ErrorCode): Promise<void> {
     if (!this.#login) return;
     this.#login = undefined;
@@ -104,22 +104,22 @@ export class Session extends Observable {
   }
 }
 
-/** A login: a token, and for an approver the name and the private key. */
+/** A login: a token and, for an approver, a name and a private key. */
 export interface Login {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key, 32 bytes in base64url; or the key itself, whose seed cannot be read. */
+  /** Seed of the Ed25519 key (32 bytes, base64url), or a key whose seed cannot be read. */
   readonly key?: string | SigningKey;
 }
 
 const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
-/** Visible ASCII, as a header can carry it. */
+/** Visible ASCII characters, as an HTTP header can contain them. */
 const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the login of a link that `atmo monitor` made: `#login=` and token, person and seed with `~` between them, where the token of
- * a hub has dots; else base64url of JSON. Undefined for every other fragment.
+ * Returns the login from a link of `atmo monitor`. After `#login=` come token, person and seed, separated by `~`, if the token has dots;
+ * else JSON in base64url. Undefined for any other fragment.
  */
 export function loginOfFragment(fragment: string): Login | undefined {
   const text = FRAGMENT.exec(fragment)?.[1];
@@ -129,12 +129,12 @@ export function loginOfFragment(fragment: string): Login | undefined {
   return loginOf({ token, person: person || undefined, key: key || undefined });
 }
 
-/** Returns a login from its JSON; undefined when it is none. */
+/** Returns a login from JSON text; undefined if the text is no login. */
 function loginOfJson(text: string): Login | undefined {
   return loginOf(tryParseJson(text));
 }
 
-/** Returns a login from its members, a seed as its key; undefined when it is none. */
+/** Returns a login from a parsed value, with a seed as key; undefined if the value is no login. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
   const { token, person, key } = value;
@@ -145,7 +145,7 @@ export function loginOf(value: unknown): Login | undefined {
   };
 }
 
-/** Returns the login of a pasted text: a token, a whole link, or its JSON. */
+/** Returns the login from pasted text: a token, a whole link, or JSON. */
 export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');
@@ -153,17 +153,17 @@ export function loginOfPaste(text: string): Login | undefined {
   return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOf({ token: trimmed });
 }
 
-/** Port: stores a login over reloads. */
+/** Port to storage that keeps a login over reloads. */
 export interface LoginStorage {
   load(): Promise<Login | undefined>;
   save(login: Login): Promise<void>;
   clear(): Promise<void>;
 }
 
-/** The key of the login in any storage. */
+/** The storage key of the login. */
 export const STORAGE_KEY = 'atmosphere-login';
 
-/** Stores the login until the tab is closed. */
+/** Returns storage that keeps the login until the tab is closed. */
 export function tabStorage(storage: Storage): LoginStorage {
   return {
     load: async () => loginOfJson(storage.getItem(STORAGE_KEY) ?? ''),

@@ -1,17 +1,17 @@
-/** The type as both the page and Node declare it. */
+/** CryptoKey, in a form that the type definitions of both browsers and Node have. */
 type Key = (typeof CryptoKey)['prototype'];
 
-/** An approver's key in the browser: it signs, and not even this page can export it. */
+/** An approver's key in the browser. It can sign, but not even this page can export it. */
 export interface SigningKey {
   readonly privateKey: Key;
-  /** 32 bytes in base64url. */
+  /** Public key, 32 bytes in base64url. */
   readonly publicKey: string;
 }
 
-/** PKCS #8 of an Ed25519 key up to its seed (RFC 8410 §7). */
+/** The bytes of a PKCS #8 Ed25519 key before its seed (RFC 8410 §7). */
 const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-/** Returns the key of a seed (32 bytes, base64url); undefined in a browser without Ed25519. */
+/** Returns the key for a seed (32 bytes, base64url); undefined if the browser lacks Ed25519. */
 export async function signingKeyOf(seed: string): Promise<SigningKey | undefined> {
   const der = Uint8Array.of(...PKCS8_PREFIX, ...bytesOfBase64Url(seed));
   try {
@@ -24,19 +24,19 @@ export async function signingKeyOf(seed: string): Promise<SigningKey | undefined
   }
 }
 
-/** Returns true for a key of `signingKeyOf`, also after it was in the browser's database. */
+/** Returns whether a value is a key of `signingKeyOf`; also true after it was stored in IndexedDB. */
 export function isSigningKey(value: unknown): value is SigningKey {
   return (
     typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
   );
 }
 
-/** 64 bytes of Ed25519 (RFC 8032). */
+/** Returns the Ed25519 signature, 64 bytes (RFC 8032). */
 export async function signWith({ privateKey }: SigningKey, message: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
 }
 
-/** Returns bytes of base64url without padding; empty for any other text. */
+/** Decodes base64url without padding; returns an empty array for any other text. */
 export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -46,7 +46,7 @@ export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Base64url without padding. */
+/** Encodes bytes as base64url without padding. */
 export function base64UrlOf(bytes: Uint8Array): string {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

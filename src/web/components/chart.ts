@@ -15,7 +15,7 @@ const HEIGHT_PX = 240;
 const MAX_DOTS = 60;
 const MINUTE_MS = 60_000;
 
-/** A curve over time, with the value under the pointer. It is a picture: the page has to say the same in words. */
+/** A curve over time that shows the value under the pointer. It is only a picture: the page must also give its content in words. */
 export class Chart extends LightElement {
   static override properties = {
     points: { attribute: false },
@@ -26,7 +26,7 @@ export class Chart extends LightElement {
   declare points: readonly ChartPoint[];
   declare scale: ChartScale;
   declare width: number;
-  /** Where the pointer is, in pixels from the left. */
+  /** Position of the pointer, in pixels from the left. */
   declare pointed: number | undefined;
   readonly #observer = new ResizeObserver(() => {
     this.width = this.clientWidth;

@@ -4,11 +4,11 @@ import { icon } from './icon.ts';
 
 export interface ModalOptions {
   readonly title: string;
-  /** Is called when the person has closed it; the caller stops rendering it. */
+  /** Is called when the person has closed the dialog; the caller then stops rendering it. */
   readonly onClose: () => void;
 }
 
-/** Returns a modal dialog, open while it is rendered: it takes the focus, returns it at the end, and closes with Escape. */
+/** Returns a modal dialog, which is open while rendered. It takes the focus, restores the focus on closing, and closes with Escape. */
 export function modalDialog({ title, onClose }: ModalOptions, content: unknown): TemplateResult {
   return html`
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>
@@ -21,13 +21,13 @@ export function modalDialog({ title, onClose }: ModalOptions, content: unknown):
   `;
 }
 
-/** Closes the dialog that the element of the event is in. */
+/** Closes the dialog that contains the event's target. */
 export function closeDialog(event: Event): void {
   if (event.target instanceof Element) event.target.closest('dialog')?.close();
 }
 
 function open(element: Element | undefined): void {
-  // The element is in the document only after the rendering.
+  // Delayed, because the element enters the document only after rendering.
   queueMicrotask(() => {
     if (element instanceof HTMLDialogElement && element.isConnected && !element.open) element.showModal();
   });

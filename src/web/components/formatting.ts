@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** Returns the age of a time, such as `2 min ago`; `unknown` without a time. */
+/** Returns the age of a time, such as `2 min ago`; `unknown` if the time is null. */
 export function ageWords(at: string | null, nowMs: number): string {
   if (at === null) return 'unknown';
   const ageMs = Math.max(0, nowMs - Date.parse(at));
@@ -16,13 +16,13 @@ export function ageWords(at: string | null, nowMs: number): string {
   return `${Math.floor(ageMs / DAY_MS)} days ago`;
 }
 
-/** Returns the remaining time, as `9:04`; `0:00` after it. */
+/** Returns the time left, as `9:04`; `0:00` after the deadline. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** Returns a value as a person reads it: numbers by the language, words without underscores, yes and no; `–` for nothing. */
+/** Returns a value for people: localised numbers, words without underscores, yes and no; `–` for null. */
 export function valueWords(value: Json): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -36,14 +36,14 @@ export function valueWords(value: Json): string {
     : '';
 }
 
-/** Returns a number with at most three digits behind the point, fewer for large ones. */
+/** Returns a number with at most three decimals, fewer for large numbers. */
 export function numberWords(value: number): string {
   const size = Math.abs(value);
   const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return value.toLocaleString(undefined, { maximumFractionDigits });
 }
 
-/** `door_closed` as `door closed`. */
+/** Returns a name as words: `door_closed` is `door closed`. */
 export function humanWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
@@ -61,12 +61,12 @@ export function readingName(name: string): string {
   return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
 }
 
-/** `DimmableLight` as `Dimmable light`, `Attr0xfff10002` as `Attribute 2`. */
+/** Returns a Matter name as words: `DimmableLight` is `Dimmable light`, `Attr0xfff10002` is `Attribute 2`. */
 export function typeWords(type: string): string {
   return capital(readableWords(type));
 }
 
-/** With a capital at the beginning. */
+/** Returns the text with a capital first letter. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

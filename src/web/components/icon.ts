@@ -56,10 +56,10 @@ const PATHS = {
   info: 'M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17zM12 11v5.5M12 7.7h.01',
 } as const;
 
-/** A name of the set. */
+/** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** Returns a decorative icon in the colour of its text; its meaning has to be in a text beside it or in a label. */
+/** Returns a decorative icon in the text colour; a text or label beside it must give its meaning. */
 export function icon(name: IconName): TemplateResult {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${svg`<path d=${PATHS[name]}></path>`}</svg>`;
 }

@@ -3,7 +3,7 @@ import { LitElement } from 'lit';
 /** Ends a subscription or a timer. */
 export type Stop = () => void;
 
-/** An element that renders into the document itself, so that the one style sheet and labels reach everything. */
+/** An element without a shadow root, so that the page's style sheet and labels apply to its content. */
 export abstract class LightElement extends LitElement {
   #stops: readonly Stop[] = [];
 
@@ -27,7 +27,7 @@ export abstract class LightElement extends LitElement {
   }
 }
 
-/** Calls `run` every `intervalMs` until it is stopped. */
+/** Calls `run` every `intervalMs`; returns a function that stops the timer. */
 export function every(intervalMs: number, run: () => void): Stop {
   const timer = setInterval(run, intervalMs);
   return () => clearInterval(timer);

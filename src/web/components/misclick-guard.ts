@@ -1,8 +1,8 @@
 import { PositionStability } from './position-stability.ts';
 
 /**
- * Guards buttons that decide for a person. A press counts only if this button, about this thing, has been visible at the same place
- * for half a second: a list that moves at that moment must not put another request under the finger. `about` is the id of the thing.
+ * Guards buttons that approve or deny. A press counts only if this button, for the same request, has been visible at the same position for
+ * half a second: a moving list must not put another request under the finger. The attribute `about` is the id of the request.
  */
 class MisclickGuard extends HTMLElement {
   static readonly observedAttributes = ['about'];
@@ -37,7 +37,7 @@ class MisclickGuard extends HTMLElement {
     this.#frame = requestAnimationFrame(this.#look);
   };
 
-  /** Measures again, since the list may have changed after the last frame: the place at the press counts. */
+  /** Measures the positions again at the press, because the list may have moved after the last frame. */
   readonly #guard = (event: Event): void => {
     this.#measure();
     const button = event.target instanceof Element ? event.target.closest('button') : null;
@@ -66,7 +66,7 @@ function isVisible(button: HTMLButtonElement): boolean {
   return above !== null && button.contains(above);
 }
 
-/** Returns the layout position in whole pixels: a pressed button is drawn smaller but has not moved. */
+/** Returns the layout position in whole pixels. It ignores that a pressed button is drawn smaller. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

@@ -12,7 +12,7 @@ export interface Notice {
   readonly tone: 'good' | 'bad' | 'plain';
 }
 
-/** A page of the monitor. It gets `app` and the `params` of its route, and renders again when the home changes. */
+/** Base class of the pages. A page gets `app` and the `params` of its route, and renders again when the home changes. */
 export abstract class PageElement extends LightElement {
   static override properties = { app: { attribute: false }, params: { attribute: false } };
   declare app: App;
@@ -22,7 +22,10 @@ export abstract class PageElement extends LightElement {
     return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  /** Calls a tool and shows why it failed; undefined if the person gave up. The shell asks about a call that waits for approval. */
+  /**
+   * Calls a tool and shows an error if the call fails. Returns undefined if the person cancels. The shell shows calls that wait for
+   * approval.
+   */
   protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
       const call = await request;
@@ -33,7 +36,7 @@ export abstract class PageElement extends LightElement {
     }
   }
 
-  /** Waits for work, then shows the notice, or why the work failed. */
+  /** Waits for a promise, then shows the success notice, or the error if the promise rejects. */
   protected async attempt(work: Promise<unknown>, success: string): Promise<void> {
     await work.then(
       () => this.notify(success),
@@ -41,7 +44,7 @@ export abstract class PageElement extends LightElement {
     );
   }
 
-  /** Returns a text with a button that copies it. */
+  /** Returns a text with a copy button. */
   protected copyable(text: string, label: string): TemplateResult {
     return copyable(text, { label, onCopied: () => this.notify('Copied.') });
   }
@@ -51,7 +54,7 @@ export abstract class PageElement extends LightElement {
     this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text, tone }, bubbles: true }));
   }
 
-  /** Shows why something failed. */
+  /** Shows a thrown error as a notice. */
   protected notifyError(thrown: unknown): void {
     this.notify(messageOf(thrown), 'bad');
   }

@@ -1,11 +1,11 @@
-/** A press counts only on a button that has not moved for this long: people need longer to aim. */
+/** A press counts only on a button that has not moved for this time, because people need longer to aim. */
 const STABLE_MS = 500;
 
-/** Records since when things have been at their place. */
+/** Records how long each item has been at its current position. */
 export class PositionStability<Thing> {
   #places = new Map<Thing, { readonly place: string; readonly sinceMs: number }>();
 
-  /** Sets the present place of everything; undefined for invisible things. */
+  /** Sets the current positions of all items; undefined for an invisible item. */
   update(things: Iterable<readonly [Thing, string | undefined]>, nowMs: number): void {
     const places = new Map<Thing, { readonly place: string; readonly sinceMs: number }>();
     for (const [thing, place] of things) {
@@ -15,13 +15,12 @@ export class PositionStability<Thing> {
     this.#places = places;
   }
 
-  /** Returns whether it has been at the same place for long enough. */
+  /** Returns whether an item has been at the same position for long enough. */
   isStable(thing: Thing, nowMs: number): boolean {
     const known = this.#places.get(thing);
     return known !== undefined && nowMs - known.sinceMs >= STABLE_MS;
   }
 
-  /** Deletes all places. */
   reset(): void {
     this.#places.clear();
   }

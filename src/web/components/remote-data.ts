@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import { icon } from './icon.ts';
 
-/** Data that a page loads from the hub: the last value, whether a request runs, and the last error. */
+/** Data that a page loads from the hub: the last value, whether a request is running, and the last error. */
 export class RemoteData<Value> {
   readonly #onChange: () => void;
   #turn = 0;
@@ -27,7 +27,7 @@ export class RemoteData<Value> {
     return this.#isLoading;
   }
 
-  /** Loads a value; of several running requests only the last one counts. The old value stays until then. */
+  /** Loads a value. If several requests run, only the last one counts; the old value stays until it completes. */
   async load(request: () => Promise<Value>): Promise<void> {
     const turn = ++this.#turn;
     this.#isLoading = true;
@@ -40,7 +40,7 @@ export class RemoteData<Value> {
     }
   }
 
-  /** Deletes the value, and drops a running request. */
+  /** Deletes the value and ignores a running request. */
   reset(): void {
     this.#turn++;
     this.#settle(undefined, undefined);
@@ -54,7 +54,7 @@ export class RemoteData<Value> {
   }
 }
 
-/** Returns the view of loaded data by `show`, with a note while it loads and the error where it failed. */
+/** Returns the view of the data, made by `show`, with a note during loading and the error if loading failed. */
 export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
   const { value, problem, isLoading } = data;
   return html`

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonSchema, tryParseJson } from '../../core/json.ts';
 import { capital, humanWords } from './formatting.ts';
 
-/** The path of a field's value in the whole value. */
+/** The path of a field's value within the form's value. */
 export type FieldPath = readonly (string | number)[];
 
 interface FieldHead {
@@ -30,9 +30,9 @@ export type FormField = FieldHead &
     | { readonly kind: 'choice'; readonly options: readonly Json[] }
     | { readonly kind: 'group'; readonly fields: readonly FormField[] }
     | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
-    /** One of several forms. */
+    /** A choice between alternative schemas. */
     | { readonly kind: 'variant'; readonly options: readonly FormField[] }
-    /** Any JSON value, written as JSON. */
+    /** Any JSON value, typed as JSON text. */
     | { readonly kind: 'json' }
   );
 
@@ -46,7 +46,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'Several values',
 };
 
-/** Returns the field of a schema; `name` is the member that it is the schema of. */
+/** Returns the form field for a schema; `name` is the member that the schema describes. */
 export function schemaField(
   schema: JsonSchema,
   place: { readonly path: FieldPath; readonly name: string; readonly isRequired: boolean },
@@ -64,7 +64,7 @@ export function schemaField(
   return variantOf(schema, head) ?? choiceOf(schema, head) ?? typedOf(schema, head);
 }
 
-/** Returns the fields of a tool's parameters, required ones in front. */
+/** Returns the fields of a tool's parameters, required fields first. */
 export function schemaFields(parameters: JsonSchema, path: FieldPath = []): readonly FormField[] {
   const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
   const required: readonly unknown[] = Array.isArray(parameters.required) ? parameters.required : [];
@@ -76,7 +76,7 @@ export function schemaFields(parameters: JsonSchema, path: FieldPath = []): read
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  // Alternatives of a text share one field.
+  // Alternative schemas of a text share one field.
   if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
@@ -85,7 +85,7 @@ function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   return { ...head, kind: 'variant', options };
 }
 
-/** One of several forms, with the label and help of the whole. */
+/** Returns the field of one alternative, with the label and help of the whole parameter. */
 function typedForm(form: JsonSchema, head: FieldHead): FormField {
   return choiceOf(form, head) ?? typedOf(form, head);
 }
@@ -135,7 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** Returns the value with another one at a path; undefined removes it, and with it objects that become empty. */
+/** Returns the value with `next` set at a path. Undefined removes the member, and also objects that become empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -153,14 +153,14 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** Returns an item that is removed at its own path makes the list shorter; one that is only emptied stays in its place. */
+/** Sets or removes one list item. Removing the item itself shortens the list; an item that only becomes empty stays as null. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;
   return [...items.slice(0, index), inner, ...items.slice(index + 1)];
 }
 
-/** Returns the value of a text that was typed into a field of JSON: the JSON, or the text itself where it is none. */
+/** Returns the value of text typed into a JSON field: the parsed JSON, or the text itself if it is not JSON. */
 export function parseJsonOrText(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
   const value = tryParseJson(text);

@@ -12,9 +12,9 @@ export interface FormExample {
   readonly params: JsonObject;
 }
 
-/** A problem of one parameter, as the hub reports it. */
+/** An error about one parameter, as the hub reports it. */
 export interface FieldProblem {
-  /** JSON pointer. */
+  /** JSON pointer to the parameter. */
   readonly pointer: string;
   readonly message: string;
   readonly allowed?: string;
@@ -22,7 +22,10 @@ export interface FieldProblem {
 
 let count = 0;
 
-/** A form made from the JSON Schema of a tool's parameters. Dispatches `atmo-submit` with them once the browser accepts them. */
+/**
+ * A form for a tool's parameters, made from their JSON Schema. Dispatches `atmo-submit` with the parameters once the browser has validated
+ * them.
+ */
 export class SchemaForm extends LightElement {
   static override properties = {
     schema: { attribute: false },
@@ -39,7 +42,7 @@ export class SchemaForm extends LightElement {
   declare submitLabel: string;
   declare busy: boolean;
   declare value: Json | undefined;
-  /** Index of the chosen form of each variant, by its path. */
+  /** Index of the chosen alternative of each variant field, by the field's path. */
   declare variants: Readonly<Record<string, number>>;
   readonly #id = `form-${++count}`;
 

@@ -8,7 +8,7 @@ interface CopyOptions {
   onCopied(): void;
 }
 
-/** Returns a text to select, with a button that copies it. */
+/** Returns a selectable text with a copy button. */
 export function copyable(text: string, { label, onCopied }: CopyOptions): TemplateResult {
   return html`<div class="copyable">
     <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
@@ -16,7 +16,7 @@ export function copyable(text: string, { label, onCopied }: CopyOptions): Templa
   </div>`;
 }
 
-/** The clipboard needs a secure origin; elsewhere the text is selected for the person's own Ctrl+C. */
+/** Copies a text. The clipboard needs a secure origin; elsewhere the text is only selected, for Ctrl+C. */
 async function copy({ currentTarget }: Event, text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const pre = currentTarget instanceof Element ? currentTarget.previousElementSibling : null;
@@ -44,12 +44,12 @@ class LazyContent extends LightElement {
 
 customElements.define('atmo-unfolded', LazyContent);
 
-/** Content that is rendered once the `<details>` around it has been opened: lists have hundreds of them. */
+/** Returns content that is rendered once the surrounding `<details>` has been opened, because lists have hundreds of them. */
 export function lazyContent(content: () => unknown): TemplateResult {
   return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
 }
 
-/** Returns a value as JSON, rendered once the `<details>` around it has been opened. */
+/** Returns a value as JSON that is rendered once the surrounding `<details>` has been opened. */
 export function lazyJson(value: unknown): TemplateResult {
   return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
 }

@@ -20,10 +20,10 @@ interface Verdict {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** The newest calls change every second while an agent works; nobody can read a list that changes faster than this. */
+/** Refresh interval: during an agent's work calls change every second, too fast to read. */
 const REFRESH_MS = 2_000;
 
-/** Who called what: the newest calls, the totals of tools and agents, and the audit log with its verification. */
+/** Page with the newest calls, the totals of tools and agents, and the audit log with its verification. */
 export class ActivityPage extends PageElement {
   readonly #usage = new RemoteData<Usage>(() => this.requestUpdate());
   readonly #journal = new RemoteData<AuditPage>(() => this.requestUpdate());
@@ -39,7 +39,7 @@ export class ActivityPage extends PageElement {
     return [...super.connected(), stop, () => this.#stopTimer()];
   }
 
-  /** A link of the list names an agent while the page is shown. */
+  /** A link in the list may change the agent in the route while the page is open. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#filter = { ...NO_FILTER, agent: this.params.agent ?? '' };
@@ -107,7 +107,7 @@ export class ActivityPage extends PageElement {
     void this.#journal.load(() => this.app.hub.get<AuditPage>(auditPath(this.#filter)));
   }
 
-  /** Adds the rows before the last one that is shown. */
+  /** Loads the rows before the last row shown. */
   #loadOlder(before: number): void {
     const shown = this.#journal.value?.rows ?? [];
     void this.#journal.load(async () => {
@@ -166,7 +166,7 @@ interface Usage {
 
 const MAX_ROWS = 10;
 
-/** Returns the newest calls, one line each. */
+/** Returns a view of the newest calls, one per line. */
 function recentCalls({ recent }: Usage): TemplateResult {
   if (recent.length === 0) return html`<p class="empty">Nobody has called a tool yet.</p>`;
   return html`<section class="card" aria-labelledby="recent-title">
@@ -187,7 +187,7 @@ function recentCalls({ recent }: Usage): TemplateResult {
   </section>`;
 }
 
-/** The totals of agents and tools since the hub began to count. */
+/** Returns a view of the totals of agents and tools since the hub started counting. */
 function usageTables({ agents, tools }: Usage): TemplateResult {
   return html`<div class="columns">
     ${totalsTable('Agents', agents, ({ agent }) => html`<bdi>${agent}</bdi>`)}

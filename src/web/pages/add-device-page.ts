@@ -9,7 +9,7 @@ import { PageElement } from '../components/page-element.ts';
 import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
 import { CredentialSets, credentialCard } from './network-credentials.ts';
 
-/** Adds a device to the home by its code, which is typed, pasted or scanned by the camera, and shows every step. */
+/** Page that adds a device by its setup code (typed, pasted or scanned by the camera) and shows every step. */
 export class AddDevicePage extends PageElement {
   #commissioning: Commissioning | undefined;
   #credentials: CredentialSets | undefined;
@@ -141,7 +141,7 @@ export class AddDevicePage extends PageElement {
     }
   }
 
-  /** Puts a setup code into its field; false for any other text. */
+  /** Puts a setup code into its field; returns false if the text is no setup code. */
   #takeCode(text: string): boolean {
     const code = readSetupCode(text);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
@@ -155,7 +155,7 @@ export class AddDevicePage extends PageElement {
     return true;
   }
 
-  /** Shows the outcome of a change of the network credentials. */
+  /** Shows whether a change of the network credentials succeeded. */
   showOutcome(work: Promise<void>, success: string): void {
     void this.attempt(work, success);
   }
@@ -169,7 +169,7 @@ function findingsView(findings: readonly string[]): TemplateResult | typeof noth
 
 const WORDS = { waiting: 'to come', current: 'now', done: 'done', failed: 'failed' } as const;
 
-/** Returns the steps of a commissioning, as a list that screen readers follow. */
+/** Returns the steps of a commissioning as an accessible list. */
 function stepsView(lines: readonly StepLine[]): TemplateResult {
   const current = lines.find(({ state }) => state === 'current');
   return html`
@@ -186,10 +186,10 @@ function stepsView(lines: readonly StepLine[]): TemplateResult {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Pixels: enough for a code that fills half of the picture, with little work. */
+/** Width of the scanned picture in pixels: enough for a code that fills half of it, with little computation. */
 const WIDTH = 640;
 
-/** The camera of this device, which looks for a QR code. Needs a secure origin and the person's permission. */
+/** The camera that looks for a QR code. It needs a secure origin and the person's permission. */
 class QrCamera {
   readonly stream: MediaStream;
   readonly #hub: Pick<HubClient, 'part'>;
@@ -201,7 +201,7 @@ class QrCamera {
     this.#hub = hub;
   }
 
-  /** Rejects when there is no camera or the person refuses. */
+  /** Opens the camera. Rejects if there is no camera or the person denies access. */
   static async open(hub: Pick<HubClient, 'part'>): Promise<QrCamera> {
     const video = { facingMode: 'environment', width: { ideal: 1280 } };
     return new QrCamera(await navigator.mediaDevices.getUserMedia({ video, audio: false }), hub);
@@ -228,7 +228,7 @@ class QrCamera {
   }
 }
 
-/** Returns the picture of the camera now; undefined before its first picture. */
+/** Returns the current camera picture; undefined before the first picture. */
 function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
   if (video.videoWidth === 0) return undefined;
   const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);
@@ -239,12 +239,12 @@ function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageDat
   return context?.getImageData(0, 0, WIDTH, height);
 }
 
-/** Returns the text of the QR code in a picture; undefined without one. */
+/** Returns the text of the QR code in a picture; undefined if there is no code. */
 function textIn(picture: ImageData, decodeQr: (picture: ImageData) => string): string | undefined {
   try {
     return decodeQr(picture);
   } catch {
-    // It throws for every picture without a code.
+    // The decoder throws for every picture without a code.
     return undefined;
   }
 }

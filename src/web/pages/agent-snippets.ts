@@ -1,29 +1,29 @@
-/** The format of the text; the tests parse it by this. */
+/** The format of a snippet, by which the tests parse it. */
 export type SnippetFormat = 'json' | 'toml' | 'shell';
 
-/** A text to paste into the configuration of a client, so that its agent uses this hub. */
+/** A text to paste into a client's configuration, so that its agent uses this hub. */
 export interface AgentSnippet {
   readonly client: string;
-  /** `command` starts `atmo mcp` beside the hub; `http` speaks to the hub's address with a token. */
+  /** `command` starts `atmo mcp` on the hub's machine; `http` connects to the hub's URL with a token. */
   readonly way: 'command' | 'http';
-  /** The file, menu or terminal that it belongs in. */
+  /** The file, menu or terminal where the text belongs. */
   readonly place: string;
   readonly format: SnippetFormat;
   readonly text: string;
 }
 
 export interface SnippetFacts {
-  /** Origin under which this page reached the hub, such as `http://127.0.0.1:8081`. */
+  /** Origin of the hub as this page reaches it, such as `http://127.0.0.1:8081`. */
   readonly hubUrl: string;
-  /** The agent's own token; without it the texts hold TOKEN_PLACE where it belongs. */
+  /** The agent's own token; without it the snippets contain TOKEN_PLACEHOLDER. */
   readonly token?: string;
 }
 
-/** Stands in the texts where the token has to be put. */
+/** Marks the position of the token in the snippets. */
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
-/** Returns the snippets of every known client, commands first: they hold no token. */
+/** Returns the snippets for all supported clients, `command` first, because they need no token. */
 export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
   return [...commandSnippets(facts), ...httpSnippets(facts)];
 }
@@ -75,7 +75,7 @@ function curlInitialize(url: string, bearer: string): string {
   return ['curl -sS', ...headers.map((header) => `-H ${quoted(header)}`), `-d ${quoted(body)}`, url].join(' \\\n  ');
 }
 
-/** No text of ours holds a quote of this kind. */
+/** Returns the text in quotes; snippets never contain a quote of this kind. */
 function quoted(text: string): string {
   return `'${text}'`;
 }
@@ -93,8 +93,8 @@ export interface TlsView {
 }
 
 /**
- * The fingerprint of the hub at `origin`, and the command with which another machine trusts it. Undefined if the hub is reached
- * without TLS, or the owner brought a certificate, which other machines may trust already.
+ * Returns the fingerprint of the hub at `origin` and the command with which another machine trusts it. Undefined if the hub is reached
+ * without TLS, or uses the owner's certificate, which other machines may already trust.
  */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;

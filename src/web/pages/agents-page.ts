@@ -6,14 +6,14 @@ import { RemoteData } from '../components/remote-data.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
-/** The permissions of a new agent, in one choice; the page of tokens offers finer ones. */
+/** Sets of permissions for a new agent; the tokens page offers finer choices. */
 const RIGHTS = {
   use: { title: 'See and control all devices', permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
   look: { title: 'Only look: states, sensors, history', permissions: ['device:read:*', 'sensor:read:*'] },
 } as const;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
-/** The configuration texts that connect an agent to this hub, with a token of its own. */
+/** Page with the configuration texts that connect an agent to this hub, with the agent's own token. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());
@@ -55,7 +55,7 @@ export class AgentsPage extends PageElement {
     </section>`;
   }
 
-  /** Returns the steps with which another machine trusts the authority of this hub. */
+  /** Returns the steps by which another machine trusts this hub's certificate authority. */
   #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
     if (!steps) return nothing;

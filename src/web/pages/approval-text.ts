@@ -4,25 +4,25 @@ import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
 
-/** A request for approval as a person reads it. */
+/** A request for approval, in words for people. */
 export interface ApprovalText {
   readonly who: string;
-  /** Such as `Unlock`. */
+  /** The action, such as `Unlock`. */
   readonly what: string;
-  /** Names of the devices that are touched, each once. */
+  /** Names of the affected devices, without duplicates. */
   readonly devices: readonly string[];
-  /** The devices in short: their names, or their number. */
+  /** The devices in short form: their names, or their number. */
   readonly where: string;
-  /** The effects, each once, such as `Unlock Front door (hall)`. */
+  /** The effects without duplicates, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
   /** Every argument with its name and unit. */
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** The text that the hub sends instead of a secret. */
+/** The text that the hub sends in place of a secret. */
 const SECRET = '[secret]';
 
-/** More devices than this are only counted. */
+/** Most devices that are named; a larger number is only counted. */
 const MAX_NAMED = 3;
 
 /** The outcome of a request, in a word. */
@@ -34,13 +34,13 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   expired: 'Expired',
 };
 
-/** Returns the persons who approved or denied, such as ` by ann and ben`; empty before any decision. */
+/** Returns the persons who approved or denied, such as ` by ann and ben`; empty before a decision. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
   return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
 }
 
-/** Returns a request in words; `schema` are the tool's parameters, for their units. */
+/** Returns a request in words; `schema` describes the tool's parameters and gives their units. */
 export function approvalText(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalText {
   const targets = approval.effects.map(({ target }) => target.split('/'));
   const known = [...(approval.devices ?? []), ...devices];
@@ -62,7 +62,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   };
 }
 
-/** Returns the share of its time that a request has left, 0 to 1. */
+/** Returns the remaining share of a request's lifetime, 0 to 1. */
 export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
   const endMs = Date.parse(expiresAt);
   const wholeMs = endMs - Date.parse(createdAt);
@@ -73,13 +73,13 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  // Ids and names stay unchanged, since a changed one could mean another device.
+  // Ids and names stay unchanged, because a changed text could mean another device.
   if (value === SECRET) return 'given, and shown to nobody';
   const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
 
-/** Returns the value without rounding, so that different values never look the same: the person signs it. */
+/** Returns the value without rounding: the person signs it, so different values must look different. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -14,7 +14,7 @@ import { type ApprovalText, approvalText, byWords, STATE_WORDS, shareLeft } from
 
 const SOON_MS = 60_000;
 
-/** The requests that wait for a person, and the decisions of the last hour. */
+/** Page with the requests that wait for a person, and the decisions of the last hour. */
 export class ApprovalsPage extends PageElement {
   static override properties = { ...PageElement.properties, busy: { state: true } };
   /** Ids of requests whose decision is being sent. */
@@ -125,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     </li>`;
   }
 
-  /** Returns the schema of the tool's parameters, loaded once, for the units of the arguments. */
+  /** Returns the schema of the tool's parameters, which gives their units; it is loaded once. */
   #schemaOf(tool: string): JsonSchema | undefined {
     if (!this.#schemas.has(tool)) {
       this.#schemas.set(tool, {});

@@ -7,11 +7,11 @@ export interface AuditLine {
   readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
   /** The tool's name without namespace and version, or the event. */
   readonly subject: string;
-  /** The parameters, result or reason; empty without any. */
+  /** The parameters, result or reason; empty if the row has none. */
   readonly detail: string;
 }
 
-/** Returns the line of a row; the hub has masked secrets in `content`. */
+/** Returns the line for an audit row; the hub has already masked secrets in `content`. */
 export function auditLine(
   { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
   devices: readonly NamedDevice[],
@@ -27,7 +27,7 @@ export function auditLine(
   return reason === '' ? { verdict: 'done', subject, detail: compact(content.result) } : { verdict: 'failed', subject, detail: reason };
 }
 
-/** `matter:lamp_turn_on@1.0.0` is `lamp_turn_on`. */
+/** Returns a tool id without namespace and version: `matter:lamp_turn_on@1.0.0` is `lamp_turn_on`. */
 export function shortName(tool: string): string {
   return tool.replace(/^[a-z0-9_-]+:/, '').replace(/@[^@]*$/, '');
 }
@@ -57,7 +57,7 @@ export interface AuditFilter {
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 
-/** Returns path of one page of the audit log, newest first; `before` is `next_before` of the page before. */
+/** Returns the URL path of one page of the audit log, newest first; `before` is `next_before` of the previous page. */
 export function auditPath(filter: AuditFilter, before?: number): string {
   const query = new URLSearchParams({ limit: String(PAGE_ROWS) });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);

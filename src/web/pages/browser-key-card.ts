@@ -11,11 +11,11 @@ interface Approver {
   readonly label?: string;
 }
 
-/** Shows whether this browser can sign decisions; if not, it makes a key and asks an approver to enrol it. */
+/** Card that shows whether this browser can sign decisions; if not, it creates a key and asks an approver to enrol it. */
 export class BrowserKeyCard extends LightElement {
   static override properties = { app: { attribute: false }, approvers: { state: true }, ownKey: { state: true }, problem: { state: true } };
   declare app: App;
-  /** Undefined before the answer of the hub. */
+  /** Undefined before the hub's response. */
   declare approvers: readonly Approver[] | undefined;
   declare ownKey: string | undefined;
   declare problem: string | undefined;
@@ -24,7 +24,7 @@ export class BrowserKeyCard extends LightElement {
     const { calls, session } = this.app;
     const load = () => void this.#load();
     load();
-    // After somebody has agreed, the key counts only once the call that enrols it has ended.
+    // After the approval, the key counts only once the call that enrols it has ended.
     return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load)];
   }
 
@@ -66,7 +66,7 @@ export class BrowserKeyCard extends LightElement {
     await this.#enrolKey(label || undefined);
   }
 
-  /** Asks the hub to enrol the key; people have to agree first, after which the call is repeated. */
+  /** Requests the enrolment of the key; the call is repeated after people have approved it. */
   async #enrolKey(label = 'a browser'): Promise<void> {
     const person = this.app.session.login?.person;
     if (person === undefined || this.ownKey === undefined) return;
@@ -87,7 +87,7 @@ export class BrowserKeyCard extends LightElement {
     const key = this.app.session.login?.key;
     const signing = key !== undefined && (await this.app.hub.part(() => import('../api/approval-signature.ts')));
     this.ownKey = signing ? await signing.publicKeyOf(key) : undefined;
-    // The card is not shown to whoever may not read the list of approvers.
+    // The card is hidden from callers who may not read the list of approvers.
     const answer = await this.app.hub.get<{ approvers: readonly Approver[] }>('/api/v1/approvers').catch(() => undefined);
     this.approvers = answer?.approvers;
   }
