@@ -31,9 +31,9 @@ interface AgentOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** A token is renewed this long before its end; no call takes longer. */
+/** Time before a token's expiry at which it is renewed, in milliseconds; no call takes longer. */
 const RENEW_BEFORE_MS = 3_600_000;
-/** The owner configured the connector, and so grants its permissions. */
+/** The grantor of an agent's permissions: the owner wrote them in the configuration. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */
@@ -67,7 +67,7 @@ export class TokenAgent implements Disposable {
   #currentPrincipal(): Principal {
     const endsMs = this.#principal?.token?.expiresAtMs ?? 0;
     if (this.#principal && endsMs - this.#services.clock.now() > RENEW_BEFORE_MS) return this.#principal;
-    // A crashed hub leaves its tokens behind.
+    // Tokens from before a crash of the hub are still valid: revoke them.
     if (!this.#principal) this.#revokeAll();
     this.#principal = this.#issue();
     return this.#principal;

@@ -20,7 +20,7 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   /** Id of this hub. */
   readonly nodeId: string;
   readonly stateDir: string;
-  /** May hold secrets. */
+  /** The environment variables of the hub, which may contain secrets. */
   readonly env: NodeJS.ProcessEnv;
   readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
@@ -77,7 +77,7 @@ export function hasPermission(grants: readonly string[], permission: string): bo
   return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));
 }
 
-/** Returns the names of which a caller may learn: it holds `permission` with the name. */
+/** Returns the names for which the caller has the permission `permission:NAME`. */
 export function permittedNames(grants: readonly string[], permission: string, names: readonly string[]): readonly string[] {
   return names.filter((name) => hasPermission(grants, `${permission}:${name}`));
 }

@@ -55,7 +55,7 @@ export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
     return { type, width: view.getUint32(PNG_WIDTH_AT), height: view.getUint32(PNG_HEIGHT_AT) };
   }
   if (type !== 'image/jpeg') return undefined;
-  // Segments follow each other, each with its length. A frame header has the size.
+  // A JPEG is a sequence of segments with their lengths; the frame header contains width and height.
   for (let at = 2; at + 9 < view.byteLength; at += 2 + view.getUint16(at + 2)) {
     if (view.getUint8(at) !== JPEG_MARKER) return undefined;
     if (isFrameHeader(view.getUint8(at + 1))) return { type, height: view.getUint16(at + 5), width: view.getUint16(at + 7) };

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolKey } from '../../tools/definition/tool-names.ts';
 
-/** The announced part of a tool. */
+/** The members of a tool that an announcement contains. */
 export interface AnnouncedTool {
   /** `namespace:name`. */
   readonly key: string;
@@ -24,7 +24,7 @@ const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
 
-/** Returns the tools of this hub itself that could run now and match a pattern of the owner: `namespace:name`, with * for any letters. */
+/** Returns the hub's available local tools that match a configured pattern: `namespace:name`, in which * stands for any characters. */
 export function announcedTools(tools: readonly RegisteredTool[], patterns: readonly string[]): readonly AnnouncedTool[] {
   const forms = patterns.map((pattern) => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/\*+/g, '.*')}$`));
   return tools
@@ -133,7 +133,7 @@ export function featureVector(text: string): readonly number[] {
     sums[hash % DIMENSIONS] = (sums[hash % DIMENSIONS] ?? 0) + (hash & 0x80000000 ? -1 : 1);
   }
   const length = Math.hypot(...sums);
-  // Words can cancel each other out.
+  // The sum is zero if the words cancel each other out.
   if (length === 0) sums[0] = 1;
   return Array.from(sums, (sum) => Math.round((sum / (length || 1)) * STEPS) / STEPS);
 }

@@ -24,7 +24,7 @@ export class AtmosphereBridge implements Service {
   readonly #parts: ConnectorContext;
   readonly #config: AtmosphereConfig;
   readonly #name: string;
-  /** Undefined if the owner allows no calls from outside. */
+  /** Undefined if the configuration allows no incoming calls. */
   readonly #agent: TokenAgent | undefined;
   readonly #incoming: IncomingCalls;
   readonly #connection: RelayConnection;
@@ -115,13 +115,13 @@ export class AtmosphereBridge implements Service {
   #onMessage(from: string, payload: JsonObject): void {
     if (from === this.nodeId || !NODE_ID.test(from)) return;
     if (payload.type === 'tool_response') this.outgoing.settle(from, payload);
-    // In one dialect every node receives each call. A node that is not addressed sends no response: its 404 could arrive first.
+    // In one dialect each call reaches every node. Only the addressed node responds: a 404 of another node could arrive first.
     else if (payload.type !== 'tool_call') this.nodes.receive(from, payload);
     else if (payload.app === this.#name) void this.#incoming.handle(from, payload);
   }
 }
 
-/** Makes the first frame of a connection, for a node with the names of the capabilities that it announces. */
+/** Returns the first frame of a relay connection; it has the node's id and the names of the announced capabilities. */
 type CreateJoinFrame = (node: { readonly nodeId: string; readonly name: string; readonly capabilities: readonly string[] }) => JsonObject;
 
 /** PKCS #8 of an Ed25519 key without the key (RFC 8410, section 7). */
@@ -170,7 +170,7 @@ function founderJoin(meshId: string, secret: string): CreateJoinFrame {
     mesh_public_key: publicKey,
     founder_proof: proof,
     node_id: node.nodeId,
-    // Peers check the proof with this key. A node that holds the key of the mesh needs no other.
+    // Peers verify the proof with this key. A node that has the private key of the mesh needs no further proof.
     node_public_key: publicKey,
     name: node.name,
     display_name: node.name,

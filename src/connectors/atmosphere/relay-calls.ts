@@ -8,11 +8,11 @@ import { boundedLine } from './remote-nodes.ts';
 
 interface IncomingCollaborators {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Undefined if the owner allows no calls. */
+  /** Undefined if the configuration allows no incoming calls. */
   readonly calls: AgentCalls | undefined;
   /** True for the name of a tool that the owner announces. */
   readonly isAnnounced: (tool: string) => boolean;
-  /** False for a call that came before. */
+  /** Returns false for the key of a repeated call. */
   readonly isFirst: (key: string) => boolean;
   /** Sends a payload to one node. */
   readonly answer: (node: string, payload: JsonObject) => void;
@@ -83,7 +83,7 @@ export class IncomingCalls implements Disposable {
   }
 }
 
-/** A call of a tool of another node. */
+/** A call to a tool of another node on the relay. */
 export interface RelayCall {
   readonly node: string;
   readonly app: string;
@@ -140,14 +140,14 @@ export class OutgoingCalls {
     }
   }
 
-  /** Accepts a response only from the node that was called. */
+  /** Completes a pending call. Ignores a response from any node except the called node. */
   settle(from: string, payload: JsonObject): void {
     const { request_id: id } = payload;
     const waiting = typeof id === 'string' ? this.#waiting.get(id) : undefined;
     if (waiting?.node === from) waiting.resolve(payload);
   }
 
-  /** Is called when the relay is lost: no response can come any more. */
+  /** Rejects all pending calls after the relay connection was lost, since no response can arrive. */
   rejectAll(): void {
     for (const { node, reject } of this.#waiting.values()) {
       reject(new AtmoError('OUTCOME_UNKNOWN', `The relay was lost before ${node} answered; the tool may have run there or not`));

@@ -8,7 +8,7 @@ import { parseShallowJson } from './shallow-json.ts';
 
 interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly open: typeof openSocket;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
 }
 
@@ -27,13 +27,13 @@ const SILENCE_TIMEOUT_MS = 60_000;
 const JOIN_TIMEOUT_MS = 30_000;
 const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
-/** A relay that refused the node will refuse it again in a second. */
+/** Pause before a reconnection after the relay has refused the node, in milliseconds. */
 const REFUSED_BACKOFF_MS = 300_000;
-/** After a connection that lasted this long the next pause is short again. */
+/** Duration of a connection after which the next reconnection pause is short again, in milliseconds. */
 const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
 const MAX_BUFFERED_BYTES = 4_194_304;
-/** Largest amount of data between two pings; further data is dropped. */
+/** Maximum of received bytes between two pings; further messages are dropped. */
 const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 
@@ -42,7 +42,7 @@ export class RelayConnection implements Service {
   readonly #parts: ConnectionCollaborators;
   readonly #session: RelaySession;
   #socket: RelaySocket | undefined;
-  /** Grows with each socket, so that events of an old socket are ignored. */
+  /** Number of the current socket; events of earlier sockets are ignored. */
   #turn = 0;
   #timers: (() => void)[] = [];
   #failures = 0;
@@ -75,7 +75,7 @@ export class RelayConnection implements Service {
     this.#problem = 'the hub is stopping';
   }
 
-  /** Returns false if the frame was not sent: the node has not entered, or the relay has not read the frames before. */
+  /** Returns false without sending if the node has not joined, or if the relay has not read the earlier frames. */
   send(frame: JsonObject): boolean {
     if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_BUFFERED_BYTES) return false;
     this.#socket.send(JSON.stringify(frame));
@@ -112,7 +112,7 @@ export class RelayConnection implements Service {
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
-    // The error that the ping to this node itself causes.
+    // The hub pings itself over the relay; this error is the relay's expected response.
     else if (frame.type === 'error' && frame.message === `Peer ${this.#session.nodeId} not found`) this.#lose('the relay has forgotten us');
     else if (this.#isJoined) this.#session.onFrame(frame);
   }
@@ -189,9 +189,9 @@ export interface SocketEvents {
   readonly onClose: (reason: string) => void;
 }
 
-/** An announcement of fifty entries has 1.2 MB. Node's own client accepts 128 MiB, more than a small board has. */
+/** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** With more unsent bytes, pings get no pong. */
+/** Number of unsent bytes from which pings are not answered with a pong. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -214,7 +214,7 @@ export async function openSocket(url: string, { onOpen, onText, onClose }: Socke
     if (!isBinary) onText(String(data));
   });
   socket.on('ping', (data) => {
-    // A relay that pings without end and reads nothing would fill the memory with pongs.
+    // Unread pongs would fill the memory if the relay sends pings and reads nothing.
     if (socket.bufferedAmount < MAX_BUFFERED_PONG_BYTES) socket.pong(data, true, () => {});
   });
   socket.on('error', (error) => {

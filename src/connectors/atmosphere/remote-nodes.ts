@@ -23,7 +23,7 @@ export class RemoteNodes {
   readonly #clock: Clock;
   readonly #ownId: string;
   readonly #nodes = new Map<string, RemoteNode>();
-  /** Time at which each nonce came, oldest first. */
+  /** Time at which each nonce was received, oldest first. */
   readonly #nonces = new Map<string, number>();
   /** Number of dropped messages: malformed, repeated, too old, or beyond the largest number of nodes. */
   dropped = 0;
@@ -62,7 +62,7 @@ export class RemoteNodes {
     } else this.dropped++;
   }
 
-  /** Returns false for a key that came before in the last five minutes. */
+  /** Returns false for a key that was received in the last five minutes. */
   isFirst(key: string): boolean {
     return this.#isNew(key, this.#clock.now());
   }

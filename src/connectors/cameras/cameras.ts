@@ -10,7 +10,7 @@ import { mediaTypeOf, pictureSize } from '../media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
 import { FRAME_FORMATS, type Frame, type FrameRequest, ffmpegFrame, networkInput, type PictureRun, rpicamFrame } from './frame-capture.ts';
 
-/** A result may have 8 million characters, and base64 makes four of three bytes. */
+/** Largest picture in bytes: a result may have 8 million characters, and base64 encodes three bytes in four characters. */
 const MAX_BYTES = 5_500_000;
 /** Longest picture of a network camera before it is scaled down, in bytes. */
 const MAX_SNAPSHOT_BYTES = 20_971_520;
@@ -50,7 +50,7 @@ export class Cameras {
       .then(() => takePicture(camera, request, run))
       .catch((error: unknown) => Promise.reject(withoutLogin(error, camera)));
     const ended = frame.catch(() => {});
-    // The next request waits for this request, even if this one fails.
+    // The next request waits until this request ends, even with an error.
     this.#last.set(id, ended);
     return orAborted(frame, signal);
   }

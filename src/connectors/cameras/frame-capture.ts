@@ -34,7 +34,7 @@ const BEST_QSCALE = 2;
 const WORST_QSCALE = 31;
 /** Without `file`: a hijacked camera could send a playlist that contains files of the hub. */
 const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
-/** A few bytes can claim to be a picture of gigabytes. */
+/** Largest picture in pixels: the header of a small file can declare a size of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
 /** Returns the input for a URL, as a playlist on standard input: every user of the machine can see the arguments of programs. */
@@ -78,11 +78,11 @@ function rawFrame(end: ProgramOutcome): Frame {
   return { bytes, format: 'raw', width: Number(width), height: Number(height) };
 }
 
-/** The name since Raspberry Pi OS 12, and the older name. */
+/** Names of the camera program: since Raspberry Pi OS 12, and in older releases. */
 const RPICAM_PROGRAMS = ['rpicam-still', 'libcamera-still'] as const;
-/** Exposure and white balance need some frames to settle, in milliseconds. */
+/** Time in which exposure and white balance settle, in milliseconds. */
 const SETTLE_MS = 500;
-/** The pictures of a sensor of 12 megapixels would be too large for a result. */
+/** Size of a picture if the request has none: a full picture of a 12-megapixel sensor is too large for a result. */
 const DEFAULT_SIZE: FrameSize = { width: 1280, height: 960 };
 
 /**
@@ -107,7 +107,7 @@ async function frameSize(camera: number, { width, height }: Partial<FrameSize>, 
   if (width === undefined && height === undefined) return DEFAULT_SIZE;
   const sensor = await sensorSize(camera, run);
   const scale = Math.min(1, (width ?? sensor.width) / sensor.width, (height ?? sensor.height) / sensor.height);
-  // A pixel of colour covers two by two pixels of brightness: sides must be even.
+  // Width and height must be even: the chroma of JPEG is subsampled by two in both directions.
   const following = (side: number) => Math.max(2, 2 * Math.round((side * scale) / 2));
   const sideOf = (given: number | undefined, own: number) => (given === undefined ? following(own) : Math.min(given, own));
   return { width: sideOf(width, sensor.width), height: sideOf(height, sensor.height) };
@@ -157,7 +157,7 @@ interface ProgramOutcome {
   /** null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly output: Uint8Array<ArrayBuffer>;
-  /** The end of standard error. */
+  /** The last part of the program's standard error. */
   readonly complaint: string;
 }
 

@@ -36,7 +36,7 @@ export interface StoredPart {
 
 interface CollectionStoreOptions {
   readonly maxParts: number;
-  /** Knows the number of changes that the file had. */
+  /** Stores the number of the file's last known change, which reveals lost data. */
   readonly anchor: FileAnchor;
   /** Is called for a file that lost data or cannot be opened. */
   readonly onLoss: (fault: string) => void;
@@ -57,7 +57,7 @@ export class CollectionStore implements Disposable {
     this.#options = options;
   }
 
-  /** Opens a file that had documents, so that a loss is reported early. */
+  /** Opens the file at the start of the hub if it had documents, so that a loss is reported early. */
   check(): void {
     try {
       if (this.#options.anchor.least()) this.#opened();
@@ -67,7 +67,7 @@ export class CollectionStore implements Disposable {
     }
   }
 
-  /** Returns names of the collections, sorted. */
+  /** Returns the sorted names of the collections. */
   names(): readonly string[] {
     return this.#use((database) =>
       database
@@ -110,7 +110,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Returns number and metadata of each document in a collection. */
+  /** Returns the number and the metadata of each document in a collection. */
   documents(collection: string): readonly { readonly number: number; readonly metadata: JsonObject }[] {
     const rows = this.#use((database) =>
       database.prepare(`SELECT number, metadata FROM documents WHERE collection = ${COLLECTION_NUMBER}`).all(collection),
@@ -215,9 +215,9 @@ function metadataOf(text: SQLOutputValue | undefined): JsonObject {
   return JSON.parse(String(text)) as JsonObject;
 }
 
-/** A text of a thousand characters with the longest vector of the known models, and unused space of its page. */
+/** Assumed size of a part in the file, in bytes: a thousand characters, the longest vector of the supported models, and unused page space. */
 const BYTES_PER_PART = 24_576;
-/** Empty tables and indexes have pages too. */
+/** Size of the file without documents, in bytes: empty tables and indexes also use pages. */
 const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
@@ -298,13 +298,13 @@ CREATE INDEX parts_of_document ON parts (document);
 /** Value of `PRAGMA user_version`. */
 const COLLECTION_FORMAT = 1;
 
-/** Returns a vector of length 1: the product of two is the cosine of the angle between them. Zeros stay zeros. */
+/** Scales a vector to length 1. The dot product of two unit vectors is the cosine of their angle. A zero vector stays zero. */
 export function unitVector(values: readonly number[]): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...values);
   return Float32Array.from(values, (value) => (length === 0 ? 0 : value / length));
 }
 
-/** Returns cosine of the angle between two unit vectors of one length, -1 to 1. */
+/** Returns the cosine of the angle between two unit vectors of equal dimension, -1 to 1. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);

@@ -104,7 +104,7 @@ function ragSearchTool({ store, embedder }: CollectionServices): RegisteredTool 
 }
 
 const MAX_METADATA = 8_192;
-/** A manual, or a folder of notes. */
+/** Longest parameters of `rag_add` in bytes; enough for a manual or a folder of notes. */
 const MAX_PARAMS_BYTES = 4 * 1_048_576;
 
 const ADD_PARAMETERS = {
@@ -220,9 +220,9 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
   );
 }
 
-/** In characters; for longer texts the vectors of models lose precision. */
+/** Longest part of a document in characters; embeddings of longer texts are less precise. */
 const PART_LENGTH = 1_000;
-/** The characters before a cut belong to both parts. */
+/** Number of characters that two successive parts of a document share. */
 const OVERLAP = 120;
 /** Separators at which a text is cut, the best first. A late cut is better than an early one. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
@@ -268,7 +268,7 @@ interface NearestQuery {
   readonly collection: string;
   readonly vector: Float32Array;
   readonly limit: number;
-  /** Cosine, 0 to 1. */
+  /** Lowest cosine similarity of a result, 0 to 1. */
   readonly minScore: number;
   readonly filter: JsonObject;
   readonly signal: AbortSignal;
@@ -316,7 +316,7 @@ function documentFilter(store: CollectionStore, collection: string, filter: Json
   return (document) => numbers.has(document);
 }
 
-/** Returns a vector that points away is not similar at all. */
+/** Returns the cosine of two vectors; 0 if it is negative. */
 function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }

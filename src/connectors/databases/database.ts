@@ -21,7 +21,7 @@ export interface DatabaseAnswer {
   readonly rows: readonly (readonly Json[])[];
   /** True if the statement has more rows than requested. */
   readonly isTruncated: boolean;
-  /** Number of rows that the statement changed, where it could. */
+  /** Number of changed rows, if the database permits changes. */
   readonly changes?: number;
 }
 

@@ -44,7 +44,7 @@ export class PostgresDatabase implements Database {
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
-    // A destroyed connection emits an error too.
+    // A destroyed connection emits an error, which would end the process without a listener.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -119,7 +119,7 @@ function answerOf({ fields, rows }: QueryArrayResult<(string | null)[]>, maxRows
   };
 }
 
-/** Type numbers of pg_type.dat. */
+/** Object ids of PostgreSQL types (pg_type.dat). */
 const BOOLEAN = 16;
 const BYTES = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);

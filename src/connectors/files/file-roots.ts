@@ -9,7 +9,7 @@ import type { FileRoot } from './files-config.ts';
 /** An entry of a folder. */
 export interface FileEntry {
   readonly name: string;
-  /** Canonical, for the other tools. */
+  /** Canonical path, which the other file tools accept. */
   readonly path: string;
   readonly type: 'file' | 'folder' | 'link' | 'other';
   readonly sizeBytes: number;
@@ -121,7 +121,7 @@ export class FileRoots {
 }
 
 interface FolderLocation extends FilePath {
-  /** True to make the folders that are missing. */
+  /** True to create missing folders. */
   readonly isMade?: boolean;
 }
 
@@ -161,7 +161,7 @@ function textOf(content: Uint8Array, path: string): string {
 }
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Does not wait for the writer of a pipe, and never makes the file the terminal of the hub. */
+/** Flags of open(2): follow no link, do not wait for the writer of a pipe, and never make the file the controlling terminal. */
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o750;
@@ -183,7 +183,7 @@ class DirectoryHandle implements AsyncDisposable {
     return new DirectoryHandle(await open(path, OPEN_DIRECTORY));
   }
 
-  /** Opens a folder in it. */
+  /** Opens a subfolder. */
   openDirectory(name: string): Promise<DirectoryHandle> {
     return DirectoryHandle.open(this.#at(name));
   }
@@ -195,12 +195,12 @@ class DirectoryHandle implements AsyncDisposable {
     });
   }
 
-  /** Returns its names, in no order. */
+  /** Returns the names in this folder, unsorted. */
   names(): Promise<readonly string[]> {
     return readdir(this.#at(''));
   }
 
-  /** Returns the attributes of a name; of a link, the link's own attributes. */
+  /** Returns the attributes of an entry; for a symbolic link, the attributes of the link itself. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }

@@ -15,7 +15,7 @@ export interface EndpointCall {
   readonly signal: AbortSignal;
   /** Longest response in bytes; default 1 MiB. */
   readonly maxBytes?: number;
-  /** Is called with each piece of a response that is no refusal. */
+  /** Is called with each part of the body if the status is 2xx. */
   readonly onPart?: (part: Uint8Array) => void;
 }
 
@@ -28,7 +28,7 @@ export interface EndpointResponse {
 
 const MAX_BYTES = 1_048_576;
 const SHOWN = 300;
-/** The connection was never made: nothing was sent. */
+/** Error codes of a connection that was never established, so that nothing was sent. */
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
@@ -38,7 +38,7 @@ const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREA
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;
-  // A call without time left was not sent: its outcome is known.
+  // An aborted call must fail before anything is sent, so that its outcome is known.
   signal.throwIfAborted();
   const failure = (code: string) => connectionError(call, code);
   // `Response` encodes a body with the same media type as `fetch`.

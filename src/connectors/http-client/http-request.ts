@@ -14,11 +14,11 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;
-  /** The resolver of the machine when absent. */
+  /** Resolves the host name; default: the resolver of the operating system. */
   readonly lookup?: LookupFunction;
 }
 
-/** The code of a connection that was not made in time. */
+/** Error code of a connection that was not established in time. */
 const CONNECT_TIMEOUT = 'CONNECT_TIMEOUT';
 const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
 
@@ -143,7 +143,7 @@ export async function collectBounded(
 
 /** Codes of Node and OpenSSL for a rejected certificate (nodejs.org/api/tls.html, X509 certificate error codes). */
 const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
-/** Perhaps the clock of the hub is wrong. */
+/** Code of a certificate that is not valid yet; the hub's clock may be wrong. */
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
 /**

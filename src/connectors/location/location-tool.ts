@@ -66,7 +66,7 @@ function locationTool(places: LocationConfig, clock: Clock): RegisteredTool {
   );
 }
 
-/** Returns the place with an id. Throws DEVICE_NOT_FOUND for an unknown id, with the ids of which the caller may learn. */
+/** Returns the location with an id. Throws DEVICE_NOT_FOUND for an unknown id; the error lists the ids that the caller may see. */
 function requirePlace(places: LocationConfig, id: string, grants: readonly string[]): PositionSource {
   const place = Object.hasOwn(places, id) ? places[id] : undefined;
   if (place) return place;
@@ -164,10 +164,10 @@ function accuracyOf({ eph, epx, epy }: JsonObject): number {
 }
 
 interface Position {
-  /** Degrees, WGS 84. */
+  /** Latitude in degrees (WGS 84). */
   readonly latitude: number;
   readonly longitude: number;
-  /** The true place is most likely no farther away than this. */
+  /** Estimated horizontal error in metres. */
   readonly accuracyM: number;
   /** Time of the fix; absent for configured coordinates. */
   readonly atMs?: number;
@@ -177,16 +177,16 @@ interface Position {
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
 type Accuracy = (typeof ACCURACIES)[number];
 
-/** Digits after the point, in degrees: a hundredth is a part of a town, a thousandth a street. */
+/** Decimal places of a coordinate in degrees: two for a part of a town, three for a street. */
 const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, precise: 7 };
-/** A degree of latitude; a degree of longitude is never longer. */
+/** Length of a degree of latitude in metres; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
 /** Returns the position with the digits of the accuracy; `accuracyM` includes the error of the rounding. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));
-  // Half a step to the north and half a step to the east.
+  // The largest rounding error is half a step to the north and half a step to the east.
   const addedM = accuracy === 'precise' ? 0 : Math.SQRT1_2 * step * METRES_A_DEGREE;
   return {
     ...position,

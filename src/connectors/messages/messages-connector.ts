@@ -11,7 +11,7 @@ import { SmtpMailer } from './smtp-mailer.ts';
 
 type MessagesConfig = Pick<ConnectorsConfig, 'notify' | 'email' | 'slack' | 'sms' | 'mqtt'>;
 
-/** Capabilities, each with the setting that brings it. */
+/** Capabilities, each with the setting that enables it. */
 const CAPABILITIES = [
   { type: 'notification', setting: 'notify', description: 'Tells persons of the house something' },
   { type: 'email', setting: 'email', description: 'Sends mail' },

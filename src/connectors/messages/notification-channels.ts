@@ -61,7 +61,7 @@ type Send = NotificationChannel['send'];
 type Settings<Kind extends ChannelKind> = NonNullable<ChannelConfig[Kind]>;
 
 const SUBJECT_LENGTH = 78;
-/** Three parts of an SMS, each of which costs. */
+/** Longest text in characters: three SMS, each of which the provider charges. */
 const SMS_LENGTH = 459;
 
 /** Makes a channel from its settings. Throws CONFIG_INVALID for a secret that cannot be read or a service that is not configured. */
@@ -99,7 +99,7 @@ const SENDERS: Senders = {
     const slack = requireService(services, 'slack');
     return (notification, signal) => slack.post({ channel, text: oneText(notification) }, signal);
   },
-  // With MQTT 5.0 the broker confirms only a message that somebody subscribed to.
+  // An MQTT 5.0 broker confirms only a message whose topic has a subscriber.
   mqtt: ({ topic }, services) => {
     const mqtt = requireService(services, 'mqtt');
     return async (notification, signal) => {

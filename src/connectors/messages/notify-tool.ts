@@ -82,7 +82,7 @@ function deliveryId({ agentId, requestId }: ToolContext): string {
 interface Recipient {
   readonly name: string;
   readonly also: readonly string[];
-  /** In the order of the file. */
+  /** The recipient's channels, in the order of the configuration file. */
   readonly ways: readonly NotificationChannel[];
   readonly order: Readonly<Partial<Record<Urgency, readonly string[]>>>;
 }
@@ -161,9 +161,9 @@ interface ChannelFailure {
   readonly error: AtmoError;
 }
 
-/** Longest attempt, so that one channel does not use the time of the others. */
+/** Time limit of one channel's attempt in milliseconds, so that time is left for further channels. */
 const MAX_ATTEMPT_MS = 10_000;
-/** Urgencies for which two messages are better than no message. */
+/** Urgencies at which the message is sent over a further channel after an unknown outcome: a duplicate is better than no message. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**

@@ -9,7 +9,7 @@ import type { MailAttachment, SmtpMailer } from './smtp-mailer.ts';
 
 const MAX_RECIPIENTS = 50;
 const TIMEOUT_MS = 30_000;
-/** Attachments of 10 MiB in base64, and a body. */
+/** Longest parameters of `send_email` in bytes: attachments of 10 MiB in base64, and a body. */
 const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
@@ -59,7 +59,7 @@ export function sendEmailTool(mailer: Pick<SmtpMailer, 'send'>): RegisteredTool 
   );
 }
 
-/** All attachments of a mail together, before the encoding makes them longer. */
+/** Maximum size of a mail's attachments together, in bytes before base64. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576;
 
 const attachmentsParameter = p.array(

@@ -57,7 +57,7 @@ function tsOf(answer: Json): string {
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} refused the message: ${word}`, { reason: word });
 }
 
-/** Slack truncates longer texts (docs.slack.dev, chat.postMessage). */
+/** Longest text of a message in characters; Slack truncates longer texts (docs.slack.dev, chat.postMessage). */
 const MAX_TEXT = 40_000;
 
 /** Returns `post_slack`, which posts a message to a Slack channel. */

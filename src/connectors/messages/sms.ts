@@ -70,7 +70,7 @@ type SmsValues = Readonly<Record<'phone' | 'message', string>>;
 
 const PLACEHOLDER = /\{(phone|message)\}/g;
 
-/** Returns a body with the placeholders in its texts filled. Placeholders within values stay. */
+/** Replaces the placeholders in a request body with values. A placeholder inside a value is not replaced. */
 function fillTemplate(template: Json, values: SmsValues): Json {
   if (typeof template === 'string') return template.replaceAll(PLACEHOLDER, (_, name: keyof SmsValues) => values[name]);
   if (Array.isArray(template)) return template.map((item: Json) => fillTemplate(item, values));
@@ -78,7 +78,7 @@ function fillTemplate(template: Json, values: SmsValues): Json {
   return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fillTemplate(item, values)]));
 }
 
-/** Ten parts of a long message; most providers accept no more. */
+/** Longest message in characters: ten SMS parts, which most providers have as their maximum. */
 const MAX_MESSAGE = 1_530;
 
 /** Returns `send_sms`, which sends a text message through the configured provider. */

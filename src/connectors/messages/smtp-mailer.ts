@@ -33,7 +33,7 @@ interface Mail {
 interface MailReceipt {
   /** `Message-ID` of the mail, with its angle brackets (RFC 5322 §3.6.4). */
   readonly messageId: string;
-  /** Addresses that the server refused while it took the mail for others. */
+  /** Addresses that the server refused; it accepted the mail for the other recipients. */
   readonly rejected: readonly string[];
 }
 
@@ -184,10 +184,10 @@ const MAX_REPLY = 300;
 interface SmtpErrorFacts {
   readonly code: string;
   readonly message: string;
-  /** Status of the server: 4xx later, 5xx never (RFC 5321 §4.2.1). */
+  /** SMTP reply code: 4xx is a temporary error, 5xx a permanent error (RFC 5321 §4.2.1). */
   readonly status?: number;
   readonly step?: string;
-  /** Code of the system or TLS, which nodemailer replaces by its own. */
+  /** Error code of the system or of TLS, which nodemailer replaces with its own code. */
   readonly originalCode: string;
 }
 

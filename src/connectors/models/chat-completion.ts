@@ -37,7 +37,7 @@ export async function streamedChat(
     if (text !== '') onText(text);
   };
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body, signal, onPart }).catch((error: unknown) => {
-    // A repetition would emit the beginning twice.
+    // A retry would emit the beginning of the text twice.
     const isRepeatable = error instanceof AtmoError && error.code === 'SERVICE_UNAVAILABLE';
     throw stream.hasText && isRepeatable ? unusableAnswer(model, 'half a stream and broke off') : error;
   });
@@ -52,12 +52,12 @@ function bodyOf({ model }: NamedModel, { messages, maxTokens, temperature }: Omi
 /** The text of a model. */
 export interface ChatAnswer {
   readonly text: string;
-  /** `stop`, `length`, or another word of the service. */
+  /** Why the model stopped: `stop`, `length`, or another value of the service. */
   readonly finishReason?: string;
   readonly tokens?: TokenCount;
 }
 
-/** Absent if the service does not count. */
+/** Number of tokens; absent if the service does not report it. */
 interface TokenCount {
   readonly prompt: number;
   readonly completion: number;
@@ -83,7 +83,7 @@ function tokenCount(usage: Json | undefined): TokenCount | undefined {
   return { prompt: Number(prompt), completion: Number.isInteger(completion) ? Number(completion) : 0 };
 }
 
-/** Longest line of a stream, in characters; a piece of text is some words. */
+/** Longest line of an event stream, in characters; usual lines contain a few words. */
 const MAX_LINE = 1_048_576;
 
 /**

@@ -7,7 +7,7 @@ import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 100_000 } as const;
 const textDescription = 'A text, or a list of up to 256';
-/** A text or a list: the schema is more exact than the type of the builder. */
+/** Schema of a text or a list of texts, which the TypeScript type of the builder cannot express. */
 const textParameter = {
   ...p.json({ description: textDescription }),
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },

@@ -46,7 +46,7 @@ export class ModelRegistry {
     return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
   }
 
-  /** Returns names of the models that have a task. */
+  /** Returns the names of the models that have a task. */
   names(task: ModelTask): readonly string[] {
     return this.#having(task).map(({ name }) => name);
   }
@@ -86,7 +86,7 @@ interface ModelRequest {
   readonly onPart?: (part: Uint8Array) => void;
 }
 
-/** Vectors of some hundred texts, or the events of some ten thousand words. */
+/** Longest response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
 /** Sends a request to a model, which changes nothing. Rejects like `callEndpoint`; no error contains the key. */
@@ -137,7 +137,7 @@ function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Re
   };
 }
 
-/** Returns the refusal of some services contains the key. */
+/** Returns the error without the API key, which some services repeat in their error messages. */
 function withoutKey(error: unknown, key: string | undefined): unknown {
   if (!(error instanceof AtmoError) || key === undefined || !error.message.includes(key)) return error;
   return new AtmoError(error.code, error.message.replaceAll(key, '[key]'), error.details);

@@ -102,7 +102,7 @@ function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: Fe
   ];
 }
 
-/** Returns the remedy where no model has a task. */
+/** Returns the message that says how to configure a model for a task. */
 function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }

@@ -115,7 +115,7 @@ const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 
 interface ImageFinding {
   readonly result: Json;
-  /** As the model estimates it. */
+  /** The model's own estimate of its confidence. */
   readonly confidence?: number;
 }
 
@@ -134,7 +134,7 @@ export function imageFinding(text: string): ImageFinding {
   return { result, ...(isShare && { confidence }) };
 }
 
-/** A list of some hundred objects, or a page of text. */
+/** Maximum tokens of an image analysis: a list of some hundred objects, or a page of text. */
 const MAX_TOKENS = 4_096;
 
 /** Parameters of the tools that analyze a picture. */
@@ -143,7 +143,7 @@ const imageParameters = {
   prompt: p.string({ description: 'What to look for, in words; required for custom', minLength: 1, maxLength: 20_000 }).optional(),
 };
 
-/** Members of their results. */
+/** Result members of the tools that analyze a picture. */
 const IMAGE_RETURNS = {
   result: { description: 'A text, or a list of {label, …} with boxes and outlines in shares of the picture' },
   confidence: { type: 'number', minimum: 0, maximum: 1, description: 'As the model judges itself; absent where it does not' },

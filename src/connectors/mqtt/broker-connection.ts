@@ -9,7 +9,7 @@ import { certificateFailure } from '../http-client/http-request.ts';
 export interface MqttMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
-  /** True for a message that the broker stored earlier: it is no command of now. */
+  /** True for a retained message: the broker stored it earlier, so it is not a current command. */
   readonly isRetained: boolean;
 }
 
@@ -50,7 +50,7 @@ interface BrokerAddress {
   readonly caFile?: string;
 }
 
-/** Registered for MQTT without and with TLS (IANA). */
+/** Default TCP ports of MQTT without and with TLS (IANA). */
 const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;

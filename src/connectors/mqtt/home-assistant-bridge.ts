@@ -24,7 +24,7 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
 
 /** Changes within this time, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
-/** Finds sensors that came or went without an event. */
+/** Interval at which sensors that were added or removed without an event are found, in milliseconds. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
 
@@ -78,7 +78,7 @@ export class HomeAssistantBridge implements Service {
     const reading = readings.current(parseSensorId(id));
     const topic = topics.state(id);
     const before = this.#retained.get(topic);
-    // The first value decides the kind of entity of a sensor.
+    // The first value of a sensor determines the kind of its entity.
     if (!reading || before === undefined || before === 'None') this.#scheduleChanges();
     else this.#retain(topic, statePayload(reading));
   }

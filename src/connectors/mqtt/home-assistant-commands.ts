@@ -14,7 +14,7 @@ const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
 /** The id of the board as a device; each of its output lines has separate tools. */
 const BOARD_LINES = 'gpio';
-/** Maps, since a text of the broker could be the name of a member of any object. */
+/** Maps instead of objects: a payload such as `constructor` would be a member of any object. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],

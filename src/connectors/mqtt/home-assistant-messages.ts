@@ -153,7 +153,7 @@ function discoveryMessage(
   return [topics.discovery(component, id), JSON.stringify(payload)];
 }
 
-/** Returns an entity that is the device itself has no name (home-assistant.io, has_entity_name). */
+/** Returns the name of an entity; null for the device's main entity (home-assistant.io, has_entity_name). */
 function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
   const isDevice = component !== 'sensor' && component !== 'binary_sensor';
   const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
@@ -202,7 +202,7 @@ export class BridgeTopics {
     return `${this.#discoveryPrefix}/status`;
   }
 
-  /** Matches every command. */
+  /** Topic filter for all commands. */
   get commandFilter(): string {
     return this.command('#');
   }

@@ -94,7 +94,7 @@ export class NatsPublisher implements Service {
 
 /** A connection to NATS that reconnects by itself. */
 interface NatsConnection extends AsyncDisposable {
-  /** Sends, or throws while there is no connection. */
+  /** Sends a message. Throws if there is no connection. */
   publish(subject: string, text: string): void;
 }
 

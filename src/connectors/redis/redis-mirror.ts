@@ -28,12 +28,12 @@ type MirrorConfig = RedisConfig & { readonly secret?: string };
 
 /** Changes come in bursts: all changes within this time are one transaction. */
 const DEBOUNCE_MS = 250;
-/** An emptied Redis is filled again after at most this time. */
+/** Interval at which all tools are written again, in case Redis was emptied, in milliseconds. */
 const REFRESH_MS = 600_000;
 /** Pause after Redis has refused a transaction, for example for lack of memory. */
 const RETRY_MS = 5_000;
 const MAX_PENDING_CALLS = 1_000;
-/** The commands of two hundred tools. */
+/** Maximum number of commands in a transaction; enough for two hundred tools. */
 const COMMANDS_PER_TRANSACTION = 600;
 
 /**
@@ -49,7 +49,7 @@ export class RedisMirror implements Service {
   #isWriting = false;
   #areToolsChanged = true;
   #calls: UsageEntry[] = [];
-  /** Time at which a tool came in this run. */
+  /** Time at which each tool was first seen since the hub's start. */
   readonly #seenMs = new Map<string, number>();
   #cancelWrite: (() => void) | undefined;
   #lastProblem = '';
@@ -226,7 +226,7 @@ export type RedisCommand = readonly [name: string, ...args: string[]];
 interface RedisConnection extends AsyncDisposable {
   /** Runs the commands as one transaction (MULTI). Rejects without effect while there is no connection. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
-  /** Returns members of a set. */
+  /** Returns the members of a set. */
   members(key: string): Promise<readonly string[]>;
 }
 
@@ -252,7 +252,7 @@ export async function connectRedis(
   });
   client.on('ready', onReady);
   client.on('error', (error: Error) => onDown(error.message));
-  // Resolves with the first connection, perhaps never.
+  // Not awaited: the promise resolves at the first connection, which may never be made.
   void client.connect().catch((error: Error) => onDown(error.message));
   return {
     async transact(commands) {

@@ -29,12 +29,12 @@ export interface RunBounds {
 }
 
 const WATCH_EVERY_MS = 25;
-/** The hub, which watches, keeps its share of a busy processor. */
+/** Priority (nice value) of sandboxed programs, below the hub's priority. */
 const NICE = 15;
 /** Without free memory the kernel kills the program first (proc(5), oom_score_adj). */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
-/** Longest status message of bubblewrap. */
+/** Longest status message of bubblewrap, in bytes. */
 const MAX_REPORT = 4096;
 const NO_FILTER = Buffer.alloc(0);
 
@@ -97,7 +97,7 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   ];
   for (const [fd, content] of feeds) {
     const pipe = child.stdio[fd] as Writable | null;
-    // A program need not read its input.
+    // A program may end without reading its input, which breaks the pipe.
     pipe?.on('error', () => {});
     pipe?.end(content);
   }
@@ -111,7 +111,7 @@ function lowerPriority(pid: number | undefined): void {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
     setPriority(pid, NICE);
   } catch {
-    // The sandbox works without, but stops more slowly.
+    // Not fatal: the sandbox works without this step, but stops more slowly.
   }
 }
 
