@@ -88,10 +88,14 @@ export class AgentRunner implements Service {
     return { record, token: issued.token };
   }
 
+<<<<<<< HEAD
   /**
    * Ends an agent and its descendants; returns false if it had already ended. Throws NOT_FOUND for an unknown agent, and STORAGE_FAILED if
    * the write fails (the call may be repeated).
    */
+=======
+  /** Ends an agent and its descendants; returns false if it had ended already. Throws NOT_FOUND; after STORAGE_FAILED, retry. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
@@ -99,7 +103,11 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
+<<<<<<< HEAD
   /** Changes a declared parameter from the next evaluation on and returns its old value. A paused automation tries again. */
+=======
+  /** Changes a declared parameter, as of the next evaluation, and returns the old value. A resting automation tries again. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -111,7 +119,11 @@ export class AgentRunner implements Service {
     return oldValue;
   }
 
+<<<<<<< HEAD
   /** Returns the principal itself and the agents that it spawned; all agents for the owner and for administrators of agents. */
+=======
+  /** Returns the principal's own agent and its descendants; all agents if the principal is the owner or may administer agents. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
@@ -129,7 +141,11 @@ export class AgentRunner implements Service {
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
+<<<<<<< HEAD
   /** Throws CONFLICT if the id is in use: two bearers of one id would share jobs and approvals. */
+=======
+  /** Throws if the id is in use: two agents with the same id would share their jobs and approvals. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #requireFree(id: string): void {
     const nowMs = this.#parts.clock.now();
     const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
@@ -188,7 +204,11 @@ export class AgentRunner implements Service {
     automation?.start();
   }
 
+<<<<<<< HEAD
   /** Resumes an agent after the start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
+=======
+  /** Resumes an agent after a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #resume(found: AgentRecord): void {
     try {
       const record = this.#withoutRun(found);
@@ -241,7 +261,7 @@ export class AgentRunner implements Service {
     else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
   }
 
-  /** Stops the agent first, even when the disk then refuses its record. */
+  /** Stops the agent before its record is written, so that it also stops if the write fails. */
   #end(record: AgentRecord, status: AgentStatus, reason: string): void {
     const running = this.#running.get(record.id);
     this.#running.delete(record.id);
@@ -266,7 +286,7 @@ export class AgentRunner implements Service {
 
 /** The request for an agent. */
 interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
-  /** The caller's word for its type. */
+  /** Type of the agent, in the caller's words. */
   readonly kind: string;
   readonly name?: string;
   readonly ttlMs: number;
@@ -289,7 +309,11 @@ function requireOwnPermissions(permissions: readonly string[], by: Principal): v
 }
 
 const MAX_AGENTS = 64;
+<<<<<<< HEAD
 /** Largest number of descendants of one agent, so that it does not use up the limit for all. */
+=======
+/** Maximum of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const MAX_FAMILY = 16;
 
 /** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */
@@ -309,7 +333,7 @@ function full(what: string): AtmoError {
 /** An id is the resource of permissions, which have at most 256 characters. */
 const MAX_ID_LENGTH = 200;
 
-/** Returns the last part of an agent's id: its name where that has the form, else the letters and digits of the name. */
+/** Returns the last part of an agent's id: the name if it is a valid id part, else the letters and digits of the name. */
 function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
   const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
@@ -320,7 +344,7 @@ function idPartOf(name: string | undefined, type: AgentType): string {
   );
 }
 
-/** Returns the id of a child: below that of the agent that spawns it, so that nobody can take another's. */
+/** Returns the id of a child agent. It begins with the parent's id, so that no agent can take an id of another family. */
 export function childId(parent: Principal, part: string): string {
   const id = parent.kind === 'owner' ? part : `${parent.id}/${part}`;
   if (id.length <= MAX_ID_LENGTH) return id;

@@ -44,7 +44,11 @@ export class AgentStore {
     this.remember(record);
   }
 
+<<<<<<< HEAD
   /** Stores a record only in memory: for the end of an agent if the disk fails. */
+=======
+  /** Writes the record to memory only: for an ended agent whose record cannot be written to the disk. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
@@ -69,10 +73,10 @@ export class AgentStore {
   }
 }
 
-/** `automation` runs in this hub; `external` is a process elsewhere that holds the token. */
+/** An `automation` runs in this hub; an `external` agent is an outside process that holds the agent's token. */
 export type AgentType = 'automation' | 'external';
 
-/** `failing` is an automation that rests after failures; the last two are final. */
+/** A `failing` automation rests after repeated failures; the last two states are final. */
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
@@ -87,36 +91,48 @@ export interface AgentProblem {
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
+<<<<<<< HEAD
   /** The kind of an external agent, named by the spawning agent, such as `researcher`. */
+=======
+  /** Type of an external agent in the words of the agent that spawned it, such as `researcher`. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
-  /** Id of the agent that spawned it; absent when the owner did. */
+  /** Id of the agent that spawned this agent; absent if the owner did. */
   readonly parent?: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly tokenId: string;
-  /** Ids of the tokens that its token derives from, root first, its own last. */
+  /** Ids of the tokens in the chain of the agent's token: the root token first, the agent's own token last. */
   readonly chain: readonly string[];
   readonly permissions: readonly string[];
   /** The token with which the hub makes an automation's calls; absent once the agent has ended. */
   readonly token?: string;
   readonly config: JsonObject;
+<<<<<<< HEAD
   /** Number of ended runs, including failed ones. */
+=======
+  /** Number of ended runs, including failed runs. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly runs: number;
-  /** Failed runs since the last success. */
+  /** Number of failed runs since the last success. */
   readonly failures: number;
   readonly lastRunAtMs?: number;
   readonly lastError?: AgentProblem;
-  /** A failing automation tries again at the first trigger after this. */
+  /** A failing automation ignores triggers until this time. */
   readonly restsUntilMs?: number;
-  /** Written before the first call of a run, so that no run is made twice. */
+  /** The present run. Written to the disk before its first call, so that no run is repeated after a crash. */
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
-  /** The reason of its end. */
+  /** Why the agent ended. */
   readonly reason?: string;
 }
 
+<<<<<<< HEAD
 /** Returns whether the agent may act. */
+=======
+/** Returns whether the agent has not ended. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function isLiving({ status }: Pick<AgentRecord, 'status'>): boolean {
   return status === 'active' || status === 'failing';
 }

@@ -131,7 +131,7 @@ function reasonText(reason: string | undefined, by: string): string {
 
 const DEFAULT_TTL_SECONDS = 86_400;
 
-/** Visible characters, and no slash. */
+/** Pattern of a line of visible characters without a slash. */
 const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
 const AUTOMATION = 'automation';
 

@@ -20,9 +20,9 @@ import {
   type WatchPorts,
 } from './trigger-watch.ts';
 
-/** A trigger that has to wait longer, for the run before or for the cooldown, is dropped: nothing runs late. */
+/** A trigger waits at most this long for the previous run or the cooldown; then it is dropped, so that no action runs late. */
 const MAX_WAIT_MS = 60_000;
-/** Failed runs in a row after which an automation rests, and for how long. */
+/** An automation rests after this number of failed runs in a row. */
 const MAX_FAILURES = 5;
 const REST_MS = 3_600_000;
 
@@ -32,7 +32,7 @@ export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly authorizer: Authorizer;
   readonly logger: Logger;
-  /** Is called when the token turns out to have ended. */
+  /** Is called when a run finds that the agent's token has expired or was revoked. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
 
@@ -60,7 +60,11 @@ export class Automation {
     for (const watch of this.#watches) watch.start();
   }
 
+<<<<<<< HEAD
   /** Replaces the values of the automation's parameters. */
+=======
+  /** Replaces the plan by a plan of the same automation with new parameter values. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   update(plan: AutomationPlan): void {
     this.#plan = plan;
     for (const [index, watch] of this.#watches.entries()) {
@@ -104,7 +108,11 @@ export class Automation {
     });
   }
 
+<<<<<<< HEAD
   /** Runs the actions. Never rejects: errors are stored with the agent. */
+=======
+  /** Runs the actions. Never rejects: errors are stored in the agent's record. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   async #perform(firing: Firing): Promise<void> {
     const { agents, clock, logger } = this.#ports;
     try {
@@ -114,7 +122,7 @@ export class Automation {
       if (!principal || !this.#shouldRun(firing, principal)) return;
       const runId = randomUUID();
       this.#rateLimit.started(clock.monotonic());
-      // On the disk before anything happens: after a crash in the middle this run is not begun again.
+      // The run is written to the disk before its first action: a run that a crash interrupts is not repeated.
       agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
       const run = { id: runId, principal, facts: firing.facts, signal: this.#abort.signal };
       this.#finish(await this.#outcomeOf(run));
@@ -143,7 +151,11 @@ export class Automation {
     }
   }
 
+<<<<<<< HEAD
   /** Returns whether the automation may run with the present permissions, group members and readings. */
+=======
+  /** Checks the conditions with the present permissions, device groups and readings, not with those at the spawn. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -174,7 +186,11 @@ export class Automation {
     });
   }
 
+<<<<<<< HEAD
   /** Records the rate limit once for each hour, not for each trigger. */
+=======
+  /** Records the rate limit as the last error once, not for each dropped trigger. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #noteRateLimit(): void {
     const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;
@@ -191,11 +207,15 @@ export class Automation {
 
 const HOUR_MS = 3_600_000;
 
+<<<<<<< HEAD
 /** Limits how often an automation runs; times are monotonic. */
+=======
+/** Computes how soon an automation may run again; times are those of the monotonic clock. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 class RunRateLimit {
   #starts: number[] = [];
 
-  /** Returns the milliseconds until a run may start; infinite when this hour has had all of its runs. */
+  /** Returns the milliseconds until a run may start; Infinity if the maximum of runs in this hour is reached. */
   waitMs(nowMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
     this.#starts = this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS);
     if (this.#starts.length >= maxRunsPerHour) return Infinity;
@@ -210,9 +230,13 @@ class RunRateLimit {
 
 type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'timeZone'>;
 
+<<<<<<< HEAD
 /**
  * Returns whether all conditions hold now. A condition on a reading that is unknown, too old, or of an unreachable device does not hold.
  */
+=======
+/** Returns whether all conditions hold now. A condition fails if its reading is unknown or too old, or its device is unreachable. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function conditionsHold(conditions: readonly Condition[], ports: ConditionPorts): boolean {
   return conditions.every((condition) => (condition.type === 'reading' ? readingHolds(condition, ports) : timeHolds(condition, ports)));
 }
@@ -232,7 +256,7 @@ function timeHolds(condition: TimeCondition, { clock, timeZone }: ConditionPorts
   return from < to ? minutes >= from && minutes < to : minutes >= from || minutes < to;
 }
 
-/** Returns the watch of a trigger's type; it does nothing before it is started. */
+/** Returns a watch for the trigger; the caller has to start it. */
 function createWatch(trigger: Trigger, ports: WatchPorts, onFiring: (firing: Firing) => void): Watch {
   switch (trigger.type) {
     case 'reading':

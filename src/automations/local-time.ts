@@ -28,7 +28,11 @@ export function localTimeAt(atMs: number, timeZone: string): LocalTime {
   return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
 }
 
+<<<<<<< HEAD
 /** Returns the minutes since midnight of `HH:MM`. */
+=======
+/** Returns the minutes from midnight to the time `HH:MM`. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function minutesOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
@@ -65,10 +69,14 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
+<<<<<<< HEAD
 /**
  * Returns the moment of a local time: an hour that occurs twice matches both offsets, and the earlier is taken; a skipped hour matches
  * neither.
  */
+=======
+/** Returns the moment of a local time. The earlier moment counts for an hour that occurs twice; a skipped hour matches no offset. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);
@@ -93,7 +101,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Longest single timer: the clock may be set while it runs, so it is read again at least this often. */
+/** Longest single timer in milliseconds: the clock may be set while a timer runs, so it is read again at least this often. */
 export const MAX_TIMER_MS = 60_000;
 
 /**

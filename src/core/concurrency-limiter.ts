@@ -110,7 +110,7 @@ export class CallerConcurrencyLimiter {
     this.#hub = new ConcurrencyLimiter({ maxRunning: options.maxRunning, maxWaiting: options.maxWaiting });
   }
 
-  /** Returns number of callers with calls that run or wait. */
+  /** Returns the number of callers with calls that run or wait. */
   get callers(): number {
     return this.#callers.size;
   }

@@ -15,7 +15,7 @@ export type ApprovalDecision = 'approve' | 'deny';
 
 /** A call that will be made once a person approves it, with the calls that it makes in turn. */
 export interface PlannedCall {
-  /** Canonical id of the tool; the name as written where no tool has it now. */
+  /** Canonical id of the tool; the name as written if no registered tool has it. */
   readonly tool: string;
   readonly title: string;
   /** Parameters with masked secrets; references to results of earlier steps are unresolved. */
@@ -29,7 +29,7 @@ export interface PlannedCall {
   readonly program?: PlannedProgram;
   /** Known targets of the call's effects. */
   readonly targets: readonly string[];
-  /** The targets that are only read; absent without any. */
+  /** Targets that the call only reads; absent if there are none. */
   readonly reads?: readonly string[];
   readonly steps?: readonly PlannedCall[];
 }
@@ -43,7 +43,7 @@ export interface ApprovalView {
   /** Canonical id of the tool. */
   readonly tool: string;
   readonly title: string;
-  /** With secrets masked. */
+  /** Parameters of the call, with secrets masked. */
   readonly params: JsonObject;
   /** The effects of the call. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
@@ -51,7 +51,7 @@ export interface ApprovalView {
   readonly devices: readonly NamedDevice[];
   /** The program or the steps that will run; absent if the call runs neither. */
   readonly runs?: PlannedCall;
-  /** Distinct persons who have to approve. */
+  /** Number of distinct persons who have to approve. */
   readonly needed: number;
   readonly given: number;
   readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
@@ -80,7 +80,11 @@ export interface OwnedApproval {
 
 /** Port: lists the requests for approval and takes the decisions of people. */
 export interface ApprovalService {
+<<<<<<< HEAD
   /** Returns the requests, newest first; closed requests stay for an hour. */
+=======
+  /** Returns the requests, newest first; a closed request stays listed for an hour. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
@@ -103,11 +107,19 @@ export interface ApproverKey {
 
 /** Port: the keys of the approvers. */
 export interface ApproverDirectory {
+<<<<<<< HEAD
   /** Returns the keys sorted by person, then by enrolment. */
   list(): readonly ApproverKey[];
   /** Enrols a key. Rejects with VALIDATION_ERROR (name or key), or CONFLICT (the key is already enrolled, or there are too many). */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
   /** Removes a key. Rejects with NOT_FOUND if it is unknown, and CONFLICT for the last key of all. */
+=======
+  /** Returns the keys, sorted by person, then in the order of enrolment. */
+  list(): readonly ApproverKey[];
+  /** Throws VALIDATION_ERROR if the name or key is malformed, CONFLICT if the key is enrolled already or there are too many keys. */
+  enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
+  /** Removes a key. Throws NOT_FOUND if it is not enrolled, CONFLICT if it is the last key of all. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   remove(keyId: string): Promise<ApproverKey>;
 }
 
@@ -149,9 +161,13 @@ export type ApprovalStatus =
 
 /** Port: the approvals of dangerous calls. An approval is valid for one call of one principal, once. */
 export interface ApprovalQueue {
+<<<<<<< HEAD
   /** Uses up the approval if there is one; otherwise files the request and notifies the admins. */
+=======
+  /** Consumes the approval of the call if there is one; otherwise stores the request and notifies the admins. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Returns the status without consuming the approval. Files the request as well. */
+  /** Returns the status without consuming an approval. Stores the request if there is no approval. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the approval of a call that dispatched nothing: the call may be tried again until the approval expires. */
   giveBack(approvalId: string): void;
@@ -160,7 +176,11 @@ export interface ApprovalQueue {
 /** Longest value of a parameter in a sentence; `params` has the whole. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
+<<<<<<< HEAD
 /** Replaces a secret value. */
+=======
+/** Text that replaces a secret value. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];
@@ -258,7 +278,11 @@ function shortValue(value: Json): string {
   return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }
 
+<<<<<<< HEAD
 /** Returns a value like `shortValue`, but never cut: for programs and steps. */
+=======
+/** Returns a value as `shortValue` does, but in full length: for programs and steps. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function fullValue(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return escapeAllHidden(JSON.stringify(value));

@@ -19,7 +19,7 @@ export interface TokenFacts {
   readonly expiresAtMs: number;
   /** Raw Ed25519 keys (32 bytes, base64url) to which the tokens of the chain are bound, root first. */
   readonly keys: readonly string[];
-  /** Hubs that may act for it, by id; absent = every hub of this mesh. */
+  /** Ids of the hubs on which the token may be used; absent for every hub of this mesh. */
   readonly allowedNodes?: readonly string[];
   readonly maxHops?: number;
   /** The limits of the whole chain: a call is charged to each. */
@@ -33,7 +33,7 @@ export interface Principal {
   readonly kind: 'owner' | 'agent' | 'hub';
   /** Grants as in the permission grammar; the owner holds `*` and `admin:*`. */
   readonly permissions: readonly string[];
-  /** Absent for the owner and inside the hub. */
+  /** The verified token; absent for the owner and for calls of the hub itself. */
   readonly token?: TokenFacts;
 }
 
@@ -83,9 +83,14 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 }
 
 /**
+<<<<<<< HEAD
  * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, its children `<name>@<hub id>/<child>`. The names are
  * chosen by that hub, and even its `owner` is an agent here. Names of this hub's agents never contain `@`. An id with a hub is returned
  * unchanged.
+=======
+ * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The names are
+ * those of the other hub, whose `owner` is an agent here too. No agent of this hub has an `@` in its name. An id that names a hub already is returned unchanged.
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -122,7 +127,11 @@ export interface PlannedProgram {
   /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
   readonly kind: 'cmd' | 'image' | 'module' | 'script';
   readonly program: string;
+<<<<<<< HEAD
   /** Arguments, with placeholders such as `{file}` if the parameters are not known yet. */
+=======
+  /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly args: readonly string[];
   readonly cwd?: string;
   /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
@@ -190,7 +199,7 @@ export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
 
 /** A request for a new token. */
 export interface TokenRequest {
-  /** `AGENT_NAME`; for a child, the part after its parent's id. */
+  /** Name of the agent in the form `AGENT_NAME`; for a child agent, the part after the parent's id. */
   readonly agentId: string;
   readonly permissions: readonly string[];
   readonly ttlMs: number;
@@ -269,13 +278,17 @@ export interface TrustedHub {
 
 /** Port: the other hubs that this hub trusts. A certificate that expired or was revoked vouches for no hub. */
 export interface MeshTrust {
+<<<<<<< HEAD
   /** Returns the id of the hub's mesh; undefined while it is in none. */
+=======
+  /** Returns the id of the mesh; undefined while the hub is in no mesh. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   meshId(): string | undefined;
   /** Returns undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;
 }
 
-/** 32 random bytes in base64url, which a caller makes anew each time. */
+/** Form of a challenge: 32 random bytes in base64url, which the caller generates for each request. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**

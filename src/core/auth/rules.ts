@@ -4,14 +4,18 @@ import type { RuledCall, RuleVerdict } from './principal.ts';
 /** One of the owner's rules, as in its file. */
 export interface ListedRule {
   readonly name: string;
+<<<<<<< HEAD
   /** Line in the file. */
+=======
+  /** Line of the rule in its file. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly line: number;
   readonly description?: string;
   readonly effect: 'allow' | 'deny' | 'approve';
-  /** Persons who have to approve. */
+  /** Number of persons who have to approve. */
   readonly persons?: number;
   readonly reason?: string;
-  /** Its conditions, as in the file. */
+  /** Conditions of the rule, as in the file. */
   readonly when: JsonObject;
 }
 
@@ -25,7 +29,7 @@ export interface RuleListing {
   /** Decision about calls of agents to which no rule applies. */
   readonly default: 'allow' | 'deny';
   readonly rules: readonly ListedRule[];
-  /** Why the present file was refused; the earlier rules stay in force. */
+  /** Why the present rules file was refused; the earlier rules stay in force. */
   readonly problem?: string;
 }
 
@@ -38,7 +42,7 @@ export interface EffectTestResult {
   readonly values?: JsonObject;
   readonly unforeseen?: readonly string[];
   readonly decision: RuleVerdict['kind'];
-  /** The rule that decides; absent if the default does. */
+  /** Name of the rule that decides; absent if the default decides. */
   readonly rule?: string;
   readonly line?: number;
   /** The conditions that hold, in one sentence each. */
@@ -53,7 +57,7 @@ export interface RuleTestResult {
   readonly effects: readonly EffectTestResult[];
 }
 
-/** Names that exist now, by which misspelt names in rules are found. */
+/** Existing names, used to find misspelt names in rules. */
 export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
@@ -61,7 +65,7 @@ export interface KnownNames {
   readonly types: readonly string[];
   /** Names of the values that tools show and set. */
   readonly values: readonly string[];
-  /** `namespace:name`. */
+  /** Ids of tools, in the form `namespace:name`. */
   readonly tools: readonly string[];
 }
 
@@ -75,7 +79,7 @@ export interface RuleWarning {
 export interface RuleCheck {
   readonly file: string;
   readonly count: number;
-  /** Why a hub would refuse it, with file and line. */
+  /** Why a hub would refuse the rules file, with file and line. */
   readonly problem?: string;
   readonly warnings: readonly RuleWarning[];
 }

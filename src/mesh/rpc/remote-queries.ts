@@ -20,12 +20,12 @@ import {
 } from './routed-requests.ts';
 import { errorOfBody, PartReader, type ReadPart, type SignedAnswers } from './signed-answers.ts';
 
-/** Hops beyond the first that a query may take: no house is wider. */
+/** Maximum of hops of a query after the first hop; no home needs more. */
 export const QUERY_HOPS = 7;
 
 type Head = 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token';
 type WithoutHead<Query> = Query extends MeshQuery ? Omit<Query, Head> : never;
-/** A query without the head that all queries share. */
+/** The members of a query without the head that all queries have. */
 type QueryBody = WithoutHead<MeshQuery>;
 
 /** A query in the name of a principal. */
@@ -33,11 +33,19 @@ interface RemoteQuery {
   readonly target: HubId;
   readonly body: QueryBody;
   readonly principal: Principal;
+<<<<<<< HEAD
   /** Time until the answer is useless, in milliseconds. */
   readonly remainingMs: number;
 }
 
 /** The deadline of a query, and listeners before its answer. */
+=======
+  /** Milliseconds for which the caller waits for the answer. */
+  readonly remainingMs: number;
+}
+
+/** Abort signal of a query, and listeners for events before its answer. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 interface QueryOptions extends Pick<RequestOptions, 'signal' | 'onAccept'> {
   readonly onPart?: (part: ReadPart) => void;
 }
@@ -52,7 +60,7 @@ export interface ClientContext {
   readonly members: MemberKeys;
   readonly drops: DropSink;
   readonly clock: Clock;
-  /** Corrected time of day; `clock` may not be set yet. */
+  /** Corrected time of day, since the machine's clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
 }
 
@@ -64,7 +72,7 @@ export class MeshQueries {
     this.#context = context;
   }
 
-  /** Returns the signed result. Rejects with the other hub's own error, or as `RoutedRequests.send`. */
+  /** Returns the signed result. Rejects with the error of the other hub or an error of `RoutedRequests.send`. */
   async send(query: RemoteQuery, options: QueryOptions): Promise<Json> {
     return atNewestEpoch(this.#context.routes, query.target, (epoch) => this.#send(query, epoch, options));
   }
@@ -143,7 +151,11 @@ export class MeshJobs implements RemoteJobs {
   }
 }
 
+<<<<<<< HEAD
 /** Makes the texts of a job safe to show, since another hub wrote them. The job's result is data and stays unchanged. */
+=======
+/** Makes the texts of a job view safe to show, since another hub wrote them. The result of the job is data and stays unchanged. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function readable({ tool, progress, error, ...view }: JobView): JobView {
   return {
     ...view,

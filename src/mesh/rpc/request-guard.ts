@@ -31,18 +31,22 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
+<<<<<<< HEAD
   /** End of the useful time for an answer, by the monotonic clock; the travel time is subtracted. */
+=======
+  /** Time until which the caller waits for the answer, by the monotonic clock; the travel time is subtracted. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly untilMs: number;
 }
 
 interface GuardCollaborators {
   readonly self: HubId;
-  /** Epoch of this start of the hub, as in its announcements. */
+  /** Returns the epoch of this start of the hub, as in the hub's announcements. */
   readonly epoch: () => number;
   readonly members: MemberKeys;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly clock: Clock;
-  /** Corrected time of day; `clock` may not be set yet. */
+  /** Corrected time of day, since the machine's clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly links: Pick<PeerLinks, 'to'>;
   readonly drops: DropSink;
@@ -52,7 +56,7 @@ interface GuardCollaborators {
 export class RequestGuard {
   readonly #collaborators: GuardCollaborators;
   readonly #newTokens: KeyedRateLimit;
-  /** Tokens that were valid, least recently seen first. */
+  /** Tokens that passed the check, least recently used first. */
   readonly #knownTokens = new Set<string>();
 
   constructor(collaborators: GuardCollaborators) {

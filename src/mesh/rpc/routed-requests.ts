@@ -8,18 +8,22 @@ import type { HubId } from '../../core/ids.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
 
-/** A signed request to a hub that need not be a neighbour. */
+/** A signed request to a hub, which may be several hops away. */
 interface RoutedRequest {
   readonly kind: RequestKind;
   readonly target: HubId;
-  /** COSE_Sign1 of the entry hub. */
+  /** The request as a COSE_Sign1 message of the entry hub. */
   readonly signed: Uint8Array;
-  /** RFC 8785 text of the parameters of a call, in pieces where some are bytes. */
+  /** RFC 8785 text of a call's parameters; in pieces if some parameters are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
+<<<<<<< HEAD
   /** Number of hops after the first. */
+=======
+  /** Maximum of hops after the first hop. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly hopsLeft: number;
-  /** Hubs that it has visited, the entry hub first, this hub last. */
+  /** Hubs that the request has visited: the entry hub first, this hub last. */
   readonly visited: readonly HubId[];
 }
 
@@ -55,7 +59,11 @@ export class RoutedRequests {
     }
   }
 
+<<<<<<< HEAD
   /** Joins the pieces of parameters to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
+=======
+  /** Joins parameters in pieces to one text if the next hub does not announce `wire:bytes`, since every hub on the route reads them. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
@@ -63,7 +71,7 @@ export class RoutedRequests {
   }
 }
 
-/** Codes that a hub on the route may pass on unsigned: this end made them, or they leave the outcome open. */
+/** Error codes that are accepted unsigned: this hub raised them itself, or they leave the outcome open. */
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
@@ -89,18 +97,22 @@ function bodyOf({ signed, params, remainingMs, hopsLeft, visited }: RoutedReques
 /** The id and key with which this hub signs. */
 export interface SigningHub {
   readonly hubId: HubId;
-  /** Ed25519. */
+  /** Ed25519 private key of the hub. */
   readonly privateKey: KeyObject;
 }
 
 /** The certified key of a hub. */
 interface MemberKey {
-  /** Raw, 32 bytes, base64url. */
+  /** Raw public key, 32 bytes, base64url. */
   readonly key: string;
   readonly publicKey: KeyObject;
 }
 
+<<<<<<< HEAD
 /** Port: the keys of the members of this mesh. A hub with an expired or revoked certificate has no key. */
+=======
+/** Port: the keys of the mesh members. A member with an expired or revoked certificate has no key. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export interface MemberKeys {
   keyOf(id: HubId): MemberKey | undefined;
 }

@@ -17,7 +17,7 @@ import { SubscriptionServer } from './subscription-server.ts';
 
 interface RpcEndpointCollaborators {
   readonly self: SigningHub;
-  /** Epoch of this start of the hub, as its announcements say. */
+  /** Returns the epoch of this start of the hub, as in the hub's announcements. */
   readonly epoch: () => number;
   readonly links: PeerLinks;
   readonly routes: CallRoutes;
@@ -32,7 +32,7 @@ interface RpcEndpointCollaborators {
   /** Returns the filter of the events that a principal may receive. */
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
   readonly clock: Clock;
-  /** Corrected time of day; `clock` may not be set yet. */
+  /** Corrected time of day, since the machine's clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly drops: DropSink;
 }
@@ -77,7 +77,7 @@ export class RpcEndpoint {
     };
   }
 
-  /** Accepts requests from now on; to be called once. */
+  /** Starts to accept requests; must be called only once. */
   listen(): void {
     this.#calls.listen();
     for (const kind of ['call_status', 'job_status', 'job_cancel', 'subscribe'] as const) {
@@ -116,7 +116,7 @@ export class RpcEndpoint {
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
-  /** Waits for the end of a call as long as its entry hub does; resolves with whether it has ended. */
+  /** Waits for the end of a call, no longer than its entry hub waits; resolves with whether the call has ended. */
   #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {

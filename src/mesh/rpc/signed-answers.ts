@@ -12,10 +12,17 @@ import type { CallRoutes, MemberKeys, SigningHub } from './routed-requests.ts';
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 65_536;
 
+<<<<<<< HEAD
 /** The hub that must sign an answer, and the requests that the answer may name. */
 interface ExpectedAnswer {
   readonly executor: HubId;
   /** Ids of the requests that the answer may name. */
+=======
+/** The executing hub and the request ids that an answer must name. */
+interface ExpectedAnswer {
+  readonly executor: HubId;
+  /** Ids of the requests to which the answer may belong. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly requestIds: readonly string[];
 }
 
@@ -32,7 +39,11 @@ export class SignedAnswers {
     this.#parts = parts;
   }
 
+<<<<<<< HEAD
   /** Opens an answer. Returns undefined, and counts it, unless the executing hub has signed it for this request. */
+=======
+  /** Opens an answer. Returns undefined and counts a drop if the executing hub did not sign the answer for this request. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   open(bytes: Uint8Array, { executor, requestIds }: ExpectedAnswer): ToolResponse | undefined {
     try {
       return openToolResponse(bytes, ({ requestId, execution }) => {
@@ -83,7 +94,7 @@ interface ExpectedParts {
 /** A part that the executing hub has signed. */
 export interface ReadPart {
   readonly content: Uint8Array;
-  /** Parts before it did not arrive. */
+  /** True if parts before this part are missing. */
   readonly isAfterGap: boolean;
 }
 
@@ -98,7 +109,11 @@ export class PartReader {
     this.#expected = expected;
   }
 
+<<<<<<< HEAD
   /** Opens a part. Returns undefined, and counts it, for bytes that are no part of the answer and for a repeated part. */
+=======
+  /** Reads a part. Returns undefined and counts a drop if the bytes are no part of this answer or repeat an earlier part. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   read(bytes: Uint8Array): ReadPart | undefined {
     const part = this.#open(bytes);
     if (!part) return undefined;
@@ -176,13 +191,13 @@ export class AnswerSigner {
       return this.sign({ kind: 'result', result, returns: returns?.(result) }, opened, startMs);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      // The link logs the stack of a bug.
+      // For an unexpected error, the peer link logs the stack.
       if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
       return this.sign({ kind: 'error', error: error.toBody() }, opened, startMs);
     }
   }
 
-  /** Adds this hub to an error that requires approval: the approval is given here. */
+  /** Adds this hub's id to an error that requires approval, since people approve the call on this hub. */
   #located(error: ErrorBody): ErrorBody {
     const { code, message, details, retryable } = error;
     const where = code === 'APPROVAL_REQUIRED' ? { node_id: this.#collaborators.self.hubId } : {};

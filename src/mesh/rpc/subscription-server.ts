@@ -10,7 +10,11 @@ import type { OpenedRequest, RequestGuard } from './request-guard.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, PartSigner } from './signed-answers.ts';
 
+<<<<<<< HEAD
 /** Largest number of subscriptions from one hub. */
+=======
+/** Maximum of subscriptions for all callers of one hub. */
+>>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const MAX_PER_HUB = 16;
 
 interface SubscriptionCollaborators {
@@ -90,7 +94,7 @@ function onceAborted(signal: AbortSignal, listener: () => void): () => void {
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Events that wait for a slow subscriber. */
+/** Maximum of events that wait for a slow subscriber. */
 const MAX_WAITING = 256;
 
 /** Events for one subscriber, in order. A subscriber that is too slow loses the subscription: no event is lost unnoticed. */
