@@ -88,14 +88,7 @@ export class AgentRunner implements Service {
     return { record, token: issued.token };
   }
 
-<<<<<<< HEAD
-  /**
-   * Ends an agent and its descendants; returns false if it had already ended. Throws NOT_FOUND for an unknown agent, and STORAGE_FAILED if
-   * the write fails (the call may be repeated).
-   */
-=======
   /** Ends an agent and its descendants; returns false if it had ended already. Throws NOT_FOUND; after STORAGE_FAILED, retry. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
@@ -103,11 +96,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-<<<<<<< HEAD
-  /** Changes a declared parameter from the next evaluation on and returns its old value. A paused automation tries again. */
-=======
   /** Changes a declared parameter, as of the next evaluation, and returns the old value. A resting automation tries again. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -119,11 +108,7 @@ export class AgentRunner implements Service {
     return oldValue;
   }
 
-<<<<<<< HEAD
-  /** Returns the principal itself and the agents that it spawned; all agents for the owner and for administrators of agents. */
-=======
   /** Returns the principal's own agent and its descendants; all agents if the principal is the owner or may administer agents. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
@@ -141,11 +126,7 @@ export class AgentRunner implements Service {
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
-<<<<<<< HEAD
-  /** Throws CONFLICT if the id is in use: two bearers of one id would share jobs and approvals. */
-=======
   /** Throws if the id is in use: two agents with the same id would share their jobs and approvals. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #requireFree(id: string): void {
     const nowMs = this.#parts.clock.now();
     const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
@@ -204,11 +185,7 @@ export class AgentRunner implements Service {
     automation?.start();
   }
 
-<<<<<<< HEAD
-  /** Resumes an agent after the start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
-=======
   /** Resumes an agent after a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #resume(found: AgentRecord): void {
     try {
       const record = this.#withoutRun(found);
@@ -309,11 +286,7 @@ function requireOwnPermissions(permissions: readonly string[], by: Principal): v
 }
 
 const MAX_AGENTS = 64;
-<<<<<<< HEAD
-/** Largest number of descendants of one agent, so that it does not use up the limit for all. */
-=======
 /** Maximum of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const MAX_FAMILY = 16;
 
 /** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */

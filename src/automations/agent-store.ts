@@ -44,11 +44,7 @@ export class AgentStore {
     this.remember(record);
   }
 
-<<<<<<< HEAD
-  /** Stores a record only in memory: for the end of an agent if the disk fails. */
-=======
   /** Writes the record to memory only: for an ended agent whose record cannot be written to the disk. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
@@ -91,11 +87,7 @@ export interface AgentProblem {
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
-<<<<<<< HEAD
-  /** The kind of an external agent, named by the spawning agent, such as `researcher`. */
-=======
   /** Type of an external agent in the words of the agent that spawned it, such as `researcher`. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
@@ -110,11 +102,7 @@ export interface AgentRecord {
   /** The token with which the hub makes an automation's calls; absent once the agent has ended. */
   readonly token?: string;
   readonly config: JsonObject;
-<<<<<<< HEAD
-  /** Number of ended runs, including failed ones. */
-=======
   /** Number of ended runs, including failed runs. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly runs: number;
   /** Number of failed runs since the last success. */
   readonly failures: number;
@@ -128,11 +116,7 @@ export interface AgentRecord {
   readonly reason?: string;
 }
 
-<<<<<<< HEAD
-/** Returns whether the agent may act. */
-=======
 /** Returns whether the agent has not ended. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function isLiving({ status }: Pick<AgentRecord, 'status'>): boolean {
   return status === 'active' || status === 'failing';
 }

@@ -36,14 +36,7 @@ export function canObserve(about: Trigger | Condition, principal: Principal, aut
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 
-<<<<<<< HEAD
-/**
- * Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND for a subject that does not exist, with the same message for a subject that the principal may
- * not see.
- */
-=======
 /** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND, with the same message, if a subject does not exist or the principal may not see it. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of [...plan.triggers, ...plan.conditions]) {
     if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;

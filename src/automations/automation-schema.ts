@@ -193,11 +193,7 @@ export const PLAN_SCHEMA: JsonSchema = {
  */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
-<<<<<<< HEAD
-  // Actions contain parameters of any tool.
-=======
   // The parameters of actions may contain secrets of the called tools.
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   'x-secret-members': true,
   description:
     'For an automation: trigger, conditions, actions. A number or text in trigger, conditions and params may be {"param": "NAME"}. For an external agent: parameters only',
@@ -222,11 +218,7 @@ type Variants = Readonly<
   Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
 >;
 
-<<<<<<< HEAD
-/** Returns a schema with one strict variant for each value of `type`, so that errors name only the mistakes of that variant. */
-=======
 /** Returns a schema that selects a strict schema by the value of `type`, so that errors only name mistakes of the selected type. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function byType(variants: Variants): JsonSchema {
   return {
     type: 'object',
@@ -247,11 +239,7 @@ function shown(variants: Variants): JsonSchema {
   return { type: 'object', properties: { type, ...Object.fromEntries(withReferences) } };
 }
 
-<<<<<<< HEAD
-/** Returns a schema that also accepts a reference to a parameter; only numbers, times and values may be references, not ids and names. */
-=======
 /** Returns a schema that also accepts a reference to a parameter, for numbers, times and values. Ids and names cannot be references. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function orReference(schema: JsonSchema, name: string): JsonSchema {
   const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
   return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };

@@ -60,11 +60,7 @@ export class Automation {
     for (const watch of this.#watches) watch.start();
   }
 
-<<<<<<< HEAD
-  /** Replaces the values of the automation's parameters. */
-=======
   /** Replaces the plan by a plan of the same automation with new parameter values. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   update(plan: AutomationPlan): void {
     this.#plan = plan;
     for (const [index, watch] of this.#watches.entries()) {
@@ -108,11 +104,7 @@ export class Automation {
     });
   }
 
-<<<<<<< HEAD
-  /** Runs the actions. Never rejects: errors are stored with the agent. */
-=======
   /** Runs the actions. Never rejects: errors are stored in the agent's record. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   async #perform(firing: Firing): Promise<void> {
     const { agents, clock, logger } = this.#ports;
     try {
@@ -151,11 +143,7 @@ export class Automation {
     }
   }
 
-<<<<<<< HEAD
-  /** Returns whether the automation may run with the present permissions, group members and readings. */
-=======
   /** Checks the conditions with the present permissions, device groups and readings, not with those at the spawn. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -186,11 +174,7 @@ export class Automation {
     });
   }
 
-<<<<<<< HEAD
-  /** Records the rate limit once for each hour, not for each trigger. */
-=======
   /** Records the rate limit as the last error once, not for each dropped trigger. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #noteRateLimit(): void {
     const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;
@@ -207,11 +191,7 @@ export class Automation {
 
 const HOUR_MS = 3_600_000;
 
-<<<<<<< HEAD
-/** Limits how often an automation runs; times are monotonic. */
-=======
 /** Computes how soon an automation may run again; times are those of the monotonic clock. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 class RunRateLimit {
   #starts: number[] = [];
 
@@ -230,13 +210,7 @@ class RunRateLimit {
 
 type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'timeZone'>;
 
-<<<<<<< HEAD
-/**
- * Returns whether all conditions hold now. A condition on a reading that is unknown, too old, or of an unreachable device does not hold.
- */
-=======
 /** Returns whether all conditions hold now. A condition fails if its reading is unknown or too old, or its device is unreachable. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function conditionsHold(conditions: readonly Condition[], ports: ConditionPorts): boolean {
   return conditions.every((condition) => (condition.type === 'reading' ? readingHolds(condition, ports) : timeHolds(condition, ports)));
 }

@@ -28,11 +28,7 @@ export function localTimeAt(atMs: number, timeZone: string): LocalTime {
   return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
 }
 
-<<<<<<< HEAD
-/** Returns the minutes since midnight of `HH:MM`. */
-=======
 /** Returns the minutes from midnight to the time `HH:MM`. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function minutesOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
@@ -69,14 +65,7 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-<<<<<<< HEAD
-/**
- * Returns the moment of a local time: an hour that occurs twice matches both offsets, and the earlier is taken; a skipped hour matches
- * neither.
- */
-=======
 /** Returns the moment of a local time. The earlier moment counts for an hour that occurs twice; a skipped hour matches no offset. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);

@@ -7,11 +7,7 @@ import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;
-<<<<<<< HEAD
-/** The facts of each trigger to which actions may refer, in addition to the common facts. */
-=======
 /** The facts of each trigger type to which actions may refer, in addition to the facts that all triggers have. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   reading: ['sensor_id', 'value', 'previous', 'unit'],
   device_event: ['device_id', 'event', 'cluster', 'data'],

@@ -80,11 +80,7 @@ export interface OwnedApproval {
 
 /** Port: lists the requests for approval and takes the decisions of people. */
 export interface ApprovalService {
-<<<<<<< HEAD
-  /** Returns the requests, newest first; closed requests stay for an hour. */
-=======
   /** Returns the requests, newest first; a closed request stays listed for an hour. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
@@ -107,19 +103,11 @@ export interface ApproverKey {
 
 /** Port: the keys of the approvers. */
 export interface ApproverDirectory {
-<<<<<<< HEAD
-  /** Returns the keys sorted by person, then by enrolment. */
-  list(): readonly ApproverKey[];
-  /** Enrols a key. Rejects with VALIDATION_ERROR (name or key), or CONFLICT (the key is already enrolled, or there are too many). */
-  enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
-  /** Removes a key. Rejects with NOT_FOUND if it is unknown, and CONFLICT for the last key of all. */
-=======
   /** Returns the keys, sorted by person, then in the order of enrolment. */
   list(): readonly ApproverKey[];
   /** Throws VALIDATION_ERROR if the name or key is malformed, CONFLICT if the key is enrolled already or there are too many keys. */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
   /** Removes a key. Throws NOT_FOUND if it is not enrolled, CONFLICT if it is the last key of all. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   remove(keyId: string): Promise<ApproverKey>;
 }
 
@@ -161,11 +149,7 @@ export type ApprovalStatus =
 
 /** Port: the approvals of dangerous calls. An approval is valid for one call of one principal, once. */
 export interface ApprovalQueue {
-<<<<<<< HEAD
-  /** Uses up the approval if there is one; otherwise files the request and notifies the admins. */
-=======
   /** Consumes the approval of the call if there is one; otherwise stores the request and notifies the admins. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status without consuming an approval. Stores the request if there is no approval. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
@@ -176,11 +160,7 @@ export interface ApprovalQueue {
 /** Longest value of a parameter in a sentence; `params` has the whole. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
-<<<<<<< HEAD
-/** Replaces a secret value. */
-=======
 /** Text that replaces a secret value. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];
@@ -278,11 +258,7 @@ function shortValue(value: Json): string {
   return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }
 
-<<<<<<< HEAD
-/** Returns a value like `shortValue`, but never cut: for programs and steps. */
-=======
 /** Returns a value as `shortValue` does, but in full length: for programs and steps. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function fullValue(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return escapeAllHidden(JSON.stringify(value));

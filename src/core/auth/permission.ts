@@ -134,14 +134,7 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
   }
 }
 
-<<<<<<< HEAD
-/**
- * Returns the permissions that no grant of `held` includes: their holder cannot delegate them. Throws VALIDATION_ERROR for a malformed
- * text.
- */
-=======
 /** Returns the `permissions` that no grant of `held` includes. Throws VALIDATION_ERROR if a permission or grant is malformed. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
   const grants = held.map(requireGrant);
   return permissions.filter((permission) => {
@@ -150,14 +143,7 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
-<<<<<<< HEAD
-/**
- * Returns the grants of either list that the other list includes; grants that overlap only in part are left out. Throws VALIDATION_ERROR
- * for a malformed text.
- */
-=======
 /** Returns the grants of each list that the other list includes. Grants that overlap only in part are left out. Throws VALIDATION_ERROR. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
   const common = permissions.flatMap((text) => {
@@ -191,11 +177,7 @@ function parseResourceGrant(head: { readonly namespace: string; readonly action:
   return { kind: 'path', ...head, path: resource.slice(0, -1) };
 }
 
-<<<<<<< HEAD
-/** Returns whether a text is a resource; a leading `@` would name a group. */
-=======
 /** Returns whether the text names one resource; a leading `@` names a group. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function isResource(text: string): boolean {
   if (text.length > MAX_LENGTH || text.startsWith('@')) return false;
   return text.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');

@@ -83,14 +83,8 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 }
 
 /**
-<<<<<<< HEAD
- * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, its children `<name>@<hub id>/<child>`. The names are
- * chosen by that hub, and even its `owner` is an agent here. Names of this hub's agents never contain `@`. An id with a hub is returned
- * unchanged.
-=======
  * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The names are
  * those of the other hub, whose `owner` is an agent here too. No agent of this hub has an `@` in its name. An id that names a hub already is returned unchanged.
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -127,11 +121,7 @@ export interface PlannedProgram {
   /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
   readonly kind: 'cmd' | 'image' | 'module' | 'script';
   readonly program: string;
-<<<<<<< HEAD
-  /** Arguments, with placeholders such as `{file}` if the parameters are not known yet. */
-=======
   /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly args: readonly string[];
   readonly cwd?: string;
   /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
@@ -278,11 +268,7 @@ export interface TrustedHub {
 
 /** Port: the other hubs that this hub trusts. A certificate that expired or was revoked vouches for no hub. */
 export interface MeshTrust {
-<<<<<<< HEAD
-  /** Returns the id of the hub's mesh; undefined while it is in none. */
-=======
   /** Returns the id of the mesh; undefined while the hub is in no mesh. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   meshId(): string | undefined;
   /** Returns undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;

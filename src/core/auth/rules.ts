@@ -4,11 +4,7 @@ import type { RuledCall, RuleVerdict } from './principal.ts';
 /** One of the owner's rules, as in its file. */
 export interface ListedRule {
   readonly name: string;
-<<<<<<< HEAD
-  /** Line in the file. */
-=======
   /** Line of the rule in its file. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly line: number;
   readonly description?: string;
   readonly effect: 'allow' | 'deny' | 'approve';

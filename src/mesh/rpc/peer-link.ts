@@ -31,11 +31,7 @@ export interface RequestOptions {
    * window of parts is unread, and the answer waits until all parts are read.
    */
   readonly onPart?: (part: Uint8Array) => void | Promise<void>;
-<<<<<<< HEAD
-  /** The peer's answer still counts for this time after an abort, in milliseconds; default 0. */
-=======
   /** Milliseconds after an abort in which the peer's response is still accepted; default 0. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly cancelGraceMs?: number;
 }
 
@@ -52,11 +48,7 @@ export interface PeerLink {
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }
 
-<<<<<<< HEAD
-/** A request at the hub that answers it. */
-=======
 /** A request that this hub received and has to answer. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;

@@ -12,11 +12,7 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 /** Milliseconds for which a hub may be unreachable before subscriptions to its events fail. */
 const PATIENCE_MS = 60_000;
-<<<<<<< HEAD
-/** Longest remaining time that a request can contain: a subscription does not end by itself. */
-=======
 /** Remaining time of a subscription request in milliseconds: the largest value of the field, since a subscription has no end time. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const REMAINING_MS = 0xffff_ffff;
 
 /** Subscribes to events of other hubs. Subscribes again after a lost connection and reports the gap. */
@@ -29,11 +25,7 @@ export class MeshEvents implements RemoteEvents {
     this.#clock = clock;
   }
 
-<<<<<<< HEAD
-  /** Subscribes like `RemoteEvents.subscribe`. Rejects if a subscribed hub is unreachable for a minute. */
-=======
   /** Implements `RemoteEvents.subscribe`; rejects if the hub is unreachable for a minute after it accepted the subscription. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
@@ -104,11 +96,7 @@ interface EventFilter {
   readonly subjects?: readonly string[];
 }
 
-<<<<<<< HEAD
-/** A UUID, a source or a time, which must not break a line of server-sent events. */
-=======
 /** Form of an event's id, source or time, without line breaks: each is written to one line of server-sent events. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const WORD = /^[\w.:/+-]{1,128}$/;
 const MAX_SUBJECT = 512;
 

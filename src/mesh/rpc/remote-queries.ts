@@ -33,19 +33,11 @@ interface RemoteQuery {
   readonly target: HubId;
   readonly body: QueryBody;
   readonly principal: Principal;
-<<<<<<< HEAD
-  /** Time until the answer is useless, in milliseconds. */
-  readonly remainingMs: number;
-}
-
-/** The deadline of a query, and listeners before its answer. */
-=======
   /** Milliseconds for which the caller waits for the answer. */
   readonly remainingMs: number;
 }
 
 /** Abort signal of a query, and listeners for events before its answer. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 interface QueryOptions extends Pick<RequestOptions, 'signal' | 'onAccept'> {
   readonly onPart?: (part: ReadPart) => void;
 }
@@ -151,11 +143,7 @@ export class MeshJobs implements RemoteJobs {
   }
 }
 
-<<<<<<< HEAD
-/** Makes the texts of a job safe to show, since another hub wrote them. The job's result is data and stays unchanged. */
-=======
 /** Makes the texts of a job view safe to show, since another hub wrote them. The result of the job is data and stays unchanged. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 function readable({ tool, progress, error, ...view }: JobView): JobView {
   return {
     ...view,

@@ -31,11 +31,7 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-<<<<<<< HEAD
-  /** End of the useful time for an answer, by the monotonic clock; the travel time is subtracted. */
-=======
   /** Time until which the caller waits for the answer, by the monotonic clock; the travel time is subtracted. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly untilMs: number;
 }
 

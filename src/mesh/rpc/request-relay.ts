@@ -6,11 +6,7 @@ import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';
 import type { RoutedRequests } from './routed-requests.ts';
 
-<<<<<<< HEAD
-/** Largest number of requests of one neighbour that are forwarded at once. */
-=======
 /** Maximum of requests of one neighbour that are forwarded at once. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const MAX_PER_NEIGHBOUR = 32;
 const CANCEL_GRACE_MS = 200;
 

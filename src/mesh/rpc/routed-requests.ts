@@ -17,11 +17,7 @@ interface RoutedRequest {
   /** RFC 8785 text of a call's parameters; in pieces if some parameters are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
-<<<<<<< HEAD
-  /** Number of hops after the first. */
-=======
   /** Maximum of hops after the first hop. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly hopsLeft: number;
   /** Hubs that the request has visited: the entry hub first, this hub last. */
   readonly visited: readonly HubId[];
@@ -59,11 +55,7 @@ export class RoutedRequests {
     }
   }
 
-<<<<<<< HEAD
-  /** Joins the pieces of parameters to one text for a hub that does not announce `wire:bytes`: every hub on the route reads them. */
-=======
   /** Joins parameters in pieces to one text if the next hub does not announce `wire:bytes`, since every hub on the route reads them. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
@@ -108,11 +100,7 @@ interface MemberKey {
   readonly publicKey: KeyObject;
 }
 
-<<<<<<< HEAD
-/** Port: the keys of the members of this mesh. A hub with an expired or revoked certificate has no key. */
-=======
 /** Port: the keys of the mesh members. A member with an expired or revoked certificate has no key. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 export interface MemberKeys {
   keyOf(id: HubId): MemberKey | undefined;
 }

@@ -12,17 +12,10 @@ import type { CallRoutes, MemberKeys, SigningHub } from './routed-requests.ts';
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 65_536;
 
-<<<<<<< HEAD
-/** The hub that must sign an answer, and the requests that the answer may name. */
-interface ExpectedAnswer {
-  readonly executor: HubId;
-  /** Ids of the requests that the answer may name. */
-=======
 /** The executing hub and the request ids that an answer must name. */
 interface ExpectedAnswer {
   readonly executor: HubId;
   /** Ids of the requests to which the answer may belong. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   readonly requestIds: readonly string[];
 }
 
@@ -39,11 +32,7 @@ export class SignedAnswers {
     this.#parts = parts;
   }
 
-<<<<<<< HEAD
-  /** Opens an answer. Returns undefined, and counts it, unless the executing hub has signed it for this request. */
-=======
   /** Opens an answer. Returns undefined and counts a drop if the executing hub did not sign the answer for this request. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   open(bytes: Uint8Array, { executor, requestIds }: ExpectedAnswer): ToolResponse | undefined {
     try {
       return openToolResponse(bytes, ({ requestId, execution }) => {
@@ -109,11 +98,7 @@ export class PartReader {
     this.#expected = expected;
   }
 
-<<<<<<< HEAD
-  /** Opens a part. Returns undefined, and counts it, for bytes that are no part of the answer and for a repeated part. */
-=======
   /** Reads a part. Returns undefined and counts a drop if the bytes are no part of this answer or repeat an earlier part. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
   read(bytes: Uint8Array): ReadPart | undefined {
     const part = this.#open(bytes);
     if (!part) return undefined;

@@ -10,11 +10,7 @@ import type { OpenedRequest, RequestGuard } from './request-guard.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, PartSigner } from './signed-answers.ts';
 
-<<<<<<< HEAD
-/** Largest number of subscriptions from one hub. */
-=======
 /** Maximum of subscriptions for all callers of one hub. */
->>>>>>> 9625c9e2 (docs(core,mesh,automations): make the comments readable at the first try)
 const MAX_PER_HUB = 16;
 
 interface SubscriptionCollaborators {
