@@ -8,7 +8,6 @@ import type { Service } from '../core/lifecycle.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 interface TrustedClockServices {
-  /** The machine's clock. */
   readonly clock: Clock;
   readonly store: KeyValueStore;
   readonly evidence: ClockEvidence;

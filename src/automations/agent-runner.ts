@@ -120,7 +120,6 @@ export class AgentRunner implements Service {
     return this.#agents.living().map(({ id, type, config }) => ({ kind: kindOf(type), id, content: config }));
   }
 
-  /** Returns the present values of an agent's parameters. */
   parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
     const parameters = Object.entries(parseParameters(config, this.#parts.validator));
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
@@ -261,7 +260,6 @@ export class AgentRunner implements Service {
   }
 }
 
-/** The request for an agent. */
 interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
   /** Type of the agent, in the caller's words. */
   readonly kind: string;

@@ -60,7 +60,6 @@ export class Automation {
     for (const watch of this.#watches) watch.start();
   }
 
-  /** Replaces the plan by a plan of the same automation with new parameter values. */
   update(plan: AutomationPlan): void {
     this.#plan = plan;
     for (const [index, watch] of this.#watches.entries()) {

@@ -28,7 +28,6 @@ interface PreviewedRequest {
   readonly viewer: Principal;
 }
 
-/** The effects of a call or of an inner call. */
 interface PreviewedCall extends Omit<RuledCall, 'principal'> {
   /** False while the parameters depend on results of earlier steps. The effects are then unknown, and the list is empty. */
   readonly isKnown: boolean;

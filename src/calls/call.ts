@@ -26,7 +26,6 @@ export interface CallFacts {
   readonly params: JsonObject;
   /** Empty until the effects are authorised, and for a tool that only other hubs have. */
   readonly effects: readonly Effect[];
-  /** The owner's rule that decided about the call. */
   readonly rule?: string;
   /** The approval that the call used. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
@@ -149,7 +148,6 @@ export class RunningCall {
   hasEnded = false;
   /** Media type of the result, if the tool declares it. */
   contentType?: string;
-  /** Data that the tool adds to its result. */
   resultDetails?: JsonObject;
   readonly #clock: Clock;
   #deadline: CallDeadline | undefined;
@@ -233,7 +231,6 @@ export class RunningCall {
     this.#onEnd.push(callback);
   }
 
-  /** Releases the resources of the call. */
   end(): void {
     this.hasEnded = true;
     this.#deadline?.[Symbol.dispose]();

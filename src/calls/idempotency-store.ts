@@ -17,7 +17,6 @@ const MAX_KEPT_LENGTH = 4_194_304;
 export interface IdempotentCall {
   readonly principalId: string;
   readonly key: string;
-  /** Hash of the tool and its parameters. */
   readonly callHash: string;
 }
 

@@ -21,7 +21,6 @@ export class SessionCallLimit {
     this.#maxCalls = options.maxCalls;
   }
 
-  /** Returns the number of stored sessions. */
   get size(): number {
     return this.#sessions.size;
   }

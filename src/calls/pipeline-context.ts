@@ -93,7 +93,6 @@ export interface CallableTools {
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
   /** Resolves when the tools of other hubs are loaded; undefined if no wait is needed. */
   awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
-  /** Returns the other hubs that can run a tool. */
   hubsOf(tool: RegisteredTool): readonly HubId[];
 }
 

@@ -33,7 +33,6 @@ export interface CallRequest {
   readonly requestId?: string;
   readonly traceId?: string;
   readonly sessionId?: string;
-  /** Aborts when the caller cancels. */
   readonly signal?: AbortSignal;
   /** Is called once when all checks have passed, right before the handler starts or another hub is called. */
   readonly onDispatch?: () => void;
@@ -44,7 +43,6 @@ export interface CallRequest {
    * call ends first.
    */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
-  /** Receives the messages of the tool while it runs. */
   readonly onMessage?: (message: ToolMessage) => void;
   /** The caller needs partial results: a tool without them is refused with NOT_SUPPORTED. */
   readonly wantsChunks?: true;
@@ -106,7 +104,6 @@ export type Preflight =
 
 /** Port: makes calls of tools, or judges them without running. A call never throws: refusals and failures are answers. */
 export interface ToolCaller {
-  /** Runs a call and waits for its answer. */
   call(request: CallRequest): Promise<CallAnswer>;
   /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
   callAsync(request: CallRequest): Promise<AsyncAnswer>;

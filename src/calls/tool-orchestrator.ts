@@ -68,7 +68,6 @@ interface OrchestratorCollaborators {
 }
 
 interface OrchestratorOptions {
-  /** Id of the hub. */
   readonly orchestratorId: string;
   readonly isDynamicRegistrationAllowed: boolean;
 }

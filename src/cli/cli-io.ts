@@ -28,9 +28,7 @@ export interface CliIo {
   readonly stateArchive: () => Promise<BackupService>;
   /** Reads a line from the terminal without showing it; returns undefined without a terminal. */
   readonly askSecret: (prompt: string) => Promise<string | undefined>;
-  /** Checks the network of this machine. */
   readonly networkChecks: (ports: HubPorts) => Promise<readonly CheckResult[]>;
-  /** Opens a file in the person's browser. */
   readonly openFile: (file: string) => Promise<void>;
   /** Waits for a time; the fake in tests resolves at once. */
   readonly sleep: (ms: number) => Promise<unknown>;

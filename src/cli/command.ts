@@ -16,7 +16,6 @@ export interface OptionSpec {
   readonly help: string;
   /** Name of the option's value in the help; a switch when absent. */
   readonly value?: string;
-  /** True for an option that may be given several times. */
   readonly isRepeated?: true;
   /** For `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
   readonly param?: string;

@@ -126,8 +126,7 @@ function entriesOf(folder: string) {
   }
 }
 
-type Hub = Pick<HubClient, 'get' | 'call'>;
-type Lookup = (hub: Hub, operands: readonly string[]) => Promise<readonly Candidate[]>;
+type Lookup = (hub: Pick<HubClient, 'get' | 'call'>, operands: readonly string[]) => Promise<readonly Candidate[]>;
 
 const PAGE = 1_000;
 

@@ -8,10 +8,8 @@ import { codeIn } from './hub/hub-client.ts';
 import type { Printable } from './terminal/blocks.ts';
 import { cellText, textPairs, textTable } from './terminal/text-table.ts';
 
-/** A command that sends one request and prints the answer. */
 interface RequestCommand<Answer> extends Omit<Command, 'run'> {
   request(call: Invocation): Promise<Answer>;
-  /** The answer for people. */
   text(answer: Answer, call: Invocation): Printable;
 }
 

@@ -13,7 +13,6 @@ export interface ApprovalStatement {
   readonly tool: string;
   /** SHA-256, in hex, of the tool and the canonical arguments. */
   readonly call_hash: string;
-  /** Id of the hub that runs the call. */
   readonly hub: string;
   /** ISO 8601, UTC, with milliseconds. */
   readonly expires_at: string;

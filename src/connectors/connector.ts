@@ -17,7 +17,6 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   /** Receives the loss of data in files of connectors. */
   readonly problems: Pick<HubProblems, 'raise'>;
   readonly registry: ToolRegistry;
-  /** Id of this hub. */
   readonly nodeId: string;
   readonly stateDir: string;
   /** The environment variables of the hub, which may contain secrets. */

@@ -110,7 +110,6 @@ export class CallerConcurrencyLimiter {
     this.#hub = new ConcurrencyLimiter({ maxRunning: options.maxRunning, maxWaiting: options.maxWaiting });
   }
 
-  /** Returns the number of callers with calls that run or wait. */
   get callers(): number {
     return this.#callers.size;
   }

@@ -10,7 +10,6 @@ export interface HubContext {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
-  /** The trusted time, for everything that expires. */
   readonly time: TrustedTime;
   readonly audit: AuditSink;
 }

@@ -20,7 +20,6 @@ export interface EventSubscription {
   readonly lastEventId?: string;
   /** Account of the subscriber; its subscribers share a limit of streams. */
   readonly account: string;
-  /** Returns whether the subscriber may receive this event. */
   mayReceive(event: HubEvent): boolean;
   /** Returns false once the subscriber's token has expired or was revoked; the stream then ends. */
   isStillValid(): boolean;

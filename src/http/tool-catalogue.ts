@@ -22,18 +22,15 @@ const PAGE = 1_000;
 /** The tool that reads any sensor, for questions about sensors. */
 const SENSOR_READER = 'core:query_sensor';
 
-type HomeReader = Pick<VisibleHome, 'devices' | 'devicesElsewhere' | 'isOther' | 'readings'>;
-
 interface CatalogueCollaborators {
   readonly tools: ToolDirectory;
   readonly authorizer: Authorizer;
   readonly pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
-  readonly home: HomeReader;
+  readonly home: Pick<VisibleHome, 'devices' | 'devicesElsewhere' | 'isOther' | 'readings'>;
 }
 
-/** Selects the caller's tools for a list. */
 interface CatalogueFilter extends ToolDirectoryFilter {
   /** Only tools that can be called without a further configuration. */
   readonly isReadyOnly?: boolean;
@@ -191,7 +188,6 @@ const remoteAreas = oncePerObject((tools: readonly RegisteredTool[]): ReadonlyMa
   return areas;
 });
 
-/** Returns the names of tools that exist in several versions. */
 const multiVersionKeys = oncePerObject((tools: readonly RegisteredTool[]): ReadonlySet<string> => {
   const counts = Map.groupBy(tools, toolKey);
   return new Set([...counts].filter(([, versions]) => versions.length > 1).map(([key]) => key));

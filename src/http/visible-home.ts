@@ -93,7 +93,6 @@ export class VisibleHome {
     });
   }
 
-  /** Returns whether this id or name belongs to another hub. */
   isOther(hub: string): boolean {
     return this.#peersOf(hub).length > 0;
   }
@@ -123,7 +122,6 @@ export class VisibleHome {
     return this.#parts.readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
   }
 
-  /** Returns the device directory limited to the devices that the caller may see. */
   directory(principal: Principal): DeviceDirectory {
     const { directory } = this.#parts;
     return {

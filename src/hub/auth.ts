@@ -34,9 +34,7 @@ export interface AuthCollaborators extends Pick<HubContext, 'clock' | 'logger' |
   readonly problems: HubProblems;
   readonly fileAnchors: StateAnchors;
   readonly snapshotDirectory: string;
-  /** The devices, for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
-  /** The devices that other hubs announce. */
   readonly devicesElsewhere: RemoteGroups;
 }
 
@@ -62,8 +60,6 @@ export interface Auth {
 
 /** The parts that are needed before a caller can be authenticated. */
 type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
-type TokenServices = Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
-
 /** Opens the parts that decide about calls; each part is started before the next part that needs it. */
 export async function openAuth(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
   const identity = await openIdentity(collaborators, config, stack);
@@ -129,7 +125,6 @@ async function openMeshMembership(
   return opened;
 }
 
-/** Returns the file of the sealed root key, in the state directory. */
 function rootKeyFileIn(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
   const path = join(stateDir, ROOT_KEY_FILE);
   const file: SecretFile = {
@@ -150,7 +145,7 @@ async function openTokens(
   collaborators: AuthCollaborators,
   { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
   stack: ServiceStack,
-): Promise<TokenServices> {
+): Promise<Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>> {
   const { clock, logger, events, store } = collaborators;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;

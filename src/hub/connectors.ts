@@ -25,7 +25,6 @@ interface ConnectorOptions {
   /** May hold secrets. */
   readonly env: NodeJS.ProcessEnv;
   readonly programs: ProgramSandbox;
-  /** Version of the software. */
   readonly version: string;
   readonly stack: ServiceStack;
 }

@@ -62,7 +62,6 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
-  /** Further names of devices and areas. */
   readonly homeNames: HomeNames;
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
@@ -192,7 +191,6 @@ export class HttpApi implements Service {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
   }
 
-  /** Returns the plain-HTTP loopback URL for programs on this machine. */
   get localUrl(): string {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }

@@ -39,7 +39,6 @@ const DRAIN_MS = 10_000;
 /** The options of a hub. */
 export interface HubOptions {
   readonly config: HubConfig;
-  /** Version that the hub reports to clients and other hubs. */
   readonly version: string;
   /** Replaces the hub's sockets, in tests. */
   readonly network?: HubNetwork;
@@ -77,7 +76,6 @@ export class Hub implements Service {
     this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
   }
 
-  /** Returns the hub's URL after the start. */
   get url(): string {
     return this.#http?.url ?? '';
   }

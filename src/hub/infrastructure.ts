@@ -27,14 +27,11 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   readonly readings: HistoryStore;
   /** Absent without Matter. */
   readonly matter: DeviceSource | undefined;
-  /** The devices of Matter and of the board. */
   readonly directory: DeviceDirectory;
   readonly boardDevices: BoardDevices;
   readonly homeNames: StoredHomeNames;
-  /** The names of device tools, and the device that has each. */
   readonly deviceNames: DeviceNameRegistry;
   readonly auth: Auth;
-  /** Returns the mesh while the hub is a member. */
   readonly mesh: () => MeshPorts | undefined;
 }
 

@@ -19,7 +19,6 @@ interface RunnableHub extends Service {
   readonly localUrl: string;
 }
 
-/** Makes a hub that is not started. */
 type MakeHub = (
   parts: { readonly clock: Clock; readonly logger: Logger },
   options: { readonly config: LiveConfig; readonly version: string },

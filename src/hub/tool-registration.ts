@@ -32,7 +32,6 @@ export interface RegistrationCollaborators extends Pick<HubContext, 'clock' | 'l
 
 interface RegistrationOptions {
   readonly config: HubConfig;
-  /** Runs the programs of tools. */
   readonly programs: ProgramSandbox;
   readonly stack: ServiceStack;
 }

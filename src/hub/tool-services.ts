@@ -35,14 +35,12 @@ import type { HubConfig } from './config/config.ts';
 /** The parts of the hub that the tool services need. */
 export interface ToolServiceCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly auth: Auth;
-  /** Returns the mesh while the hub is a member. */
   readonly mesh: () => MeshPorts | undefined;
 }
 
 /** The registry of tools and the pipeline of calls. */
 export interface ToolServices {
   readonly registry: ToolRegistry;
-  /** The tools of the registry and of other hubs. */
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
   readonly jobs: JobDirectory;
@@ -53,9 +51,7 @@ export interface ToolServices {
   /** The texts in settings, tokens and rules that name devices, areas and tools. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
-  /** Counts the calls of tools and of agents. */
   readonly usage: UsageCounter;
-  /** Returns whether the hub has a network. */
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
 

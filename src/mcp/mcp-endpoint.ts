@@ -85,7 +85,6 @@ export class McpEndpoint implements AsyncDisposable {
     this.#channels = new NotificationChannels({ clock, authenticator, onEnd: (id) => this.#sessions.drop(id) });
   }
 
-  /** Notifies the open sessions and streams. */
   readonly notifier: McpNotifier = {
     toolsChanged: (concerns) => this.#channels.notify({ kind: 'tools_list_changed' }, concerns),
     resourcesChanged: (concerns) => this.#channels.notify({ kind: 'resources_list_changed' }, concerns),
@@ -255,7 +254,7 @@ export class McpEndpoint implements AsyncDisposable {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }
 
-  async #openServer(): Promise<{ readonly sdk: Sdk; readonly offer: McpServerOptions }> {
+  async #openServer(): Promise<{ readonly sdk: Awaited<ReturnType<typeof loadSdk>>; readonly offer: McpServerOptions }> {
     const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notifier)]);
     this.#features = features;
     // The endpoint was closed meanwhile.
@@ -269,8 +268,6 @@ export class McpEndpoint implements AsyncDisposable {
     return { sdk, offer };
   }
 }
-
-type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /** Loads the SDK on demand: a hub without MCP clients starts faster and uses 30 MB less. */
 async function loadSdk() {

@@ -84,7 +84,6 @@ export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly Mc
   ];
 }
 
-/** The parts of the hub that resources, prompts and completion need. */
 interface HomeFeatureParts extends Pick<HubContext, 'clock' | 'events'> {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;
@@ -144,7 +143,6 @@ export function completionFeature(parts: CompletionParts): McpFeature {
 
 interface CompletionTarget {
   readonly ref: JsonObject;
-  /** Name of the argument or variable. */
   readonly name: string;
 }
 

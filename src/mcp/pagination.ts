@@ -51,7 +51,6 @@ function keyIn(cursor: Json): { readonly key: string; readonly place: number } {
   return { key, place: Number(place) };
 }
 
-/** The id of a tool. */
 const TOOL_ID = /^([^\s:]+:[^\s]+@\S+)$/;
 
 interface ToolListPage {

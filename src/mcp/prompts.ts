@@ -63,7 +63,6 @@ function checkedArguments({ name, arguments: known }: PromptEntry, given: Json):
   throw new AtmoError('VALIDATION_ERROR', `${name} needs ${missing.name}: ${missing.description}`, { parameter: missing.name });
 }
 
-/** An argument of a prompt. */
 interface PromptArgument {
   readonly name: string;
   readonly description: string;

@@ -74,7 +74,6 @@ export class ServerSession implements McpSession, NotificationChannel {
     if (this.#subscriptions.delete(uri)) this.#onChange();
   }
 
-  /** Prepares the session for its first request. */
   async open(): Promise<void> {
     await this.#server.connect(this.#transport);
   }

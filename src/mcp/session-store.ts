@@ -18,7 +18,6 @@ export interface SessionFacts {
   readonly level?: string;
 }
 
-/** An open session. */
 interface LiveSession {
   readonly id: string;
   readonly principal: Principal;
@@ -59,8 +58,6 @@ export function sessionOwner(principal: Principal): string {
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
 }
 
-type SessionStoreCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store'>;
-
 /**
  * Stores the sessions of clients of MCP 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second
  * session. All sessions are one entry of the store, which is written periodically and at the stop of the hub.
@@ -77,7 +74,7 @@ export class SessionStore implements Disposable {
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
 
-  constructor({ store, clock, logger }: SessionStoreCollaborators) {
+  constructor({ store, clock, logger }: Pick<HubContext, 'clock' | 'logger' | 'store'>) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
@@ -97,7 +94,6 @@ export class SessionStore implements Disposable {
     return stored && this.#counts(stored) && stored.owner === sessionOwner(principal) ? stored : undefined;
   }
 
-  /** Deletes a session that has ended. */
   drop(id: string): void {
     const wasLive = this.#live.delete(id);
     const wasKept = this.#earlier?.delete(sha256Hex(id)) ?? false;

@@ -7,7 +7,6 @@ import { defineTool, p } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { MembershipStatus, MeshControl } from './mesh-control.ts';
 
-/** Definition members that all tools share that change the mesh. */
 const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
 /** Definition members that all read-only tools share. */
 const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
@@ -250,7 +249,6 @@ const IMPORT_ROOT = {
   returns: DONE,
 };
 
-/** Returns a membership in the form of tool results. */
 function statusView(status: MembershipStatus): JsonObject {
   const { state, hubId, hubName, meshId, name, roles, permissions, expiresAtMs, inviter, hasRootKey, openInvites, members, revoked } =
     status;

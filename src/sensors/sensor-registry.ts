@@ -105,10 +105,8 @@ function boardSensor(found: FoundSensor, entry: NamedDevice | undefined, pollSec
 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
 
-/** Returns text of chips and owners as one visible line. */
 const oneLine = (text: string): string => givenName(text, MAX_TITLE);
 
-/** A chip, a probe or the board itself. */
 interface BoardDevice {
   readonly id: DeviceId;
   readonly name: string;

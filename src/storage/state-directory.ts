@@ -66,12 +66,6 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** The files of a hub, as paths below its state directory with `/`. */
-interface StateFiles {
-  readonly databases: readonly string[];
-  readonly others: readonly string[];
-}
-
 /** Folder in which a restore unpacks the archive. */
 export const RESTORE_FOLDER = 'restore.new';
 /** File that exists while a restore moves files. */
@@ -95,7 +89,7 @@ const SKIPPED_FILES =
   /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
 /** Returns all files that a backup must contain, sorted by path, without links. */
-export function stateFiles(stateDir: string): StateFiles {
+export function stateFiles(stateDir: string): { readonly databases: readonly string[]; readonly others: readonly string[] } {
   const paths = [...filesBelow(stateDir, '')].sort();
   const isDatabase = (path: string) => path.endsWith('.db');
   return { databases: paths.filter(isDatabase), others: paths.filter((path) => !isDatabase(path)) };

@@ -52,7 +52,6 @@ export class TrustLog implements Disposable {
     this.#parts = parts;
   }
 
-  /** Returns whether the entries of a space are in this file. */
   holds(space: string): boolean {
     return this.#spaces.has(space);
   }

@@ -131,7 +131,6 @@ function personsOf(rule: Rule | undefined): number {
 /** Whether a condition is met; `unforeseen` if this is known only while the call runs. */
 type Truth = 'yes' | 'no' | 'unforeseen';
 
-/** The facts of a call that conditions test. */
 interface CallView {
   readonly call: RuledCall;
   readonly agent: readonly string[];
@@ -142,7 +141,6 @@ interface CallView {
   readonly facts: DeviceFacts;
 }
 
-/** One effect of a call, as conditions test it. */
 interface EffectView {
   readonly effect: Effect;
   readonly device: string | undefined;
@@ -151,7 +149,6 @@ interface EffectView {
   readonly facts: DeviceFacts;
 }
 
-/** One condition of a rule. */
 interface Condition<View> {
   test(view: View): Truth;
   /** Returns a sentence fragment that explains to people why the condition holds. */
@@ -170,7 +167,6 @@ function viewEffect(effect: Effect, facts: DeviceFacts): EffectView {
   return { effect, device: effect.device ?? deviceOfPermission(effect.permission), action, facts };
 }
 
-/** Returns the conditions about caller, tool, time and parameters. */
 function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
   const { agent, kind, tool, times, param } = terms;
   return [
@@ -203,7 +199,6 @@ function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
   ].filter((one) => one !== undefined);
 }
 
-/** Returns the conditions about the effects of a call. */
 function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
   const { device, deviceType, area, action, risk, value } = terms;
   return [

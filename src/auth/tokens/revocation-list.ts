@@ -25,7 +25,6 @@ interface RevocableToken {
   readonly chain: readonly string[];
   /** Raw public keys (base64url) to which the links are bound. */
   readonly keys: readonly string[];
-  /** Id of the hub that issued the root token. */
   readonly issuer: string;
 }
 
@@ -97,7 +96,6 @@ export class RevocationList implements Service {
     return this.#add(revocation, statement);
   }
 
-  /** Returns the signed statements to send to other hubs. */
   statements(): readonly Uint8Array[] {
     return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }

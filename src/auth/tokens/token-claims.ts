@@ -35,7 +35,6 @@ export interface TokenClaims {
   readonly meshId?: string;
 }
 
-/** Limits of the claims of one token. */
 const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
 /** Pattern of the id of a hub or mesh. */
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;

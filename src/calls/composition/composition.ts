@@ -241,7 +241,6 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
   };
 }
 
-/** Returns the parameters whose values a step uses as secrets. */
 function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [index, { params }] of steps.entries()) {

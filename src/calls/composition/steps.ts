@@ -59,14 +59,12 @@ function refusedStep({ code, message, details }: ErrorBody, which: string, step:
   return new AtmoError(code, `${which} ${why}, so no step ran: ${message}`, { ...details, step });
 }
 
-type StepOutcome = { readonly result: Json } | { readonly error: ErrorBody };
-
 /** Runs one step. A failure is returned, not thrown, because earlier steps have run and the caller has to know their results. */
 async function runStep(
   pipeline: StepPipeline,
   step: Step,
   { context, ...sources }: StepContext & { readonly results: readonly Json[] },
-): Promise<StepOutcome> {
+): Promise<{ readonly result: Json } | { readonly error: ErrorBody }> {
   try {
     const answer = await pipeline.call(requestOf({ ...step, params: filled(step, sources) }, context));
     return answer.status === 'error' ? { error: answer.error } : { result: answer.result };

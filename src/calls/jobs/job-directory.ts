@@ -52,7 +52,6 @@ export class JobDirectory {
     return this.#parts.jobs.get(id, principal);
   }
 
-  /** Returns the jobs on this hub, newest first. */
   list(principal: Principal): readonly JobView[] {
     return this.#parts.jobs.list(principal);
   }
@@ -90,13 +89,6 @@ const SPACE = 'jobs.elsewhere';
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
-/** The hub that runs a job for a caller of this hub. */
-interface JobLocation {
-  readonly jobId: string;
-  readonly hubId: string;
-  readonly owner: Principal;
-}
-
 /** Stores which other hub runs a job, for a week and across restarts. */
 export class JobLocations {
   readonly #store: KeyValueStore;
@@ -106,7 +98,7 @@ export class JobLocations {
   }
 
   /** Stores the location of a job. Throws STORAGE_FAILED if the write fails. */
-  remember({ jobId, hubId, owner }: JobLocation): void {
+  remember({ jobId, hubId, owner }: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void {
     const known = this.#store.entries(SPACE);
     for (const { key } of known.slice(0, Math.max(0, known.length + 1 - MAX_LOCATIONS))) this.#store.delete(SPACE, key);
     this.#store.set(SPACE, jobId, { hub: hubId, owner: principalKey(owner) }, { ttlMs: KEPT_MS });

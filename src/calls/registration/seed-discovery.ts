@@ -35,7 +35,6 @@ interface SeedCollaborators {
   /** Returns the tools for the board's current hardware. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
-  /** Reads the owner's bootstrap file. */
   readonly bootstrap: () => RecordFile;
   /** Reserves the names of tools that wait or have a mistake, so that agents cannot use them. */
   readonly reserved: ReservedNames;

@@ -63,7 +63,6 @@ function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expir
   return `${given} of ${needed} approvals given; ${next}, until ${until}`;
 }
 
-/** Returns the id of the person who owns the key. */
 async function personOf(call: Invocation, raw: string): Promise<string> {
   const approvers = objectsIn(await call.hub.get('/api/v1/approvers'), 'approvers');
   const person = approvers.find(({ key }) => key === raw)?.person;

@@ -11,7 +11,6 @@ import {
 import { HubClient } from '../hub/hub-client.ts';
 import { cellText } from '../terminal/text-table.ts';
 
-/** Longest wait for names from the hub. */
 const LONGEST_WAIT_MS = 2_000;
 
 /** Returns the commands that print completions for shells. `commands` is a function because the table contains these commands too. */
@@ -78,7 +77,6 @@ async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invo
   }
 }
 
-/** Shells for which completions can be made. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 

@@ -125,7 +125,6 @@ function bindingParams({ operands: [source = '', target = ''] }: Invocation) {
   return { ...parseEndpoint(source), target_device_id: device_id, target_endpoint: endpoint };
 }
 
-/** Returns the id of the group that the first operand names. */
 async function groupOf(call: Invocation): Promise<number> {
   const text = call.operand(0);
   if (/^\d{1,5}$/.test(text)) return Number(text);

@@ -38,7 +38,6 @@ export interface CheckSection {
   readonly checks: readonly CheckResult[];
 }
 
-/** The hub's error codes for a token without the permission. */
 const NOT_PERMITTED: ReadonlySet<ErrorCode> = new Set(['TOOL_NOT_FOUND', 'PERMISSION_DENIED']);
 
 /** Runs a check; an error becomes a finding. */

@@ -158,7 +158,6 @@ function spaceCheck(dir: string): Finding {
   return failed(found, `free some space on the disk of ${dir}`);
 }
 
-/** Writes a mebibyte to the disk and deletes it. */
 function writeCheck(dir: string): Finding {
   if (!canAccess(dir, constants.W_OK)) return warning('not writable for this user', "run as the hub's user to be sure");
   const file = join(dir, `.doctor-${process.pid}`);

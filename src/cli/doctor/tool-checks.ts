@@ -78,7 +78,6 @@ function resultFinding(calls: readonly JsonObject[]): Finding {
 interface AgentCase {
   /** Uses the person's token. */
   readonly hub: HubClient;
-  /** Uses the agent's token. */
   readonly agent: HubClient;
   readonly token: string;
   readonly toolName: string;

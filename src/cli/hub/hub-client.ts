@@ -58,7 +58,6 @@ export class HubClient {
     return this.#json(path, { method: 'DELETE' });
   }
 
-  /** Calls a tool and returns only its result. */
   async call(tool: string, params: JsonObject): Promise<Json> {
     try {
       const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);

@@ -96,7 +96,6 @@ const HUB_KEY_FILE = 'hub.key';
 /** The hub of a token. */
 export interface KnownHub {
   readonly key: KeyObject;
-  /** The file with the key. */
   readonly file: string;
   /** The remedy where the hub was set up again since, and has another key. */
   readonly ifAnew?: string;

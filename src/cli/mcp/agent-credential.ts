@@ -173,13 +173,11 @@ interface StoredAgentToken {
   readonly token: string;
   readonly permissions: readonly string[];
   readonly expiresAt: string;
-  /** URL of the hub that made the token. */
   readonly url: string;
   /** Raw public key of the hub in base64url, if known. */
   readonly hubKey?: string;
 }
 
-/** Returns the path of an agent's token. */
 function agentTokenPath(home: string, name: string): string {
   return join(configDir(home), 'agents', `${name}.json`);
 }

@@ -16,7 +16,6 @@ export interface McpCredential {
 }
 
 interface McpHttpClientParts {
-  /** URL of the hub. */
   readonly url: string;
   /** Path of the endpoint: `/mcp`, or the path of another set of tools. */
   readonly path: string;

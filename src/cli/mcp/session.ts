@@ -19,7 +19,6 @@ const SUBSCRIBE_TRIES = 30;
 const GOODBYE_MS = 1_000;
 const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-/** The hub's response to the handshake. */
 interface Handshake {
   readonly sessionId: string | undefined;
   readonly version: string;

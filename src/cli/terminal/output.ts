@@ -7,7 +7,6 @@ import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 
 type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
 
-/** Reports the steps of running work. */
 interface Work {
   /** Shows the present step as a line on stderr, and beside the spinner if it is shown. */
   step(text: string): void;
@@ -24,7 +23,6 @@ export class Output {
     this.isJson = isJson;
   }
 
-  /** True if stdout is a terminal. */
   get isTerminal(): boolean {
     return !this.isJson && this.#streams.stdout.isTTY === true;
   }
@@ -46,7 +44,6 @@ export class Output {
     this.#print(this.#streams.stdout, `${text}\n`);
   }
 
-  /** Prints a note on stderr. */
   note(text: Printable): void {
     this.#print(this.#streams.stderr, `${renderText(text, this.#paper(this.#streams.stderr)).replace(/\n$/, '')}\n`);
   }

@@ -199,7 +199,6 @@ export const CAPABILITIES = list(CAPABILITY, { max: MAX_CAPABILITIES });
 
 const HEAD = {
   name: required(1, NAME),
-  /** Version of the hub's software. */
   version: required(2, VERSION),
   addresses: required(3, ADDRESSES),
   links: required(4, LINKS),

@@ -57,7 +57,6 @@ const CHANGES = message({
   /** New and changed tools. */
   toolsAdded: listed(1, toolEntries),
   toolsRemoved: listed(2, list(toolName, { max: 512 })),
-  /** New and changed devices. */
   devicesChanged: listed(3, deviceEntries),
   devicesRemoved: listed(4, list(text({ max: 64 }), { max: 512 })),
   capabilities: optional(5, CAPABILITIES),

@@ -68,7 +68,6 @@ const NODES = list(text({ max: 256 }), { min: 1, max: 64 });
 
 const TOOL_INVOKE = message({
   ...REQUEST_HEAD,
-  /** Name or canonical id of the tool. */
   tool: required(7, text({ max: 256 })),
   /** Semver range, such as `>=1.0.0`. */
   version: optional(8, text({ max: 128 })),
@@ -247,7 +246,6 @@ export const subscribedEventCodec = messageCodec('SubscribedEvent', message({ ev
 });
 
 const PART = message({
-  /** Id of the request to which the part belongs. */
   requestId: required(1, CALL_ID),
   /** Hub that signs the part. */
   executingHub: required(2, hubId),

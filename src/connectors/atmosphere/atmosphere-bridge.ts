@@ -16,7 +16,6 @@ const ANNOUNCE_MS = 30_000;
 
 /** Announces tools of this hub on a relay of the Atmosphere project, and keeps the announcements of other nodes. */
 export class AtmosphereBridge implements Service {
-  /** Id of this hub on the relay. */
   readonly nodeId: string;
   readonly meshId: string;
   readonly nodes: RemoteNodes;

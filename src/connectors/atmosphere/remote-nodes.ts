@@ -46,7 +46,6 @@ export class RemoteNodes {
     this.#set({ nodeId: peer.node_id, name: boundedLine(peer.name, MAX_NODE_NAME) || (known?.name ?? ''), capabilities });
   }
 
-  /** Adds the first nodes of a list. */
   addAll(peers: Json | undefined): void {
     if (Array.isArray(peers)) for (const peer of peers.slice(0, MAX_NODES)) this.add(peer);
   }

@@ -5,7 +5,6 @@ import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 
 /** The model of a collection. */
 export interface CollectionInfo {
-  /** Name of the model that made the vectors. */
   readonly model: string;
   /** Length of each vector. */
   readonly width: number;

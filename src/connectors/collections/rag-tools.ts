@@ -24,7 +24,6 @@ export function collectionTools(parts: CollectionServices, missing: string | und
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));
 }
 
-/** The parameter of each tool that names a collection. */
 const collectionParameter = p.string({
   description: 'Name of the collection',
   pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',

@@ -11,7 +11,6 @@ export const MAIL_ADDRESS_PATTERN =
 /** Longest mail address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 export const MAX_MAIL_ADDRESS = 254;
 
-/** JSON Schema of a mail address in the configuration file. */
 const MAIL_ADDRESS = { type: 'string', maxLength: MAX_MAIL_ADDRESS, pattern: MAIL_ADDRESS_PATTERN } as const;
 
 /** JSON Schema of a list of permitted targets: whole names, or a `*` at one end. */

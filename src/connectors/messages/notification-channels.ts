@@ -28,7 +28,6 @@ type ChannelKind = keyof ChannelConfig;
 
 /** A channel to a recipient. */
 export interface NotificationChannel {
-  /** Name in the configuration. */
   readonly name: string;
   readonly kind: ChannelKind;
   /**

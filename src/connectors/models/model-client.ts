@@ -41,7 +41,6 @@ export class ModelRegistry {
     }
   }
 
-  /** Returns the tasks of all models. */
   tasks(): readonly ModelTask[] {
     return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
   }

@@ -18,18 +18,14 @@ import type { ModelTask } from './models-config.ts';
 import { transcribeAudioTool } from './transcription.ts';
 import { analyzeImageTool, lookThroughCameraTool } from './vision-tools.ts';
 
-type ModelsContext = Pick<ConnectorContext, 'env' | 'stateDir' | 'store' | 'logger' | 'problems'>;
-
 const DOCUMENTS = 'rag.db';
-type ModelsSettings = Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>;
-
 /**
  * Returns the tools over models and cameras, and the document search. Throws CONFIG_INVALID for contradictory settings and unreadable
  * secrets.
  */
 export function openModels(
-  { env, stateDir, store: anchors, logger, problems }: ModelsContext,
-  { models, cameras: cameraSettings, collections, web }: ModelsSettings,
+  { env, stateDir, store: anchors, logger, problems }: Pick<ConnectorContext, 'env' | 'stateDir' | 'store' | 'logger' | 'problems'>,
+  { models, cameras: cameraSettings, collections, web }: Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>,
 ): Connector {
   const registry = new ModelRegistry(models, env);
   const cameras = new Cameras(cameraSettings, env);

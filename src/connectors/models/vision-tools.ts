@@ -137,7 +137,6 @@ export function imageFinding(text: string): ImageFinding {
 /** Maximum tokens of an image analysis: a list of some hundred objects, or a page of text. */
 const MAX_TOKENS = 4_096;
 
-/** Parameters of the tools that analyze a picture. */
 const imageParameters = {
   task: p.enum(IMAGE_TASKS, { description: 'What to find; custom does what prompt says', default: 'describe' }),
   prompt: p.string({ description: 'What to look for, in words; required for custom', minLength: 1, maxLength: 20_000 }).optional(),

@@ -172,14 +172,8 @@ export class HomeAssistantBridge implements Service {
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 
-/** The connection to the broker, and the service that ends it; with a bridge the service also opens it. */
-interface OpenedMqtt {
-  readonly link: MqttConnection;
-  readonly service: Service;
-}
-
 /** Throws CONFIG_INVALID for a password that cannot be read, and for commands without permissions. */
-export function openMqtt(context: ConnectorContext, config: MqttConfig): OpenedMqtt {
+export function openMqtt(context: ConnectorContext, config: MqttConfig): { readonly link: MqttConnection; readonly service: Service } {
   const { url, user, password, caFile, clientId, bridge } = config;
   if (url.startsWith('mqtt:') && caFile !== undefined) {
     throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.ca_file is for TLS; write the url with mqtts://');

@@ -48,9 +48,7 @@ export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand |
   return kind && COMMANDS[kind](sensor, payload.trim());
 }
 
-type CommandParser = (sensor: SensorInfo, payload: string) => BridgeCommand | undefined;
-
-const COMMANDS: Readonly<Record<CommandKind, CommandParser>> = {
+const COMMANDS: Readonly<Record<CommandKind, (sensor: SensorInfo, payload: string) => BridgeCommand | undefined>> = {
   output: ({ name }, payload) => {
     const action = ON_OFF.get(payload);
     return action === undefined ? undefined : { tool: `gpio:${name}_${action}`, params: {} };

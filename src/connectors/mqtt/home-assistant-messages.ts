@@ -39,7 +39,6 @@ interface HomeAssistantEntity {
   readonly config: JsonObject;
 }
 
-/** A device with its readings. */
 interface BridgedDevice {
   readonly id: string;
   readonly readings: readonly Reading[];
@@ -61,7 +60,6 @@ function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeA
 
 interface ControlledEntity {
   readonly entity: HomeAssistantEntity;
-  /** The readings that this entity shows. */
   readonly readings: readonly Reading[];
 }
 
@@ -192,7 +190,6 @@ export class BridgeTopics {
     return `${this.#base}/status`;
   }
 
-  /** Receives the errors of failed commands. */
   get errors(): string {
     return `${this.#base}/errors`;
   }

@@ -92,7 +92,6 @@ export class NatsPublisher implements Service {
   }
 }
 
-/** A connection to NATS that reconnects by itself. */
 interface NatsConnection extends AsyncDisposable {
   /** Sends a message. Throws if there is no connection. */
   publish(subject: string, text: string): void;

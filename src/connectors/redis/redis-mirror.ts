@@ -222,7 +222,6 @@ function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | und
 /** A command with its arguments. */
 export type RedisCommand = readonly [name: string, ...args: string[]];
 
-/** A connection to Redis that reconnects by itself. */
 interface RedisConnection extends AsyncDisposable {
   /** Runs the commands as one transaction (MULTI). Rejects without effect while there is no connection. */
   transact(commands: readonly RedisCommand[]): Promise<void>;

@@ -196,7 +196,6 @@ export interface SandboxView {
 interface ProcessLimits {
   readonly processes: number;
   readonly cpuSeconds: number;
-  /** Longest file. */
   readonly fileBytes: number;
   /** Data and heap; absent for runtimes that reserve more than they use. */
   readonly dataBytes?: number;

@@ -8,7 +8,6 @@ import { resultSchema } from '../connector.ts';
 import { BoundedOutput, exceeded, type RunBounds } from './bubblewrap-run.ts';
 import type { GrantedAccess } from './granted-powers.ts';
 
-/** A container to run once. */
 interface ContainerRun extends GrantedAccess {
   readonly image: string;
   readonly args: readonly string[];

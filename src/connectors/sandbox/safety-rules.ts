@@ -5,7 +5,6 @@ import { analyzeCommand } from './command-analysis.ts';
 import type { SandboxConfig } from './sandbox-config.ts';
 import type { ShellCommand, ShellWord } from './shell-words.ts';
 
-/** A rule for the commands of all callers. */
 type SafetyRule = SandboxConfig['safetyRules'][number];
 
 /** The default safety rules, which the owner may remove. */
@@ -118,7 +117,6 @@ function parsePattern(text: string): SafetyPattern {
   return { kind: 'program', program: globToRegExp(program), words };
 }
 
-/** Returns true for a command that matches the pattern. */
 function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
@@ -142,7 +140,6 @@ function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program
 /** The tokens of a name with wildcards; brackets are one token, and so is a backslash with its character. */
 type GlobTokens = readonly string[];
 
-/** The paths that a word may name. */
 interface NamedPaths {
   readonly paths: readonly string[];
   /** Paths with wildcards, in segments. */
@@ -160,7 +157,6 @@ function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   return { paths, wildcards: [] };
 }
 
-/** Returns true for paths that match the pattern. */
 function matchesPaths(pattern: SafetyPattern, { paths, wildcards }: NamedPaths): boolean {
   if (pattern.kind === 'program') return false;
   return paths.some((path) => matchesPath(pattern, path)) || wildcards.some((segments) => mayMatchPath(pattern, segments));

@@ -220,7 +220,6 @@ export interface ShellWord {
 /** A command in a shell text. */
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
-  /** The files of its input and output. */
   readonly files: readonly ShellWord[];
   /** True if its input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;

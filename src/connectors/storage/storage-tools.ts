@@ -166,7 +166,6 @@ interface PutResult {
   readonly expiresAtMs?: number;
 }
 
-/** Prefix of keys that all agents share. */
 const SHARED = 'shared/';
 
 /**

@@ -14,7 +14,6 @@ import type { FileRoot } from '../files/files-config.ts';
 const MAX_CONCURRENT_SEARCHES = 2;
 const MAX_TEXT = 1_000_000;
 
-/** The configured folders as a source of texts. */
 interface TextFiles {
   readonly files: Pick<FileRoots, 'read'>;
   readonly roots: Readonly<Record<string, FileRoot>>;

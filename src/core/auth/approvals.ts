@@ -27,7 +27,6 @@ export interface PlannedCall {
   /** Results of earlier steps fill placeholders in `params`. */
   readonly open?: true;
   readonly program?: PlannedProgram;
-  /** Known targets of the call's effects. */
   readonly targets: readonly string[];
   /** Targets that the call only reads; absent if there are none. */
   readonly reads?: readonly string[];
@@ -38,14 +37,11 @@ export interface PlannedCall {
 export interface ApprovalView {
   readonly approval_id: string;
   readonly state: ApprovalState;
-  /** Id of the requesting agent. */
   readonly agent_id: string;
-  /** Canonical id of the tool. */
   readonly tool: string;
   readonly title: string;
   /** Parameters of the call, with secrets masked. */
   readonly params: JsonObject;
-  /** The effects of the call. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
   /** Devices among the targets, by the names and in the rooms that they have now. */
   readonly devices: readonly NamedDevice[];
@@ -125,7 +121,6 @@ export interface ApprovalRequest {
    */
   readonly callHash: string;
   readonly effects: readonly Effect[];
-  /** The planned call, with secrets masked. */
   readonly plan: PlannedCall;
   readonly personsNeeded: number;
   readonly traceId: string;
@@ -160,7 +155,6 @@ export interface ApprovalQueue {
 /** Longest value of a parameter in a sentence; `params` has the whole. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
-/** Text that replaces a secret value. */
 const SECRET = '[secret]';
 
 type DevicesByName = ApprovalView['devices'];

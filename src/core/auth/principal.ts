@@ -108,7 +108,6 @@ export interface Effect {
   readonly risk: Risk;
   /** `<device id>/<endpoint>/<cluster>/<command or attribute>`, or another name of the affected target. */
   readonly target: string;
-  /** Device that is affected. */
   readonly device?: DeviceId;
   /** Values that it sets, by the names and in the units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
   readonly values?: JsonObject;
@@ -252,7 +251,6 @@ export interface TokenAuthority {
   revoke(tokenId: string): boolean;
   /** Calls `listener` at each revocation; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
-  /** Returns the record of a token that this hub issued. */
   find(tokenId: string): TokenRecord | undefined;
   /** Returns the records, newest first. */
   list(): readonly TokenRecord[];

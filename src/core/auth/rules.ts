@@ -4,11 +4,9 @@ import type { RuledCall, RuleVerdict } from './principal.ts';
 /** One of the owner's rules, as in its file. */
 export interface ListedRule {
   readonly name: string;
-  /** Line of the rule in its file. */
   readonly line: number;
   readonly description?: string;
   readonly effect: 'allow' | 'deny' | 'approve';
-  /** Number of persons who have to approve. */
   readonly persons?: number;
   readonly reason?: string;
   /** Conditions of the rule, as in the file. */
@@ -57,7 +55,6 @@ export interface RuleTestResult {
 export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
-  /** Types and families that a device has. */
   readonly types: readonly string[];
   /** Names of the values that tools show and set. */
   readonly values: readonly string[];

@@ -12,12 +12,6 @@ export interface NamedDevice {
   readonly shares_name?: boolean;
 }
 
-/** The parts of an effect that are described in words. */
-interface DescribedEffect {
-  readonly target: string;
-  readonly permission: string;
-}
-
 /** Verbs for commands and writes, with their paths; all others are named in the words of Matter. */
 const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   'Turn on': 'OnOff/On',
@@ -96,7 +90,7 @@ const READS = /^(device|sensor):read(:|$)/;
 const NO_READS: ReadonlySet<string> = new Set();
 
 /** Returns the targets that are only read. */
-export function readsIn(effects: readonly DescribedEffect[]): ReadonlySet<string> {
+export function readsIn(effects: readonly { readonly target: string; readonly permission: string }[]): ReadonlySet<string> {
   const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }

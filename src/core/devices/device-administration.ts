@@ -41,7 +41,6 @@ export interface CommissionResult {
   readonly nodeId: string;
   /** One device for a plain device, several behind a bridge or in a composed device. */
   readonly devices: readonly Device[];
-  /** Attestation findings that were accepted. */
   readonly findings: readonly string[];
   /** Devices among them that seem to have been commissioned before. */
   readonly recognised: readonly RecognisedDevice[];
@@ -52,7 +51,6 @@ export interface RecognisedDevice {
   readonly device: DeviceId;
   /** Its former id, which history and grants refer to. */
   readonly former: DeviceId;
-  /** The name that a person had given it. */
   readonly name?: string;
   /** Milliseconds since 1970. */
   readonly removedAtMs: number;
@@ -149,7 +147,6 @@ export interface DeviceAdministration {
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
   /** Closes the window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
-  /** Returns all fabrics of the device, ours among them. */
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
   /**
    * Removes another controller's fabric. Rejects with CONFLICT for our fabric, which only `decommission` removes, and NOT_FOUND if it is
@@ -186,7 +183,6 @@ export interface DeviceAdministration {
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
   /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
-  /** Binds a client endpoint to devices, and grants the source access on each target. */
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
   /** Removes the binding; with the last binding to a target also the access that `bind` granted. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
@@ -197,7 +193,6 @@ export interface DeviceAdministration {
   setThread(name: string, datasetHex: string): void;
   /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
-  /** Returns false if there was no set of this name. */
   removeCredentials(name: string): boolean;
 }
 

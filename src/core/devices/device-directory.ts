@@ -39,7 +39,6 @@ export interface DeviceAccess {
   cached(path: AttributePath): AttributeReading | undefined;
   /** Returns reads all paths in one interaction; returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
-  /** Resolves when the device has accepted the value. */
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;

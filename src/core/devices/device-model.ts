@@ -131,7 +131,6 @@ export interface DeviceDescription {
 export interface AttributePath {
   readonly device: DeviceId;
   readonly endpoint: number;
-  /** Cluster name of the specification. */
   readonly cluster: string;
   readonly attribute: string;
 }

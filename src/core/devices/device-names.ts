@@ -67,7 +67,6 @@ export interface HomeNames {
   deviceAliases(device: string): readonly string[];
   /** Returns the fixed prefix of a device's tool names; undefined if it has none. */
   toolPrefix(device: string): string | undefined;
-  /** Earlier names of a device, which still resolve to it. */
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
   /** Returns the present area of a name: a renamed or merged area keeps its earlier names. Unknown names are returned unchanged. */

@@ -70,7 +70,6 @@ export interface ReadingStore {
    * VALIDATION_ERROR without a time.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
-  /** Sets the reachability of all sensors of the device. */
   setReachability(device: DeviceId, reachability: Reachability): void;
   /** Returns every sensor with its present value, sorted by id. */
   sensors(): readonly Reading[];

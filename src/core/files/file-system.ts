@@ -26,7 +26,6 @@ export type WriteBytes = (
 ) => number;
 
 interface WholeWrite {
-  /** Path for the message. */
   readonly path: string;
   readonly descriptor: number;
   readonly bytes: Uint8Array;

@@ -70,7 +70,6 @@ export class OwnerFile<Content> {
     return this.#placeOfFile() ?? this.#before()?.path ?? first;
   }
 
-  /** Returns whether a text of it was ever accepted. */
   wasAccepted(): boolean {
     return this.#before() !== undefined;
   }
@@ -193,7 +192,6 @@ export function acceptedTextInStore(store: TextStore, space: string, key: string
 /** The files of JSON in a folder that people edit, and their parser. */
 interface OwnerFolderParts<Content> {
   readonly path: string;
-  /** Present files, below the folder. */
   readonly names: readonly string[];
   /** Throws for JSON with mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
@@ -276,7 +274,6 @@ function namesIn(text: string | undefined): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** Returns the message for a fault, also for errors of the file system. */
 function reasonOf(fault: unknown, path: string): string {
   if (fault instanceof AtmoError) return fault.message;
   return `${path} cannot be read: ${fault instanceof Error ? fault.message : 'unknown reason'}`;

@@ -16,7 +16,6 @@ export interface FileRepair {
   readonly path: string;
   /** The fault, such as `is empty`. */
   readonly found: string;
-  /** Present path of the damaged file. */
   readonly aside?: string;
   /** The remedy, where it was not to restore the copy. */
   readonly instead?: string;
@@ -24,7 +23,6 @@ export interface FileRepair {
 
 interface RecoverableFileOptions {
   readonly path: string;
-  /** Returns whether a text is valid content of the file. */
   readonly isWhole: (text: string) => boolean;
   readonly onRepaired: OnRepaired;
 }

@@ -34,7 +34,6 @@ export interface AuditIntent extends AuditBase {
 export interface AuditOutcome extends AuditBase {
   readonly kind: 'outcome' | 'refusal';
   readonly error?: ErrorCode;
-  /** The error message that the caller received. */
   readonly message?: string;
   /** BLAKE3, hex, of the RFC 8785 form of result or error. */
   readonly responseHash?: string;

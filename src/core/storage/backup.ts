@@ -14,7 +14,6 @@ export interface BackupReport {
   readonly files: number;
   /** Size of the archive. */
   readonly bytes: number;
-  /** True if the hub ran meanwhile. */
   readonly isOfRunningHub: boolean;
 }
 
@@ -23,7 +22,6 @@ export interface RestoreReport {
   readonly hub: string;
   /** ISO 8601. */
   readonly madeAt: string;
-  /** Version of the software that made the backup. */
   readonly version: string;
   readonly files: number;
   /** Folder with the earlier files; absent without any. */
@@ -34,7 +32,6 @@ export interface RestoreReport {
 
 /** Port: writes the state of this machine's hub into an encrypted file, and restores it. */
 export interface BackupService {
-  /** Returns the state directory of this machine's hub. */
   stateDir(): string;
   /**
    * Writes a backup. Rejects with CONFLICT if the file exists, NOT_FOUND if the directory has no hub, and STORAGE_FAILED if the disk fails.

@@ -5,9 +5,7 @@ import { COMPONENTS, type HeaderName, headerRefs, publicSchema, type RefusalStat
 
 interface OpenApiSources {
   readonly routes: readonly Route[];
-  /** Tools with separate paths. */
   readonly tools: readonly DescribedTool[];
-  /** Returns the tool of a route by its name. */
   readonly definitionOf: (name: string) => ToolDefinition | undefined;
   readonly version: string;
   readonly url: string;
@@ -57,7 +55,6 @@ const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke',
 /** ENVELOPE_PATHS and the routes for calls in the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
-/** Returns a path in the form of OpenAPI. */
 function openApiPath({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
 }
@@ -305,7 +302,6 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   '': 'monitor',
 };
 
-/** Returns the group of a path. */
 function tagOf(path: string): Tag {
   if (path.startsWith('/api/') && !path.startsWith('/api/v1/')) return 'monitor';
   const part = path.replace(/^\/api\/v1/, '').split('/')[1] ?? '';

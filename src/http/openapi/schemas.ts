@@ -4,22 +4,15 @@ import { EVENT_TYPES } from '../../core/events.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { DETERMINISMS, TOOL_CATEGORIES } from '../../tools/definition/tool-definition.ts';
 
-/** Schemas of the OpenAPI document by name. */
 type NamedSchemas = Readonly<Record<string, JsonSchema>>;
 
-/** A text with a description. */
 const text = (description?: string): JsonSchema => ({ type: 'string', ...(description !== undefined && { description }) });
-/** A list of texts. */
 const texts: JsonSchema = { type: 'array', items: { type: 'string' } };
-/** An instant in UTC. */
 const instant: JsonSchema = { type: 'string', format: 'date-time' };
 /** An instant, or null for never. */
 const instantOrNever: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
-/** Any JSON value. */
 const anything = (description: string): JsonSchema => ({ description });
-/** A schema of the document. */
 const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
-/** Returns the schema of a list. */
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
 /** Returns an object with the members of `required`; clients must accept further members. */
@@ -31,7 +24,6 @@ const CODE = { type: 'string', enum: Object.keys(ERROR_CODES) };
 const DETAILS = { type: 'object', description: 'What belongs to the code, such as candidates, problems or approval_id' };
 const RETRYABLE = { type: 'boolean', description: 'Whether the same request may work later' };
 
-/** Members of every envelope of a call. */
 const ENVELOPE = {
   id: text('Id of this answer'),
   request_id: text('X-Request-ID, or one that the hub made up'),

@@ -72,7 +72,6 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, query: Invo
   return { ...answer, headers: { ...answer.headers, location: `/api/v1/jobs/${started.job.job_id}` } };
 }
 
-/** Returns the envelope with the HTTP status of its error. */
 function envelope(answer: CallAnswer): Answer {
   if (answer.status === 'success') return json(answer);
   const status = ERROR_CODES[answer.error.code].httpStatus;

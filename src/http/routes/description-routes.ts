@@ -12,9 +12,7 @@ interface DescriptionCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly registry: ToolRegistry;
   readonly health: HealthSource;
-  /** Returns all routes of the API, with these. */
   routes(): readonly Route[];
-  /** Returns the hub's URL. */
   url(): string;
 }
 

@@ -88,7 +88,6 @@ const CODINGS = [
 /** File names of the build: a name, a hash, an ending. Other files are never read. */
 const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
 
-/** A file for a browser. */
 interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;

@@ -14,9 +14,7 @@ interface SystemCollaborators {
   readonly metrics: MetricRegistry;
   readonly clock: Clock;
   readonly authorizer: Authorizer;
-  /** Signs with the hub's key. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  /** Returns the port on which the hub listens. */
   port(): number;
 }
 
@@ -71,7 +69,6 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 interface TlsCollaborators {
   /** Absent for plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
-  /** Returns the hub's URL for clients. */
   url(): string;
 }
 

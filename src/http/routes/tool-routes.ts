@@ -23,7 +23,6 @@ type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
 
-/** Status of a tool in a list, beside its definition. */
 interface ToolStatus {
   readonly modelName: string;
   /** The reason why no call would run now. */
@@ -48,7 +47,6 @@ function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): Js
   };
 }
 
-/** Returns a tool in the format of a model API. */
 function exportedTool(tool: RegisteredTool, modelName: string, format: ToolFormat): object {
   return EXPORTERS[format](tool.definition, modelName);
 }

@@ -61,12 +61,6 @@ export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCo
   return app;
 }
 
-/** A route with the media types of its responses. */
-interface ServedRoute {
-  readonly route: Route;
-  readonly media: readonly string[];
-}
-
 class RouteDispatcher {
   readonly #routes: readonly Route[];
   readonly #collaborators: HttpAppCollaborators;
@@ -89,7 +83,7 @@ class RouteDispatcher {
     return undefined;
   }
 
-  async answer({ route, media }: ServedRoute, context: HonoContext): Promise<Response> {
+  async answer({ route, media }: { readonly route: Route; readonly media: readonly string[] }, context: HonoContext): Promise<Response> {
     const { headers } = context.req.raw;
     const trace = traceOf(headers);
     try {

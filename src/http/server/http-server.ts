@@ -207,7 +207,6 @@ function malformedRequest(thrown: unknown): Response {
   return new Response(answer.body, { status: answer.status, headers: answer.headers });
 }
 
-/** A connection with its running requests. */
 interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly source: string;

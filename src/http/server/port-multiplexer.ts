@@ -41,7 +41,6 @@ export class PortMultiplexer {
     socket.once('readable', () => this.#detectProtocol(socket));
   }
 
-  /** Closes the connections that are not served yet. */
   close(): void {
     for (const socket of this.#waiting) socket.destroy();
   }

@@ -3,7 +3,6 @@ import { type Principal, principalKey, rootAgentOf } from '../../core/auth/princ
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
-/** The failed tokens of a source. */
 interface SourceRecord {
   failures: number;
   lastFailureMs: number;
@@ -12,7 +11,6 @@ interface SourceRecord {
   lastFailed: string;
 }
 
-/** Is called when a source is locked out. */
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
 /** Wrong tokens before the first lockout: an outdated token in a script is no attack. */
@@ -56,7 +54,6 @@ export class TokenGuessLockout {
     });
   }
 
-  /** Records a valid token of an account (an agent with its descendants). */
   succeeded(token: string, account: string): void {
     if (token === this.#lastValid) return;
     this.#lastValid = token;
@@ -70,7 +67,6 @@ export class TokenGuessLockout {
     dropOldest(this.#known, MAX_KNOWN_ACCOUNTS);
   }
 
-  /** Records an invalid token. */
   failed(source: string, token: string): void {
     const nowMs = this.#clock.monotonic();
     const lastFailed = digestOf(token);
@@ -105,12 +101,6 @@ function dropOldest(collection: { readonly size: number; keys(): Iterator<string
   if (!oldest.done) collection.delete(oldest.value);
 }
 
-/** The remaining reads of an account. */
-interface Allowance {
-  left: number;
-  atMs: number;
-}
-
 /** More than a page or agent needs, and a small part of a hub's capacity. */
 export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
@@ -122,7 +112,7 @@ const MAX_READING_ACCOUNTS = 4_096;
 export class ReadRateLimiter {
   readonly #clock: Clock;
   /** Ordered by the time of the last read. */
-  readonly #accounts = new Map<string, Allowance>();
+  readonly #accounts = new Map<string, { left: number; atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -44,7 +44,6 @@ interface RouteHead {
   /** Path with `:name` parameters; `:name{.+}` spans slashes. */
   readonly path: string;
   readonly summary: string;
-  /** Public routes need no token. */
   readonly access: 'public' | 'token';
   readonly scope: Scope;
   /** Schema of the body, for OpenAPI; absent = the route takes no body. */

@@ -82,7 +82,6 @@ export class CertificateManager implements Service {
     throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
   }
 
-  /** Calls the listener with each new certificate. */
   onChange(listener: (served: ServedCertificate) => void): void {
     this.#tell = listener;
   }
@@ -152,7 +151,6 @@ export interface ServedCertificate {
   readonly key: string;
   /** PEM of the hub's own authority; absent for a certificate of the owner. */
   readonly authority?: string;
-  /** DNS names and addresses of the certificate. */
   readonly names: readonly string[];
   /** The reason for a new certificate; absent if the certificate existed. */
   readonly madeBecause?: string;
@@ -164,7 +162,6 @@ export interface CertificateSource {
   current(nowMs: number): ServedCertificate;
 }
 
-/** Files of the owner's own certificate. */
 interface CertificateFiles {
   /** PEM, the server's certificate first, then the chain. */
   readonly certificateFile: string;

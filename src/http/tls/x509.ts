@@ -301,16 +301,10 @@ function addressText(bytes: Buffer): string {
   return plainAddress(Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16)).join(':'));
 }
 
-/** An address of a network interface, in the form of node:os. */
-interface InterfaceAddress {
-  readonly address: string;
-  readonly internal: boolean;
-}
-
 /** The names of a machine, and the addresses of its interfaces. */
 export interface MachineNames {
   readonly hostName: string;
-  readonly addresses: readonly InterfaceAddress[];
+  readonly addresses: readonly { readonly address: string; readonly internal: boolean }[];
 }
 
 interface NameFacts extends MachineNames {

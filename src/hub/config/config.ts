@@ -37,7 +37,6 @@ export interface TlsConfig {
   readonly isEnabled?: boolean;
   /** Further names under which clients reach the hub. */
   readonly names: readonly string[];
-  /** The owner's own certificate. */
   readonly files?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
@@ -56,7 +55,6 @@ export interface HubConfig {
     readonly interface?: string;
     readonly attestation: AttestationPolicy;
     readonly isBleEnabled: boolean;
-    /** Folder with JSON models of manufacturers' clusters. */
     readonly clusterModelsDir: string;
     /** Folder with software images for devices. */
     readonly updatesDir: string;
@@ -82,7 +80,6 @@ export interface HubConfig {
     readonly resultInvalid: 'error' | 'warn';
     /** Refuses tools with a parameter without type or description. */
     readonly refusesUndescribed: boolean;
-    /** Logs each finished call. */
     readonly logsCalls: boolean;
     /** Feature flags that a tool requires, by its id or name; an agent has the flags of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
@@ -92,7 +89,6 @@ export interface HubConfig {
     readonly plugins: readonly string[];
   };
   readonly mesh: MeshSettings & {
-    /** The name of this hub for people and other hubs. */
     readonly name: string;
     /** Address to listen on; an empty text means all addresses. */
     readonly host: string;
@@ -105,7 +101,6 @@ export interface HubConfig {
   readonly capabilities: { readonly gpu?: boolean };
   readonly sensors: SensorsConfig;
   readonly connectors: ConnectorsConfig;
-  /** File with the owner's rules. */
   readonly rulesFile: string;
   /** Named profiles for tokens. */
   readonly roles: Readonly<Record<string, RoleConfig>>;

@@ -79,7 +79,6 @@ export class GroupAdministration {
     this.#parts.store.delete(id);
   }
 
-  /** Removes decommissioned devices from all groups. */
   forget(devices: readonly DeviceId[]): void {
     for (const group of this.#parts.store.list())
       for (const member of group.members) if (devices.includes(member.device)) this.#parts.store.withoutMember(group.id, member);

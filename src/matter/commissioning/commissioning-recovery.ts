@@ -18,9 +18,7 @@ import type { CommissionStage } from './commissioning-flow.ts';
 
 /** Port to the device directory: adds a node that has joined the fabric. */
 export interface DeviceRecorder {
-  /** Adds the devices of a node (decimal node id) with the name and area from the commissioning request. */
   record(nodeId: string, details: JoiningNodeDetails): Promise<readonly Device[]>;
-  /** Returns the devices that seem to have been commissioned before. */
   recognised(): readonly RecognisedDevice[];
 }
 

@@ -193,7 +193,6 @@ export interface EndpointSnapshot {
   readonly fixedLabel?: string;
   /** Product facts of a bridged device; absent for other endpoints. */
   readonly bridged?: ProductFacts;
-  /** Names of the server clusters. */
   readonly clusters: readonly string[];
 }
 

@@ -162,7 +162,6 @@ export class UnreportedAttributePoll {
   }
 }
 
-/** Returns the paths of the attributes whose changes a node does not report. */
 function unreportedPaths(node: NodeDevices): readonly AttributePath[] {
   return node.known.flatMap(({ device, planned }) =>
     planned.endpoints.flatMap((number) => {

@@ -85,7 +85,6 @@ export class NodeDevices {
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));
   }
 
-  /** Returns the device that an endpoint belongs to. */
   holding(endpoint: number): KnownDevice | undefined {
     return this.#known.find(({ planned }) => planned.endpoints.includes(endpoint));
   }

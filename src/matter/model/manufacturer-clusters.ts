@@ -32,8 +32,6 @@ type ClusterDefinition = FileValue<typeof MANUFACTURER_CLUSTER_SCHEMA>;
 /** A field or an attribute; the id of an attribute may be hexadecimal text. */
 type FieldDefinition = Omit<FileValue<typeof FIELD>, 'id'> & { readonly id?: number | string };
 type Items<List extends 'attributes' | 'commands'> = NonNullable<ClusterDefinition[List]>[number];
-type TypeDefinition = NonNullable<ClusterDefinition['types']>[string];
-
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
 /** Compiled for the first file, since compilation takes long and most hubs have no file. */
@@ -69,7 +67,7 @@ export function manufacturerModel(definition: unknown, place: string): Cluster {
   return model;
 }
 
-function typeElement(name: string, type: TypeDefinition): DatatypeElement {
+function typeElement(name: string, type: NonNullable<ClusterDefinition['types']>[string]): DatatypeElement {
   if (type.struct !== undefined) return DatatypeElement({ name, type: 'struct' }, ...fieldElements(type.struct));
   if (type.enum !== undefined) {
     const values = Object.entries(type.enum);

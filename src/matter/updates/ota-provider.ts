@@ -23,7 +23,6 @@ import type { RunningUpdate } from './update-progress.ts';
 
 const { Status, ApplyUpdateAction } = OtaSoftwareUpdateProvider;
 
-/** Running updates by node id (decimal text). */
 type UpdatesByNode = ReadonlyMap<string, RunningUpdate>;
 
 /**

@@ -183,7 +183,6 @@ function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): strin
   return reasons.length > 0 ? reasons.join('; ') : `no device here is ${target(image)}`;
 }
 
-/** A node, from its last reports. */
 interface UpdatableNode {
   readonly device: Device;
   /** Absent before the first report of the node. */

@@ -11,7 +11,6 @@ import { deviceText } from '../devices/device-composition.ts';
 
 /** A Matter software image (Core §11.21) with a valid header and digest. */
 export interface UpdateImage {
-  /** File name without the folder. */
   readonly file: string;
   /** The whole file as it was checked; a read fails if the file has changed since. */
   readonly blob: Blob;

@@ -141,18 +141,13 @@ export class InteractiveCalls implements Disposable {
 /** Work for a request; it may send questions to the caller. */
 type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
 
-interface OpenQuestion {
-  readonly question: Required<ToolQuestion>;
-  answer(answer: ToolAnswer): void;
-}
-
 /**
  * Work that continues over several requests of a client, since the answers to its questions arrive with another request. It runs once. It
  * ends if the client cancels a request, or disconnects during a request.
  */
 class InteractiveCall {
   readonly #end = new AbortController();
-  readonly #open = new Map<string, OpenQuestion>();
+  readonly #open = new Map<string, { readonly question: Required<ToolQuestion>; answer(answer: ToolAnswer): void }>();
   readonly #outcome = Promise.withResolvers<JsonObject>();
   #asked = Promise.withResolvers<undefined>();
   /** Answers of the last request that no question has used yet. */

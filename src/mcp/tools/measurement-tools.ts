@@ -112,7 +112,6 @@ function sensorsNamed(text: string, home: VisibleHome, principal: Principal): re
   return ofDevice.length > 0 ? ofDevice : [oneSensor(text, home, principal)];
 }
 
-/** Returns the id of the only device with this id, name or alias. */
 function deviceNamed(text: string, home: VisibleHome, principal: Principal): string | undefined {
   const devices = withAliases(home.devices(principal), home.names).filter((device) => isDeviceNamed(text, device));
   return devices.length === 1 ? devices[0]?.id : undefined;
@@ -167,7 +166,6 @@ function measurementView({ sensor, value, atMs, reachability }: Reading, nowMs: 
 /** Limit of points in a summary. */
 const MAX_POINTS = 48;
 
-/** A range of a sensor's history. */
 interface HistoryRange {
   readonly startMs: number;
   readonly endMs: number;

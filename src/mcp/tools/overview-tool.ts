@@ -11,11 +11,9 @@ import { isRoomAir } from '../../tools/names/resolve-names.ts';
 import { successResult } from '../calls/tool-result.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 
-/** The parts of the hub that the overview needs. */
 interface OverviewParts {
   readonly home: VisibleHome;
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
-  /** The tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
@@ -43,7 +41,6 @@ export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool
   );
 }
 
-/** Returns a hint at devices of other hubs, which the overview lacks. */
 function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
   const count = tools.filter(({ definition }) => definition.metadata.device !== undefined).length;
   return count === 0 ? {} : { other_hubs: { device_tools: count, how: 'search_tools finds them, and they run from here' } };
@@ -74,7 +71,6 @@ function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   };
 }
 
-/** Returns an area, device by device, with present values. */
 function areaOverview(area: string, { devices, readings }: HomeSnapshot): JsonObject {
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
   return {

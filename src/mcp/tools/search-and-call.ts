@@ -18,7 +18,6 @@ import { toolForm } from './tool-form.ts';
 
 const MAX_DESCRIBED = 8;
 const MAX_FOUND = 20;
-/** Limit of near misses in a result. */
 const MAX_NEAR = 3;
 /** Limit of readings, devices and areas in a result. */
 const MAX_ENTITIES = 4;

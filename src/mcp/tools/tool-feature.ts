@@ -23,7 +23,6 @@ import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
 /** The parts of the hub that lists and calls of tools need. */
 export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
   readonly registry: ToolRegistry;
-  /** The tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
@@ -227,7 +226,6 @@ const GATHER_MS = 250;
 
 interface ChangeCollaborators {
   readonly registry: Pick<ToolRegistry, 'onChange'>;
-  /** Tools of other hubs. */
   readonly remote: Pick<RemoteTools, 'onChange'>;
   readonly clock: Clock;
   readonly notifier: Pick<McpNotifier, 'toolsChanged'>;

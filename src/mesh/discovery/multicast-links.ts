@@ -141,7 +141,6 @@ export class MulticastLink {
     return this.#place;
   }
 
-  /** Whether the link can be used now. */
   get isOpen(): boolean {
     return this.#socket !== undefined;
   }
@@ -151,7 +150,6 @@ export class MulticastLink {
     return this.#isNeighbour(host);
   }
 
-  /** Sets the new addresses of the interface. */
   move(place: NetworkInterface): void {
     this.#place = place;
     this.#isNeighbour = neighboursOf(place);

@@ -32,7 +32,6 @@ export class PeerAddressRegistry {
     this.#sources = sources;
   }
 
-  /** Records the addresses of a hub that DNS-SD found. */
   addDiscovered(id: HubId, addresses: readonly PeerAddress[]): void {
     this.#discovered.set(id, addresses);
   }
@@ -41,7 +40,6 @@ export class PeerAddressRegistry {
     this.#discovered.delete(id);
   }
 
-  /** Records that a hub was reached at a configured address. */
   addConfigured(id: HubId, address: PeerAddress): void {
     this.#configured.set(id, { ...address, expect: id });
   }
@@ -114,7 +112,6 @@ export class PeerAddressStore {
     return [...this.#load().keys()];
   }
 
-  /** Returns the addresses of a hub, the most recent first. */
   of(id: HubId): readonly PeerAddress[] {
     return (this.#load().get(id)?.addresses ?? []).flatMap((text) => {
       const address = parseHostPort(text);

@@ -102,7 +102,6 @@ interface LinkBrowserCollaborators extends Pick<ServiceBrowserCollaborators, 'cl
 }
 
 interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
-  /** Domain name as its owner spells it. */
   readonly spelling: string;
 }
 

@@ -33,7 +33,6 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 
-/** Missing blob, and a hub that announces it. */
 interface MissingBlob {
   readonly name: string;
   readonly origin: HubId;

@@ -101,7 +101,6 @@ export class HubRecord {
     return all.filter(({ announcement }) => isNewer(announcement, version)).map(({ envelope }) => envelope);
   }
 
-  /** Returns the hashes of all pages that the state needs. */
   pages(): readonly string[] {
     return pagesOf(this.announced);
   }

@@ -14,7 +14,6 @@ import type { DirectoryChange, KnownHub } from './known-hub.ts';
 export interface RecordsCollaborators {
   readonly self: HubId;
   readonly clock: Clock;
-  /** Returns whether a direct connection to the hub exists. */
   readonly isLinked: (id: HubId) => boolean;
   /** Returns whether announced connections form a route to the hub. */
   readonly hasRoute: (id: HubId) => boolean;
@@ -66,7 +65,6 @@ export class HubRecords {
     return this.all().filter(({ id }) => id !== this.#parts.self);
   }
 
-  /** Returns the views of the other hubs, sorted by id. */
   views(): readonly KnownHub[] {
     this.#sorted ??= [...this.#views.values()].sort((a, b) => compareText(a.id, b.id));
     return this.#sorted;

@@ -34,7 +34,6 @@ export class HubToolIndex {
     return renamed.length > 0 ? renamed : this.#findByModelName(name, options);
   }
 
-  /** Returns the name that models use for a tool of this hub. */
   modelName(tool: RegisteredTool): string | undefined {
     return this.#names().get(toolKey(tool));
   }

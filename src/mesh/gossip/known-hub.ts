@@ -14,7 +14,6 @@ export interface KnownHub {
   readonly addresses: readonly string[];
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
-  /** Optional protocol features that the hub announces. */
   readonly features: readonly string[];
   /** Announced tools, except those in missing pages. The array stays the same object while the tools do not change. */
   readonly tools: readonly AnnouncedTool[];

@@ -40,7 +40,6 @@ const PATIENCE_MS = 10_000;
 /** Period of change events while the definitions of a large hub are read. */
 const NOTIFY_MS = 500;
 const MODEL_NAME_STEM = 33;
-/** Namespace of the tools of devices. */
 const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 

@@ -40,7 +40,6 @@ export class MeshPeers implements MeshView {
     return this.#parts.directory.hubs().map((hub) => this.#peerOf(hub));
   }
 
-  /** Returns the route to a hub, or undefined if no route is known. */
   routeTo(id: HubId): MeshRoute | undefined {
     this.#routes ??= this.#findRoutes();
     return this.#routes.get(id);

@@ -149,9 +149,7 @@ function startOf({ notBefore, issuedAt }: CertificateClaims): number {
 }
 
 const DAY_MS = 86_400_000;
-/** Lifetime of the certificate of a member. */
 const MEMBER_TTL_MS = 90 * DAY_MS;
-/** Lifetime of the certificate of an inviter. */
 const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
 /** Key of a new member, and the upper limit of the permissions of its tokens on other hubs. */

@@ -133,7 +133,6 @@ export class InviteStore {
   }
 }
 
-/** Rights that an invite grants. */
 interface InviteTerms {
   readonly permissions: readonly string[];
   /** Whether the new hub may admit other hubs too. */

@@ -25,7 +25,6 @@ interface JoinCollaborators {
 /** Options for joining a mesh. */
 export interface JoinOptions {
   readonly invite: string;
-  /** Name of this hub, for people. */
   readonly name: string;
   /** Addresses of hubs on the local network, dialled after the addresses of the invite. */
   readonly found: readonly PeerAddress[];
@@ -77,8 +76,6 @@ function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoErr
   );
 }
 
-type Grant = Extract<HandshakeMessage, { kind: 'grant' }>;
-
 /**
  * Connection gate of a hub that joins. Never admits the connection: after the membership is stored, the connection ends and this hub
  * connects again as a member. The invite contains the full root key, so the joining hub detects an imitation of the mesh.
@@ -123,7 +120,7 @@ export class JoinAttempt implements ConnectionGate {
     throw new AtmoError('PERMISSION_DENIED', 'This hub has joined and connects again as a member', { reason: 'joined' });
   }
 
-  #accept({ responder, certificate }: Grant, peer: GatePeer): Member {
+  #accept({ responder, certificate }: Extract<HandshakeMessage, { kind: 'grant' }>, peer: GatePeer): Member {
     const { rootKey, addresses } = this.#ticket.invite;
     const inviter = verifyCertificate(responder, rootKey);
     requireInTime(inviter, this.#time);

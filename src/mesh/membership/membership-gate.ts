@@ -8,7 +8,6 @@ import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-en
 import { type Member, refuseAtGate, verifyCertificate } from './certificates.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
-type Hello = Extract<HandshakeMessage, { kind: 'hello' }>;
 type Join = Extract<HandshakeMessage, { kind: 'join' }>;
 
 /** Join request of a hub with an invite. The transport has proven the hub's key. */
@@ -95,7 +94,7 @@ export class MembershipGate implements ConnectionGate {
     }
   }
 
-  #welcome({ meshId, certificate }: Hello, peer: GatePeer): void {
+  #welcome({ meshId, certificate }: Extract<HandshakeMessage, { kind: 'hello' }>, peer: GatePeer): void {
     this.#requireMesh(meshId);
     this.#membership.remember(this.#verify(certificate, peer));
   }

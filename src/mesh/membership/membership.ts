@@ -10,7 +10,6 @@ import { MeshAuthority } from './mesh-authority.ts';
 import { MeshMembership } from './mesh-membership.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
-/** Parts of the hub that membership needs. */
 interface MembershipPorts extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
   readonly self: LocalHub;
   readonly rootKeyFile: RootKeyFile;

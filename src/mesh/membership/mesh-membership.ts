@@ -75,7 +75,6 @@ export class MeshMembership implements Service, MeshTrust {
     return isExpired(own, this.#parts.time) ? 'expired' : 'member';
   }
 
-  /** Returns this hub as a member, or undefined if it is in no mesh. */
   own(): Member | undefined {
     return this.#current?.own;
   }

@@ -308,7 +308,6 @@ class CallProgress {
     this.#call.onAccept?.();
   }
 
-  /** Returns whether the executing hub has accepted the call. */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }

@@ -13,7 +13,6 @@ import type { RequestRelay } from './request-relay.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, type Outcome, PartSigner } from './signed-answers.ts';
 
-/** Largest number of chunks that wait for one caller. */
 const MAX_WAITING_CHUNKS = 64;
 
 interface CallServerCollaborators {
@@ -39,7 +38,6 @@ export class CallServer {
     this.#collaborators = collaborators;
   }
 
-  /** Accepts calls from now on. */
   listen(): void {
     this.#collaborators.links.handle('invoke', (request) => this.#invoke(request));
   }

@@ -85,7 +85,6 @@ export class ControlLinks implements PeerLinks, Service {
     else this.#take(stream);
   }
 
-  /** Accepts a stream that the peer opened. */
   #accept(stream: MeshStream): void {
     const { id } = stream.peer;
     const known = this.#links.get(id);

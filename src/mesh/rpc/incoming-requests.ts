@@ -116,7 +116,6 @@ interface IncomingCollaborators {
   readonly onBug: (error: AtmoError) => void;
 }
 
-/** A request of the peer until it is answered. */
 class IncomingExchange implements IncomingRequest {
   readonly body: Uint8Array;
   readonly #collaborators: IncomingCollaborators;

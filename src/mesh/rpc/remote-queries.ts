@@ -28,7 +28,6 @@ type WithoutHead<Query> = Query extends MeshQuery ? Omit<Query, Head> : never;
 /** The members of a query without the head that all queries have. */
 type QueryBody = WithoutHead<MeshQuery>;
 
-/** A query in the name of a principal. */
 interface RemoteQuery {
   readonly target: HubId;
   readonly body: QueryBody;

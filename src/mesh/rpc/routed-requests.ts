@@ -93,7 +93,6 @@ export interface SigningHub {
   readonly privateKey: KeyObject;
 }
 
-/** The certified key of a hub. */
 interface MemberKey {
   /** Raw public key, 32 bytes, base64url. */
   readonly key: string;

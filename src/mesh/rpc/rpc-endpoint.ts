@@ -37,7 +37,6 @@ interface RpcEndpointCollaborators {
   readonly drops: DropSink;
 }
 
-/** Answers a query of one kind. */
 type QueryHandler = (opened: OpenedRequest<MeshQuery>, request: IncomingRequest) => Promise<Uint8Array>;
 
 /**

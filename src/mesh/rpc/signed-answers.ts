@@ -15,7 +15,6 @@ const MAX_DETAILS_LENGTH = 65_536;
 /** The executing hub and the request ids that an answer must name. */
 interface ExpectedAnswer {
   readonly executor: HubId;
-  /** Ids of the requests to which the answer may belong. */
   readonly requestIds: readonly string[];
 }
 

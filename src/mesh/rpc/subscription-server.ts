@@ -10,7 +10,6 @@ import type { OpenedRequest, RequestGuard } from './request-guard.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, PartSigner } from './signed-answers.ts';
 
-/** Maximum of subscriptions for all callers of one hub. */
 const MAX_PER_HUB = 16;
 
 interface SubscriptionCollaborators {

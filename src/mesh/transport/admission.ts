@@ -39,7 +39,6 @@ export interface AdmissionPolicy {
   readonly clock: Clock;
 }
 
-/** A connection that requests admission. */
 interface AdmissionRequest {
   readonly transport: GateTransport;
   readonly gate: ConnectionGate;

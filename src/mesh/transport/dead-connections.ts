@@ -65,7 +65,6 @@ const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {
   connections(): readonly Connection[];
-  /** Returns whether gossip flows over it. */
   receivesGossip(connection: Connection): boolean;
   drop(connection: Connection): void;
 }

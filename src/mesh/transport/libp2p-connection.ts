@@ -64,7 +64,6 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
 const CLOSE_TIMEOUT_MS = 5_000;
 const EMPTY = new Uint8Array(0);
 
-/** The connection of a stream. */
 interface StreamRoute {
   readonly peer: EnginePeer;
   /** As `MeshStream.hasArrived`. */

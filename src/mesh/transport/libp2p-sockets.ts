@@ -11,7 +11,6 @@ interface Libp2pSocketsCollaborators {
   readonly attempts: ConnectionAttempts;
   readonly limiter: InboundLimiter;
   readonly refusals: RefusalCounter;
-  /** The gate of inbound connections. */
   readonly gate: ConnectionGate;
   /** Ends unfinished connections. */
   readonly signal: AbortSignal;

@@ -222,7 +222,6 @@ function listenError(address: ListenAddress, error: NodeJS.ErrnoException): Atmo
 
 /** Limits of inbound connections. */
 export interface InboundLimits {
-  /** Connections per second from one address. */
   readonly perSourcePerSecond: number;
   /** Connections that have not passed the gate yet, from all addresses. */
   readonly pending: number;
@@ -259,7 +258,6 @@ export class InboundLimiter {
     this.#pending -= 1;
   }
 
-  /** Records a failed connection of the address. */
   failed(host: string): void {
     this.#failures.count(host);
   }

@@ -37,7 +37,6 @@ export class CheckReport {
     return isKnown;
   }
 
-  /** Returns a cluster of the Matter model, or reports that the model lacks it. */
   cluster(pointer: string, name: string, model: StandardClusterModel): ClusterDescription | undefined {
     return this.requireKnown(pointer, name, model.clusterNames) ? model.cluster(name) : undefined;
   }
@@ -64,7 +63,6 @@ export function namesOf(items: readonly { readonly name: string }[]): readonly s
 /** Port to the clusters and device types of the Matter model. */
 export interface StandardClusterModel {
   readonly clusterNames: readonly string[];
-  /** Returns the cluster with all features, or narrowed to the given feature codes. */
   cluster(name: string, features?: readonly string[]): ClusterDescription | undefined;
   readonly deviceTypes: readonly { readonly name: string; readonly clusters: readonly { readonly name: string }[] }[];
 }

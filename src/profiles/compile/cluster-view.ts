@@ -13,12 +13,6 @@ export type LiveValues = (endpoint: number, cluster: string, attribute: string) 
 /** Live values of a device that has reported nothing yet. */
 export const NO_LIVE_VALUES: LiveValues = () => undefined;
 
-/** A field of a command's request. */
-interface FieldView {
-  readonly name: string;
-  readonly schema: JsonSchema;
-}
-
 /** A cluster of an endpoint as profiles see it: element names in any letter case, and live values. */
 export class ClusterView {
   readonly endpoint: number;
@@ -106,7 +100,7 @@ export class ClusterView {
 }
 
 /** Returns a field of an object schema by a dotted path, in any letter case. */
-export function fieldAt(schema: JsonSchema, path: string): FieldView | undefined {
+export function fieldAt(schema: JsonSchema, path: string): { readonly name: string; readonly schema: JsonSchema } | undefined {
   const [head = '', ...rest] = path.split('.');
   const properties = propertiesOf(schema);
   const name = Object.keys(properties).find((key) => key.toLowerCase() === head.toLowerCase());

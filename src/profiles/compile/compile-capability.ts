@@ -114,7 +114,6 @@ function commandBehaviour(entry: ToolEntry, name: string, { view, values }: Comp
   };
 }
 
-/** Returns the field at a dotted path. */
 function fieldOf(fields: JsonObject, path: string): Json | undefined {
   return valueAt(fields, path.split('.'));
 }

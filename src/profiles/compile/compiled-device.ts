@@ -60,7 +60,6 @@ export interface CompiledDevice {
   readonly coverage: readonly Coverage[];
   /** Attributes whose live value determines a tool's schema, as `endpoint/cluster/attribute`. */
   readonly dependsOn: ReadonlySet<string>;
-  /** The last reported values. */
   readonly live: LiveValues;
 }
 

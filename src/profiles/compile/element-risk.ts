@@ -17,7 +17,6 @@ export interface TouchedElement {
   readonly endpoint: number;
   readonly cluster: ClusterDescription;
   readonly command?: CommandDescription;
-  /** The attribute that the call writes. */
   readonly attribute?: AttributeDescription;
 }
 

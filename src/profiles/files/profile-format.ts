@@ -200,7 +200,6 @@ export function specificity(match: DeviceMatch): number {
 /** One mistake in a profile file. */
 export interface ProfileProblem {
   readonly file: string;
-  /** JSON pointer within the file. */
   readonly pointer: string;
   readonly problem: string;
   readonly fix: string;

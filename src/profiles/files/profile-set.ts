@@ -82,7 +82,6 @@ export class ProfileSet {
     return all.toSorted((a, b) => specificity(b.match) - specificity(a.match));
   }
 
-  /** Returns the noun for a device type. */
   nounFor(subject: MatchSubject): string | undefined {
     const files = this.match(subject);
     return (files.find((file) => !file.utility) ?? files[0])?.noun;

@@ -41,7 +41,6 @@ interface NameRecord {
   readonly tools: Readonly<Record<string, readonly string[]>>;
   /** People's names of the device. */
   readonly names: readonly string[];
-  /** Key of a reading → the path in its id. */
   readonly readings: Readonly<Record<string, string>>;
 }
 
@@ -181,7 +180,6 @@ export class DeviceNameRegistry {
     };
   }
 
-  /** Returns the names of all devices that ever had a name. */
   all(): readonly ClaimedDeviceNames[] {
     return [...this.#records.keys()].flatMap((device) => this.namesOf(device) ?? []);
   }
@@ -250,7 +248,6 @@ export class DeviceNameRegistry {
     this.save(to);
   }
 
-  /** Returns the former names of a device as people spelled them. */
   formerNames(device: DeviceId): readonly string[] {
     return this.#records.get(device)?.names.slice(1) ?? [];
   }

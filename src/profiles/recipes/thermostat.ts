@@ -167,7 +167,6 @@ const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max:
 // In 0.1 °C, the unit of the attribute.
 const STANDARD_DEAD_BAND = 20;
 
-/** Returns the setpoints that a thermostat has. */
 function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
   return (['heat', 'cool'] as const).filter((one) => view.attribute(ATTRIBUTE[one]) !== undefined);
 }

@@ -75,7 +75,6 @@ export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonOb
 interface DelegatedAnswer {
   readonly state: JsonObject;
   readonly settlement: Settlement;
-  /** The result of the last delegated tool. */
   readonly answer: JsonObject;
 }
 
@@ -110,7 +109,6 @@ export function delegating<Request extends { readonly device_id: string }>(
   };
 }
 
-/** Returns the ports with only those devices that the caller may see. */
 function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
   const { devices } = ports;
   const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));

@@ -38,7 +38,6 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
 /** Most values that an error message names; the error's details contain all of them. */
 const MAX_NAMED_VALUES = 6;
 
-/** The result of a tool that controls a device. */
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**

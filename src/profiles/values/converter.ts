@@ -13,7 +13,6 @@ export interface Choice {
 
 /** The facts, besides the value, that a converter may use. */
 export interface ConversionContext {
-  /** Schema of the raw value. */
   readonly schema: JsonSchema;
   /** Raw limits that the device reports, if they are narrower than the schema's. */
   readonly min?: number;

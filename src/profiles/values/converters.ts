@@ -62,7 +62,6 @@ const flagConverter: Converter = {
   schema: () => ({ type: 'boolean' }),
 };
 
-/** Converts a bitmap to the list of flags that are set. */
 const flagsConverter: Converter = {
   takes: ['bitmap'],
   toHuman: (raw) => Object.entries(raw as JsonObject).flatMap(([name, isSet]) => (isSet === true ? [snakeCase(name)] : [])),

@@ -113,7 +113,6 @@ class ChardevLine implements GpioInput, GpioOutput {
     this.#what = what;
   }
 
-  /** Calls the listener for each later change. */
   listen(onEdge: (edge: GpioEdge) => void): void {
     this.#stopListening = this.#kernel.whenReadable(this.#fd, () => this.#readEdges(onEdge));
   }

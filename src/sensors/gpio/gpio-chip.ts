@@ -95,8 +95,6 @@ export function onlyOnce(call: () => void): () => void {
 /** Device that all lines belong to: it is unreachable without their chip. */
 export const GPIO_DEVICE = 'gpio';
 
-type LineWords = Pick<GpioInputConfig, 'kind' | 'unit' | 'title' | 'area'>;
-
 /** A named line of the configuration, with or without a chip. */
 export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   readonly name: string;
@@ -106,7 +104,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   readonly #listeners = new Set<SampleListener>();
   #problem = 'its chip was not opened yet';
 
-  constructor(name: string, { kind, unit, title = titleOf(name), area }: LineWords) {
+  constructor(name: string, { kind, unit, title = titleOf(name), area }: Pick<GpioInputConfig, 'kind' | 'unit' | 'title' | 'area'>) {
     const id = { address: `${GPIO_DEVICE}:${name}`, device: GPIO_DEVICE, reading: name };
     this.name = name;
     this.sensor = { ...id, kind, unit, title, ...(area !== undefined && { area }), isConfigured: true };

@@ -78,7 +78,6 @@ export class PulseInput extends GpioLine {
     attemptWrite(() => this.save());
   }
 
-  /** Saves a count that changed. */
   save(): void {
     if (this.#count === this.#savedCount) return;
     this.#store.set(SPACE, this.name, this.#count);
@@ -102,7 +101,6 @@ const SECOND_MS = 1000;
 
 interface EdgeRateLimitCollaborators {
   readonly clock: Clock;
-  /** Emits the present state. */
   readonly emitState: () => void;
   /** Warns of changes that come too fast. */
   readonly warn: () => void;

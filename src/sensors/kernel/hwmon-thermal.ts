@@ -88,7 +88,6 @@ const VALUE = /^((temp|in|curr|power|energy|humidity|fan)\d+)_input$/;
 /** A limit that the chip monitors itself, such as `in0_lcrit_alarm`, which on a Raspberry Pi means undervoltage. */
 const ALARM = /^((?:temp|in|curr|power|humidity|fan)\d+(?:_[a-z]+)?_alarm)$/;
 
-/** Returns the channels in the attributes of a chip. */
 function monitorChannels(attributes: readonly string[]): readonly MonitorChannel[] {
   return attributes.flatMap((attribute): readonly MonitorChannel[] => {
     const [, channel, type = ''] = VALUE.exec(attribute) ?? [];

@@ -20,7 +20,6 @@ export class W1Source implements SensorSource {
   readonly name = 'w1';
   readonly #kernel: Sysfs;
   readonly #clock: Clock;
-  /** A lock for each bus. */
   readonly #locks = new Map<string, ReadLock>();
   readonly #lastCelsius = new Map<string, number>();
 

@@ -84,7 +84,6 @@ export interface ChainedRow {
 
 /** The beginning of the chain in a file. */
 export interface ChainStart {
-  /** Id of the hub that began the chain. */
   readonly hub: string;
   /** Link of the last pruned row, or the genesis. */
   readonly pruned: ChainLink;

@@ -139,7 +139,6 @@ interface DatabaseCopy {
 
 /** A database that this process has open exclusively. */
 interface OpenDatabase {
-  /** File name in the state directory. */
   readonly name: string;
   snapshot(): Promise<{ readonly path: string }>;
 }

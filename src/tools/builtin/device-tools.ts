@@ -40,7 +40,6 @@ export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
 const INTERVIEW_TIMEOUT_MS = 120_000;
 const device = { device_id: deviceParameter };
 
-/** Returns the tools for a whole device. */
 function deviceTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     removeDeviceTool(ports),

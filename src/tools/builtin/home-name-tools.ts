@@ -30,7 +30,6 @@ export interface HomeNamesEditor extends HomeNames {
 interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
-  /** All devices, including the board. */
   readonly directory: Pick<DeviceDirectory, 'list'>;
   /** The readings; each line of the board is a sensor of one device, with its own area. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
@@ -194,7 +193,6 @@ function requireRenamable(
   );
 }
 
-/** Returns the uses of an area under any of these names. */
 function areaReferences({ uses }: HomeNameServices, names: readonly string[]): readonly NameReference[] {
   return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
 }

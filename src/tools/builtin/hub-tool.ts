@@ -14,13 +14,11 @@ import type { DeviceNames } from '../names/resolve-names.ts';
 export interface DeviceBounds {
   /** Returns the device of the same node that has the endpoint, or undefined. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
-  /** Returns the device and the others of its node. */
   nodeOf(device: DeviceId): readonly DeviceId[];
   /** Returns the device that represents the whole node, such as the bridge of a lamp; a node's only device represents it. */
   wholeOf(device: DeviceId): DeviceId;
   /** Returns true for locks, valves and other devices that are dangerous to restore by mistake. */
   isGuarded(device: DeviceId): boolean;
-  /** Returns the highest risk of any operation on the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
   /** Returns the risk of a command in the device's own tools and its device file; `none` if they do not contain the command. */
   riskOfCommand(path: CommandPath): Risk;

@@ -22,7 +22,6 @@ const freshness = {
   reachability: { enum: REACHABILITIES },
 };
 
-/** The sources of sensors and their names. */
 interface SensorSources {
   readonly readings: ReadingStore;
   readonly authorizer: Pick<Authorizer, 'authorize'>;

@@ -55,7 +55,6 @@ export interface ToolDeclaration<S extends Shape> {
   /** Names or roles of the hubs that may run it; any when absent. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
-  /** Area of the device on which the tool acts. */
   readonly area?: string;
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];

@@ -30,7 +30,6 @@ export abstract class ToolClass {
   /** Releases the tool's resources; is called when it is removed and when the hub stops. */
   async shutdown(): Promise<void> {}
 
-  /** Returns the parts of the definition that a model needs to call the tool. */
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: ToolDefinition['parameters'] } {
     const { name, description, parameters } = normalizeDefinition(this.definition);
     return { name, description, parameters };

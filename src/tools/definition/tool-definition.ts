@@ -85,7 +85,6 @@ export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): bool
 /** The information and functions that a handler receives. */
 export interface ToolContext {
   readonly principal: Principal;
-  /** The principal's id. */
   readonly agentId: string;
   /** The role that the principal's token was minted for. */
   readonly role?: string | undefined;
@@ -231,9 +230,6 @@ export interface CompanionResource {
   read(parts: Readonly<Record<string, string>>): Promise<CompanionContent>;
 }
 
-/** The functions that a prompt may use. */
-type PromptContext = Pick<ToolContext, 'ask'>;
-
 /** An MCP prompt of a tool. */
 export interface CompanionPrompt {
   readonly name: string;
@@ -243,13 +239,12 @@ export interface CompanionPrompt {
     readonly name: string;
     readonly description: string;
     readonly required: boolean;
-    /** Possible values, for completion. */
     readonly values?: readonly string[];
   }[];
   /** Returns MCP messages: a role and a content block. */
   messages(
     given: Readonly<Record<string, string>>,
-    context: PromptContext,
+    context: Pick<ToolContext, 'ask'>,
   ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
 }
 

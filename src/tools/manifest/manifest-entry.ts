@@ -33,7 +33,6 @@ export interface ManifestEntry {
   readonly config: JsonObject;
   /** Exported function of a plugin or file; `createTool` when absent. */
   readonly entry: string;
-  /** The definition in the public form, for code without a definition. */
   readonly definition?: JsonObject;
   /** Arguments of a program, as in `exec` of a record. */
   readonly args?: readonly string[];

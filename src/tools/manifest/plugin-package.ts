@@ -20,7 +20,6 @@ const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'
  * Node, it never searches other folders.
  */
 export class PluginPackage {
-  /** The file that is loaded. */
   readonly file: string;
   /** SHA-256 over names and contents of all files, in the form of Subresource Integrity (`sha256-…`, base64). */
   readonly integrity: string;

@@ -43,7 +43,6 @@ export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'
 export class ReservedNames {
   readonly #names = new Map<string, ReadonlySet<string>>();
 
-  /** Replaces the reserved names of a file. */
   reserve(file: string, records: readonly FileRecord[]): void {
     this.#names.set(file, new Set(records.flatMap((record) => normalizedName(recordName(record)) ?? [])));
   }

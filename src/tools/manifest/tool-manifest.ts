@@ -109,7 +109,6 @@ export async function loadManifest(
 }
 
 interface LoadContext {
-  /** The manifest's own path. */
   readonly path: string;
   readonly uid: number;
   readonly sources: ManifestSources;
@@ -157,7 +156,6 @@ async function importFrom(specifier: string): Promise<unknown> {
   }
 }
 
-/** Code that the hub loads. */
 interface LoadedCode {
   readonly specifier: string;
   /** Of a package. */

@@ -17,9 +17,7 @@ interface DeviceNameHistory {
 
 const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: () => [] };
 
-/** The target of a former name of an area. */
 interface FormerArea {
-  /** Name of the area today. */
   readonly today: string;
   /** True if the area was merged with another: grants and rules with the former name do not cover the whole merged area. */
   readonly isJoined: boolean;
@@ -78,7 +76,6 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return former && !former.isJoined ? areaKey(former.today) : key;
   }
 
-  /** Returns names that an area had before. */
   formerAreaNames(area: string): readonly string[] {
     return [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === areaKey(area)).map(([key]) => key);
   }

@@ -83,7 +83,6 @@ function stringsIn(value: Json): readonly string[] {
 /** The present and former names of a device; in each list the present names come first. */
 export interface ClaimedDeviceNames {
   readonly device: DeviceId;
-  /** Names for people. */
   readonly names: readonly string[];
   /** Beginnings of its tools' names. */
   readonly prefixes: readonly string[];
@@ -111,6 +110,5 @@ export interface NamingPorts {
   readonly directory: Pick<DeviceDirectory, 'get' | 'list'>;
   readonly uses: Pick<NameReferences, 'of'>;
   readonly authorizer: Authorizer;
-  /** Returns the present name of an area. */
   areaToday(area: string): string;
 }

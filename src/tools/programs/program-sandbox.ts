@@ -27,7 +27,6 @@ export interface ProgramRequest {
   readonly confirm: () => void;
   /** The caller, for a fair queue between callers. */
   readonly caller: Principal;
-  /** Ends the program with all its children. */
   readonly signal: AbortSignal;
 }
 

@@ -10,7 +10,6 @@ import { runProgram } from './program-tool.ts';
 
 /** An ES module of the owner that runs apart from the hub and from the home. */
 export interface SandboxedModule {
-  /** File URL of the module. */
   readonly specifier: string;
   readonly entry: string;
   readonly config: JsonObject;

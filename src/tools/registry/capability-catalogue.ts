@@ -40,7 +40,6 @@ export class CapabilityCatalogue {
     this.#capabilities.set(capability.type, capability);
   }
 
-  /** Returns the capabilities that tools may require. */
   types(): readonly string[] {
     return [...this.#capabilities.keys()];
   }

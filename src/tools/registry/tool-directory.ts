@@ -70,7 +70,6 @@ export class ToolDirectory {
     return isOwn ? undefined : this.#parts.remote.awaitComplete(onlyNodes);
   }
 
-  /** Returns a tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
@@ -189,7 +188,6 @@ export interface RemoteTools {
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
   /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined if it is empty now. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
-  /** Returns name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
   /** Returns the hubs that have a tool with this id, whatever its definition. */
   hubsWith(toolId: string): readonly HubId[];

@@ -92,7 +92,6 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#aliases.delete(from);
   }
 
-  /** Returns a tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
     return this.#tools.get(id as ToolId);
   }
@@ -136,7 +135,6 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#versions.has(key);
   }
 
-  /** Returns whether a tool here has this name for models. */
   hasModelName(name: string): boolean {
     this.#takenNames ??= new Set(this.#names().values());
     return this.#takenNames.has(name);

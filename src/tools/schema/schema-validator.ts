@@ -204,7 +204,6 @@ function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly E
   return [...unique.values()].slice(0, MAX_PROBLEMS);
 }
 
-/** Returns all problems in one sentence. */
 function summarize(problems: readonly SchemaProblem[]): string {
   const [first, ...rest] = problems;
   if (!first) return 'The value does not fit its schema';

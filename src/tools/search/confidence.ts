@@ -137,7 +137,6 @@ export function sortedByScore<Match extends { readonly score: number }>(matches:
   return matches.toSorted((a, b) => b.score - a.score);
 }
 
-/** A met need, with the term and the field that met it. */
 interface MetNeed {
   readonly need: Need;
   readonly alternative: Alternative;

@@ -141,7 +141,6 @@ function wordOf(text: string): Word {
   return { text, stem: stem(text) };
 }
 
-/** Languages of the lexicon. */
 const KNOWN_LANGUAGES = 'English, German, French, Spanish, Dutch and Italian';
 const FEWEST_WORDS = 3;
 /** Share of known words below which a sentence is in another language. */

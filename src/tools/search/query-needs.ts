@@ -25,7 +25,6 @@ export interface Need {
   readonly weight: number;
   /** `word`: rare words count more; `hint`: adds to the score and is never missing. */
   readonly kind: 'word' | 'action' | 'hint';
-  /** The role of a word. */
   readonly role?: NeedRole;
   /** The subject of a hint. */
   readonly hint?: 'situation' | 'deed' | 'reading' | 'state' | 'value';
@@ -33,7 +32,6 @@ export interface Need {
 
 /** One request of a sentence. */
 export interface QueryRequest {
-  /** The text of the request. */
   readonly text: string;
   readonly needs: readonly Need[];
   /** The actions in the text; a negated action is replaced by its opposite. */
@@ -44,7 +42,6 @@ export interface QueryRequest {
   readonly forbidden: ReadonlySet<string>;
   /** A question about a state: its answers read and never act. */
   readonly isQuestion: boolean;
-  /** The text negates an action. */
   readonly isNegated: boolean;
   /** True if several devices are meant: `all the lights`. */
   readonly isForAll: boolean;

@@ -161,7 +161,6 @@ function oppositesOf(actions: readonly string[]): Actions {
 }
 
 interface FoundIntent extends Intent {
-  /** The words of the actions. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -313,7 +312,6 @@ function questionNeeds(actions: Actions): readonly Need[] {
     : [reading, { kind: 'hint', hint: 'state', label: 'state', weight: STATE_WORTH, alternatives: states }];
 }
 
-/** Merges needs of repeated words. */
 function merged(needs: readonly Need[]): readonly Need[] {
   return [...new Map(needs.map((need) => [need.alternatives[0]?.term, need])).values()];
 }
@@ -325,7 +323,6 @@ const NEGATIONS =
 const HARMLESS =
   /\b(?:why (?:dont|not|do not)|(?:dont|do not) (?:forget|hesitate|mind|worry)|whether or not|or not|not only|no matter|no problem|no idea|nicht vergessen|vergiss nicht|noublie pas|no olvides|niet vergeten|non dimenticare)\b/g;
 
-/** Returns whether the text negates an action. */
 function hasNegation(text: string): boolean {
   const plain = withoutMarks(text.toLowerCase().replace(/['’]/g, ''));
   return NEGATIONS.test(plain.replace(HARMLESS, ' '));

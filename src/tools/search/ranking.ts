@@ -25,9 +25,7 @@ export interface Ranking {
 export interface RankQuery {
   readonly wish: QueryRequest;
   readonly limit: number;
-  /** Orders documents with equal scores. */
   readonly tieBreak: (document: number) => string;
-  /** The room of a document. */
   readonly areaOf: (document: number) => string | undefined;
 }
 
@@ -93,7 +91,6 @@ function excludedByAction<Item extends object>(
   return (document) => isSuspect(document) && acts(document) && best(denied, document) > best(asked, document);
 }
 
-/** Returns a predicate for documents that have one of the terms. */
 function documentsWithTerm<Item extends object>(
   index: TermIndex<Item>,
   terms: readonly string[],
@@ -229,7 +226,6 @@ class Scores<Item extends object> {
     this.#current = new Float64Array(index.bound);
   }
 
-  /** Returns number of candidates. */
   get count(): number {
     return this.#candidates.length;
   }

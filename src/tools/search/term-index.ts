@@ -81,7 +81,6 @@ export class TermIndex<Item extends object> {
     return this.#postings.get(term) ?? NONE;
   }
 
-  /** Returns the entry of a term for one document. */
   posting(term: string, document: number): Posting | undefined {
     const entries = this.entries(term);
     let low = 0;

@@ -163,7 +163,6 @@ export interface NamedDevice {
   readonly deviceTypes: readonly string[];
 }
 
-/** Facts about the home for the search of tools. */
 interface HomeFacts {
   readonly names: HomeNames;
   /** Returns undefined for devices of other hubs. */
@@ -175,7 +174,6 @@ const LONGER_TITLE_WORTH = 0.85;
 /** Raw commands of the specification rank below tools of profiles. */
 const RAW_COMMAND_WORTH = 0.8;
 
-/** Returns the terms of a tool. */
 function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): ReadonlyMap<string, TermWeight> {
   const { name, namespace, description, metadata } = definition;
   const { device: id, area } = metadata;

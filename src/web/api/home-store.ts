@@ -112,7 +112,6 @@ export interface HomeState {
   readonly isLoaded: boolean;
   /** Why the devices could not be loaded, for people; undefined after a successful load. */
   readonly problem: string | undefined;
-  /** The problems of the hub itself, one line each. */
   readonly hubProblems: readonly string[];
   /** In the order of their names. */
   readonly devices: readonly DeviceView[];

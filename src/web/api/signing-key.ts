@@ -1,9 +1,6 @@
-/** CryptoKey, in a form that the type definitions of both browsers and Node have. */
-type Key = (typeof CryptoKey)['prototype'];
-
 /** An approver's key in the browser. It can sign, but not even this page can export it. */
 export interface SigningKey {
-  readonly privateKey: Key;
+  readonly privateKey: (typeof CryptoKey)['prototype'];
   /** Public key, 32 bytes in base64url. */
   readonly publicKey: string;
 }

@@ -15,7 +15,6 @@ export interface ApprovalText {
   readonly where: string;
   /** The effects without duplicates, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
-  /** Every argument with its name and unit. */
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
 }
 

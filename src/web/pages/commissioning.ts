@@ -15,7 +15,6 @@ interface Progress {
   readonly steps: CommissionSteps;
   /** Why it failed, for a person who holds the device in the hand. */
   readonly failure?: { readonly reason: string; readonly advice: string };
-  /** The devices that were added. */
   readonly devices: readonly { readonly id: string; readonly name: string }[];
   /** Problems of the manufacturer's certificates; after a failure a person may accept the device with them. */
   readonly findings: readonly string[];
@@ -55,7 +54,6 @@ export class Commissioning {
     }
   }
 
-  /** Repeats the commissioning after a person has accepted the findings. */
   async acceptFindings(): Promise<void> {
     await this.begin({ ...this.#request, accept_attestation: true });
   }

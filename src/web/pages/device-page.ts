@@ -164,7 +164,6 @@ export class DevicePage extends PageElement {
     await this.app.store.refresh('devices');
   }
 
-  /** Calls a hub tool about the device. */
   async #run(
     device: DeviceView,
     { tool, label, params = {} }: { readonly tool: string; readonly label: string; readonly params?: TileCall['params'] },

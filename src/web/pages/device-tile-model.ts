@@ -100,7 +100,6 @@ export function tileOf(device: DeviceView, readings: ReadonlyMap<string, Reading
   };
 }
 
-/** Returns the active alarms. */
 function alarmsOf({ readings }: TileSource): readonly string[] {
   return [...readings.values()]
     .filter(({ kind, value }) => kind in ALARMS && !CALM.includes(value))

@@ -80,7 +80,6 @@ export class ToolsPage extends PageElement {
     </ul>`;
   }
 
-  /** Shows or hides the form of a tool. */
   toggle(id: string): void {
     this.#open = this.#open === id ? undefined : id;
     this.requestUpdate();
