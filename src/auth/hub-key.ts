@@ -20,10 +20,7 @@ interface OpenHubKey {
   readonly sealKey: Uint8Array;
 }
 
-/**
- * The hub's only Ed25519 key, in `hub.key` (mode 0600) since the first start. The hub's id is derived from it, and it signs the hub's
- * tokens.
- */
+/** The hub's only Ed25519 key, in `hub.key` (mode 0600). The hub's id is derived from it, and it signs the hub's tokens. */
 export class HubKey implements Service {
   readonly #path: string;
   readonly #onRepaired: OnRepaired;

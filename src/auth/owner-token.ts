@@ -51,10 +51,7 @@ export class OwnerCredential implements Service {
     return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
   }
 
-  /**
-   * Replaces the token; the old token becomes invalid at once. Throws STORAGE_FAILED if the file cannot be written; the old token then
-   * stays valid.
-   */
+  /** Replaces the token, which becomes invalid at once. Throws STORAGE_FAILED, without a change, if the file cannot be written. */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
     writeSecretFile(this.#file, `${token}\n`);

@@ -30,10 +30,7 @@ export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'
   return storage(file.path, () => readTextIfExists(file.path));
 }
 
-/**
- * Writes the file and its backup copy with mode 0600. After a crash, each of them has either the old or the new text. Throws STORAGE_FAILED
- * if a write fails.
- */
+/** Writes the file and its copy, mode 0600. A crash leaves each with old or new text. Throws STORAGE_FAILED if a write fails. */
 export function writeSecretFile(file: SecretFile, text: string): void {
   storage(file.path, () => new RecoverableFile(file).write(text));
 }

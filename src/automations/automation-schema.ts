@@ -187,10 +187,7 @@ export const PLAN_SCHEMA: JsonSchema = {
   },
 };
 
-/**
- * Schema for callers of spawn_agent: the members are in one flat object each, the form that models write best. PLAN_SCHEMA then checks the
- * combinations.
- */
+/** Schema for callers of spawn_agent, with flat objects, which models write best. PLAN_SCHEMA then checks the combinations. */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
   // The parameters of actions may contain secrets of the called tools.

@@ -93,10 +93,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 /** Longest single timer in milliseconds: the clock may be set while a timer runs, so it is read again at least this often. */
 export const MAX_TIMER_MS = 60_000;
 
-/**
- * Calls back once when the clock shows `dueMs` (milliseconds since 1970) or more, however far away that is; the returned function
- * cancels it.
- */
+/** Calls back once when the clock shows at least `dueMs` (milliseconds since 1970). The returned function cancels it. */
 export function atWallTime(clock: Clock, dueMs: number, callback: () => void): () => void {
   let cancel = () => {};
   const check = () => {

@@ -27,10 +27,7 @@ interface CheckedPlan {
   readonly max_runs_per_hour: number;
 }
 
-/**
- * Returns the plan of a configuration with the present values of its parameters. Throws VALIDATION_ERROR if it is invalid, and
- * PAYLOAD_TOO_LARGE if it is too long.
- */
+/** Returns the plan of a configuration with its present parameters. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if invalid. */
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);

@@ -71,10 +71,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
   }
 }
 
-/**
- * Passes the hub's events to the handlers of their type and subject: many automations cost one look-up per event. It listens only while
- * there are handlers.
- */
+/** Passes events to the handlers of their type and subject, with one look-up per event. Listens only while there are handlers. */
 export class EventIndex {
   readonly #events: EventBus;
   readonly #handlers = new Map<string, Set<EventListener>>();

@@ -118,10 +118,7 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/**
- * Writes the outcomes of calls to the audit log. A refused caller cannot fill the disk: its first RATE_LIMITED within 10 s becomes a row,
- * and one note counts the rest.
- */
+/** Writes outcomes of calls to the audit log. Of a caller's refusals within 10 s it writes one row, and one note counts the rest. */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
   /** Number of omitted outcomes by caller; an entry is deleted after 10 s. */

@@ -67,10 +67,7 @@ function callsOf(
   return [own, ...steps];
 }
 
-/**
- * Returns the highest risk among the effects of the call and of its inner calls. If the parameters are not known yet, returns the highest
- * risk of any call of the tool.
- */
+/** Returns the highest risk of a call and its inner calls; without known parameters, the highest risk of any call of the tool. */
 export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
   const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';

@@ -177,10 +177,7 @@ export class RunningCall {
     return facts;
   }
 
-  /**
-   * Starts the tool's time limit. The call ends at the deadline, when `signal` aborts, or when its outer call ends. A second start (for a
-   * job) replaces the first.
-   */
+  /** Starts the tool's time limit. `signal` or the outer call may end the call earlier. A second start (for a job) replaces it. */
   startDeadline({ definition }: RegisteredTool, context: TimeLimitContext, signal: AbortSignal | undefined): void {
     // A job continues after the end of the call that started it.
     const parent = this.mode === 'sync' ? this.request.within : undefined;
@@ -217,10 +214,7 @@ export class RunningCall {
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /**
-   * Ends the idempotency claim with the answer. `stored` is the answer as written to the disk; if it is undefined, a repeated call may run
-   * again.
-   */
+  /** Ends the idempotency claim with the answer. `stored` is its form on the disk; if undefined, a repeat may run again. */
   settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
     this.claim?.settle(answer, stored);
     delete this.claim;

@@ -6,10 +6,7 @@ import { AtmoError } from '../core/errors.ts';
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
-/**
- * Limits the number of calls in one session, to stop a model in an endless loop. A caller that invents session ids is limited only by the
- * rate limits.
- */
+/** Limits the calls of a session, to stop a model in a loop. The rate limits stop a caller that invents session ids. */
 export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;

@@ -49,10 +49,7 @@ export interface RemoteResult {
   readonly hops: number;
 }
 
-/**
- * Port: runs a call on another hub. Rejects with NODE_UNAVAILABLE only if that hub has not accepted the call; otherwise with the hub's own
- * error.
- */
+/** Port: runs a call on another hub. Rejects with NODE_UNAVAILABLE only if that hub has not accepted the call. */
 export interface CallRouter {
   forward(hubId: string, call: ForwardedCall): Promise<RemoteResult>;
 }
@@ -85,10 +82,7 @@ export interface ToolLookup {
 /** Port: the tools of this hub and of other hubs. */
 export interface CallableTools {
   all(): readonly RegisteredTool[];
-  /**
-   * Returns the tool with a name. Throws TOOL_NOT_FOUND if there is none, AMBIGUOUS_TOOL if there are several, or NODE_UNAVAILABLE if its
-   * hub is not reachable.
-   */
+  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, or NODE_UNAVAILABLE if its hub is unreachable. */
   resolve(name: string, options?: ToolLookup): RegisteredTool;
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
   /** Resolves when the tools of other hubs are loaded; undefined if no wait is needed. */

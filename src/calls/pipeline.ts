@@ -67,10 +67,7 @@ export class CallPipeline implements ToolCaller {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /**
-   * Aborts the running calls of principals for which `isEnded` is true. A call ends with CANCELLED, or with OUTCOME_UNKNOWN if it may have
-   * taken effect.
-   */
+  /** Aborts calls of principals for which `isEnded` is true, with CANCELLED, or OUTCOME_UNKNOWN if a call may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }

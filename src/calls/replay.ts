@@ -154,10 +154,7 @@ export interface DeterminismFinding {
 
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
-/**
- * Runs each deterministic or bounded tool without side effects twice, with each of its examples and one sample of its schema: replay
- * depends on a correct declaration.
- */
+/** Runs each replayable tool twice, with its examples and a sample of its schema: replay depends on a correct declaration. */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];
   for (const tool of tools) {

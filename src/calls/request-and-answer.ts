@@ -38,10 +38,7 @@ export interface CallRequest {
   readonly onDispatch?: () => void;
   /** Receives progress and partial results of a tool with `stream_supported`, until the call is answered. */
   readonly onChunk?: (chunk: CallChunk) => void;
-  /**
-   * Asks the person behind the caller; the answer is checked against the question. Absent if nobody can be asked. The signal aborts if the
-   * call ends first.
-   */
+  /** Asks the person behind the caller; absent if nobody can be asked. The signal aborts if the call ends first. */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly onMessage?: (message: ToolMessage) => void;
   /** The caller needs partial results: a tool without them is refused with NOT_SUPPORTED. */
@@ -49,10 +46,7 @@ export interface CallRequest {
   readonly routing?: RoutingPreferences;
   /** Data that a program with an embedded hub passes to its own tools: facts about its user and its session. */
   readonly callerData?: CallerData;
-  /**
-   * The context of the running call of which this call is a step: the step runs in the slot of that call and ends with it. HTTP, MCP and
-   * the mesh never set it.
-   */
+  /** The context of the outer call of a step: the step runs in its slot and ends with it. HTTP, MCP and the mesh never set it. */
   readonly within?: ToolContext;
   /** The hub itself makes the call, for example for an automation. */
   readonly isOwn?: true;

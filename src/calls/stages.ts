@@ -17,10 +17,7 @@ import * as authorization from './stages/authorization.ts';
 import * as consent from './stages/consent.ts';
 import * as execution from './stages/execution.ts';
 
-/**
- * One stage of the pipeline: it takes the call in the state of the previous stage, and returns the call with its own facts. It throws
- * AtmoError to refuse the call.
- */
+/** One stage: takes the call in the state of the previous stage and returns it with new facts. Throws AtmoError to refuse it. */
 type Stage<In, Out> = (call: In, context: StageContext) => Out | Promise<Out>;
 
 /** Stages in the order in which a call passes them. A list in which a stage is missing or out of place does not compile. */

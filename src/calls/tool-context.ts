@@ -18,10 +18,7 @@ interface Askable {
   readonly signal: AbortSignal;
 }
 
-/**
- * Asks the person behind the caller of a running call, like `askQuestion`. Rejects with NOT_SUPPORTED for tools that declare repeatable
- * results.
- */
+/** Asks the person behind a running call's caller, like `askQuestion`. Rejects with NOT_SUPPORTED for repeatable tools. */
 export async function askCaller(call: ConfirmedCall, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
   if (call.tool.definition.execution.determinism !== 'nondeterministic')
     throw new AtmoError('NOT_SUPPORTED', `${call.tool.id} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);

@@ -136,10 +136,7 @@ export class ToolOrchestrator {
     }
   }
 
-  /**
-   * Adds a tool while the hub runs. Throws NOT_SUPPORTED if the configuration forbids it, and CONFLICT or VALIDATION_ERROR like the
-   * registry.
-   */
+  /** Adds a tool. Throws NOT_SUPPORTED if the configuration forbids it, and CONFLICT or VALIDATION_ERROR like the registry. */
   registerTool(tool: AnyTool): ToolId {
     this.#requireRegistration();
     return registerAnyTool(this.#collaborators.registry, tool);

@@ -4,10 +4,7 @@ import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../core/
 import type { CliIo } from './cli-io.ts';
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 
-/**
- * Returns the given text, or the content of `-` (stdin) or `@file`. The last two keep secrets out of the process list and the shell
- * history.
- */
+/** Returns the given text, or the content of `-` (stdin) or `@file`, which keep secrets out of the process list and history. */
 export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
   if (given === '-') return (await readAll(io.stdin)).trim();
   if (!given.startsWith('@')) return given;

@@ -49,10 +49,7 @@ export interface TimeStatus {
 /** Port: time that the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /**
-   * Sets the time. Throws VALIDATION_ERROR for an impossible time, and CONFLICT if it differs from a machine clock that is known to be
-   * right.
-   */
+  /** Sets the time. Throws VALIDATION_ERROR if it is impossible, and CONFLICT if it differs from a correct machine clock. */
   set(timeMs: number): void;
 }
 

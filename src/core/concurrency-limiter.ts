@@ -28,10 +28,7 @@ export class ConcurrencyLimiter {
     return this.#waiting.size;
   }
 
-  /**
-   * Waits for a slot and returns the function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, the signal's reason
-   * when it aborts.
-   */
+  /** Waits for a slot and returns its release function. Throws RESOURCE_EXCEEDED if the queue is full, or the signal's reason. */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();

@@ -77,10 +77,7 @@ function isLate(sinceBeatMs: number): boolean {
   return sinceBeatMs > BEAT_MS + SLACK_MS;
 }
 
-/**
- * Lets the event loop poll all sockets `turns` times: the end of a connection is read one turn after its last bytes, and its effects take
- * further turns.
- */
+/** Lets the event loop poll all sockets `turns` times: the effects of a closed connection take several turns. */
 export async function pollSockets(turns: number): Promise<void> {
   for (let turn = 0; turn <= turns; turn++) await nextTurn();
 }

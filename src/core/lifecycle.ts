@@ -44,10 +44,7 @@ export function lazy<T>(make: () => T): () => T {
   };
 }
 
-/**
- * Returns a function that makes a value for each text once, and keeps at most `maxKept` of them. A value of a text that is longer than
- * `maxLength` is not kept.
- */
+/** Returns a function that caches up to `maxKept` values by text, except for texts longer than `maxLength`. */
 export function oncePerText<Value>(
   make: (text: string) => Value,
   { maxKept, maxLength = Infinity }: { readonly maxKept: number; readonly maxLength?: number },

@@ -1,9 +1,6 @@
 import type { HubId } from './ids.ts';
 
-/**
- * Age of the last message of a hub: `fresh` up to 90 s, `stale` up to 300 s, `gone` after that (and soon forgotten). A hub that
- * announced its leave has `left` at once.
- */
+/** Age of a hub's last message: `fresh` up to 90 s, `stale` up to 300 s, then `gone`; `left` after an announced leave. */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
 /** A device of another hub, as that hub announces it. */

@@ -59,10 +59,7 @@ export function givenName(text: string, limit = 64): string {
 // Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
-/**
- * Returns text from a device or a person, quoted for a description: one line, at most 64 characters, without anything that ends the
- * quotation.
- */
+/** Returns text of a device or person, quoted for a description: one line, at most 64 characters, no end of quotation. */
 export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }

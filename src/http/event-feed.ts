@@ -165,10 +165,7 @@ export class RemoteEventStreams implements AsyncDisposable {
     return [...this.#open.values()].filter((other) => other === account).length;
   }
 
-  /**
-   * Relays until the returned function is called, the subscriber reads too slowly, or the hub is lost: then an `error` event has the
-   * reason.
-   */
+  /** Relays until the returned function is called, the subscriber reads too slowly, or (with an `error` event) the hub is lost. */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();
     this.#open.set(stop, account);

@@ -48,10 +48,7 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /**
-   * Resolves after some seconds at most, when the tools of the other hubs (or the tools with `name`) are loaded; returns undefined if they
-   * already are.
-   */
+  /** Resolves when the tools of the other hubs (or those with `name`) are loaded, or after some seconds; undefined if they are. */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }
@@ -71,10 +68,7 @@ export class ToolCatalogue {
     return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /**
-   * Returns whether the tool's name resolves to it. Tools with an ambiguous name, such as a device's tool on two hubs, each have a
-   * different name for models.
-   */
+  /** Returns whether the tool's name resolves to it. Tools with an ambiguous name have different names for models. */
   #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
     const resolved = this.known(principal, toolKey(tool));
     return resolved === undefined || resolved.id === tool.id;

@@ -43,10 +43,7 @@ export class VisibleHome {
     return canSeeDevice(device, callerView(principal, this.#parts.authorizer));
   }
 
-  /**
-   * Returns whether the caller may read a sensor's value, which needs the permission for the sensor; to see the sensor's existence is not
-   * enough.
-   */
+  /** Returns whether the caller may read a sensor's value; to see that the sensor exists is not enough. */
   mayRead(principal: Principal, sensor: string): boolean {
     return this.#parts.authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }

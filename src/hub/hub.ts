@@ -261,10 +261,7 @@ function namedError(error: unknown, stateDir: string): unknown {
 
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
-/**
- * Returns a mesh engine that is not started yet, for the hub with this key; a `member` listens at the configured address, a `guest` only
- * connects.
- */
+/** Returns a mesh engine before its start. A `member` listens at the configured address; a `guest` only connects. */
 type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 
 /** Makes engines of libp2p, which is loaded once the hub is a member or joins: it costs 25 MB bundled. */

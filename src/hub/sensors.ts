@@ -21,10 +21,7 @@ export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger'
   readonly homeNames: AreaChanges;
 }
 
-/**
- * Starts to read the board's sensors; the kernel may add and remove sensors at any time. Rejects with CONFIG_INVALID if a configured sensor
- * cannot be read.
- */
+/** Starts to read the board's sensors, which may come and go. Rejects with CONFIG_INVALID if a configured one is unreadable. */
 export async function openSensors(
   collaborators: SensorCollaborators,
   registry: ToolRegistry,

@@ -75,10 +75,7 @@ interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly isAlive: () => Promise<boolean>;
 }
 
-/**
- * Feeds systemd's watchdog after each liveness check that succeeds, so that systemd restarts a hub that hangs. Does nothing when the
- * watchdog is off.
- */
+/** Feeds systemd's watchdog after each successful liveness check, so that systemd restarts a hub that hangs. */
 export class Watchdog implements Service {
   readonly #parts: WatchdogParts;
   #cancelTimer: () => void = () => {};

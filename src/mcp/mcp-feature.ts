@@ -138,8 +138,5 @@ export interface ToolRun {
   readonly listing: 'typed' | 'open';
 }
 
-/**
- * Runs a tool for a client and resolves with the `CallToolResult`, or its replacement in the client's version. A failed call is a result
- * too.
- */
+/** Runs a tool for a client; resolves with the `CallToolResult`, also for a failed call, or the form of the client's version. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

@@ -67,7 +67,7 @@ export function mcpFeatures(parts: McpParts, notifier: McpNotifier): readonly Mc
       },
       notifier,
     ),
-    loggingFeature(interactive),
+    { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() },
     ...homeFeatures(
       {
         home: parts.home,
@@ -108,12 +108,6 @@ export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifie
     promptFeature({ interactive: parts.interactive, sources: prompts }),
     completionFeature({ prompts, resources }),
   ];
-}
-
-/** Returns the feature for messages of tools (`notifications/message`); calls that wait for answers end with the server. */
-function loggingFeature(interactive: InteractiveCalls): McpFeature {
-  // The SDK stores the level of a session (`logging/setLevel`); each request of 2026-07-28 has its own.
-  return { capabilities: { logging: {} }, methods: {}, close: () => interactive[Symbol.dispose]() };
 }
 
 /** Largest number of values in one response (MCP, completion). */

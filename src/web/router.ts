@@ -89,10 +89,7 @@ function pageAt(hash: string): CurrentPage | undefined {
 /** The values of the address for `:name` in the route, and its query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/**
- * Returns the parameters of an address such as `#/devices/lamp?tab=raw` by a route such as `devices/:id`; undefined when it is another
- * page's.
- */
+/** Returns the parameters of a URL fragment such as `#/devices/lamp?tab=raw` for a route `devices/:id`, or undefined. */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');

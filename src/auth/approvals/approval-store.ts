@@ -306,10 +306,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/**
- * Returns whether the person made the request. The owner may both call and approve. An agent is never a person, even if the names are
- * equal.
- */
+/** Returns whether the person made the request. The owner may call and approve; an agent is never a person with the same name. */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
   return isSelfOrDescendant(requester.id, person);
@@ -324,10 +321,7 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/**
- * Writes changes of approval requests to the audit log and emits them as events. The content of a call is only in the audit rows of the
- * call.
- */
+/** Writes changes of approval requests to the audit log and emits events. Only the audit rows of the call have its content. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

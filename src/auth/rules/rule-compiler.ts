@@ -81,7 +81,7 @@ function saying({ effect, persons = 1 }: Rule): string {
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     covers(earlier.agent, later.agent, isWider) &&
-    coversKinds(earlier, later) &&
+    coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent'])) &&
     covers(earlier.tool, later.tool, isWider) &&
     coversWords(earlier.device, later.device) &&
     coversWords(earlier.deviceType, later.deviceType) &&
@@ -107,23 +107,13 @@ function coversWords(wide: readonly string[] | undefined, narrow: readonly strin
   return covers(wide, narrow, (other, one) => other === one || other === '*');
 }
 
-/**
- * Returns whether the earlier rule's kinds of callers include the later rule's kinds. A rule that names an agent applies only to agents.
- */
-function coversKinds(earlier: RuleTerms, later: RuleTerms): boolean {
-  return coversWords(earlier.kind, later.kind ?? (later.agent ? ['agent'] : ['owner', 'agent']));
-}
-
 function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   return (earlier.param ?? []).every((wide) =>
     (later.param ?? []).some((one) => one.pointer === wide.pointer && isWiderComparison(wide.comparison, one.comparison)),
   );
 }
 
-/**
- * Returns warnings about unknown names in rules. Unknown names are permitted, since a device may be added later, but they are often
- * misspelt.
- */
+/** Returns warnings about unknown names in rules. They are permitted, since a device may be added later, but often misspelt. */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {

@@ -135,10 +135,7 @@ export function rulesSignature(file: string): string | undefined {
   }
 }
 
-/**
- * Returns the text of the rules file; undefined if there is no file. Throws CONFIG_INVALID if others can write the file or if it is not a
- * regular file.
- */
+/** Returns the text of the rules file, or undefined. Throws CONFIG_INVALID if others can write it or it is no regular file. */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);
   if (descriptor === undefined) return undefined;

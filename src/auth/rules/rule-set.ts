@@ -295,10 +295,7 @@ function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string 
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
 }
 
-/**
- * Returns the device id in a permission such as `sensor:read:hall/temperature` or `admin:device:hall`. It is used for effects that name no
- * device.
- */
+/** Returns the device id in a permission such as `sensor:read:hall/temperature`, for effects that name no device. */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
   if (!permission) return undefined;

@@ -15,10 +15,7 @@ import { type CompiledRules, compileRules, lintRules, noRules } from './rule-com
 import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
-/**
- * Interval at which the rules file is checked. A check takes microseconds; a file watcher on the folder would wake the hub for each log
- * line written there.
- */
+/** Interval of checks of the rules file. A check takes microseconds; a watched folder would wake the hub for each log line. */
 const CHECK_AGAIN_MS = 1_000;
 /** A changed file is read after it has stayed unchanged for this long, since an editor may still be writing it. */
 const SETTLE_MS = 200;
@@ -58,10 +55,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /**
-   * With `mustExist` (the owner configured the file's path), `start` throws CONFIG_INVALID if the file does not exist and no rules were
-   * ever accepted.
-   */
+  /** With `mustExist` (a configured path), `start` throws CONFIG_INVALID if there is no file and no rules were ever accepted. */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;

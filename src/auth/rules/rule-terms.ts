@@ -142,10 +142,7 @@ export function isWider(wide: NamePattern, narrow: NamePattern): boolean {
   return isLongEnough && startsWith(narrow.segments, wide.segments);
 }
 
-/**
- * Parses a pattern for an agent and its descendants (`research`), only its descendants (`research/*`), or every agent (`*`). Returns
- * undefined for other text.
- */
+/** Parses `research` (an agent and its descendants), `research/*` (only descendants) or `*`. Returns undefined for other text. */
 function agentPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = below ?? text.split('/');
@@ -170,10 +167,7 @@ export function toolSegments(toolId: string): readonly string[] {
   return [toolId.slice(0, colon), toolId.slice(colon + 1, end), toolId.slice(end + 1)];
 }
 
-/**
- * Parses the action patterns `DoorLock/UnlockDoor`, `DoorLock/*` and `*`, in any spelling of the Matter names. Returns undefined for other
- * text.
- */
+/** Parses `DoorLock/UnlockDoor`, `DoorLock/*` or `*`, in any spelling of the Matter names. Returns undefined for other text. */
 function actionPattern(text: string): NamePattern | undefined {
   const below = withoutStar(text.split('/'));
   const segments = (below ?? text.split('/')).map(plainName);

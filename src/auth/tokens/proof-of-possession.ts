@@ -144,7 +144,7 @@ export class ReplayCache implements Service {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       // An unreadable nonce counts as used until every proof that was valid when it was written has expired.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
-      this.#keep(key, { holder: holderOf(key), untilMs });
+      this.#keep(key, { holder: key.slice(0, key.indexOf('.')), untilMs });
     }
   }
 
@@ -191,8 +191,4 @@ export class ReplayCache implements Service {
       else this.#perHolder.delete(holder);
     }
   }
-}
-
-function holderOf(key: string): string {
-  return key.slice(0, key.indexOf('.'));
 }

@@ -186,10 +186,7 @@ export class RevocationList implements Service {
     return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#ports.time.now();
   }
 
-  /**
-   * Reads a stored statement without checking its signature: the signature was verified on arrival, and the signing hub's key may be
-   * unavailable now.
-   */
+  /** Reads a stored statement without a signature check: it was verified on arrival, and the key may be unavailable now. */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));
     return content.issuer === this.#ports.hub.hubId ? this.#read(statement) : content;

@@ -46,10 +46,7 @@ export class TokenRateLimiter implements RateLimiter {
     for (const bucket of buckets) bucket.level -= 1;
   }
 
-  /**
-   * Returns the rate limits of a caller. Only a limit in the root token replaces the default limit, because an agent can set the limits of
-   * child tokens itself.
-   */
+  /** Returns a caller's rate limits. Only the root token's limit replaces the default: agents set the limits of child tokens. */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];

@@ -48,20 +48,14 @@ export class TokenVerifier {
     this.#options = { hubId, meshId, maxCached };
   }
 
-  /**
-   * Verifies that a token may be used on this hub now. Returns the token with its permissions on this hub. Throws TOKEN_INVALID or
-   * TOKEN_EXPIRED with the reason if not.
-   */
+  /** Returns the token with its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED if it may not be used on this hub now. */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
     return this.#held(verified);
   }
 
-  /**
-   * Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID with the reason if a signature is
-   * invalid.
-   */
+  /** Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID if one is invalid. */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);

@@ -93,10 +93,7 @@ function canonical(
   return known;
 }
 
-/**
- * Returns the error of a failed step. Earlier steps have already run, so the code is OUTCOME_UNKNOWN if the whole call must not be
- * repeated.
- */
+/** Returns the error of a failed step: OUTCOME_UNKNOWN if earlier steps have run and the whole call must not be repeated. */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

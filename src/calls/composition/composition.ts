@@ -37,10 +37,7 @@ const MAX_STEPS = 16;
 /** Limits the size of a result, since each reference inserts a copy. */
 const MAX_REFERENCES = 64;
 
-/**
- * Reads `steps` and `result`; returns undefined if the record has no steps. Throws VALIDATION_ERROR with a JSON pointer if a step or the
- * result is malformed.
- */
+/** Reads `steps` and `result`, or returns undefined without steps. Throws VALIDATION_ERROR with a JSON pointer if malformed. */
 export function readComposition(reader: RecordReader): Composition | undefined {
   const steps = reader.children('steps').map(readStep);
   const result = reader.any('result');
@@ -125,10 +122,7 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/**
- * Returns the permissions for the default and the permitted values of a parameter. The maker chose these values, so they need the same
- * permissions as a fixed value.
- */
+/** Returns the permissions for a parameter's default and permitted values: the maker chose them like fixed values. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
@@ -161,10 +155,7 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/**
- * Returns the name of a step's tool, with a version only if the maker wrote a version: the step still works when its tool gets a new
- * version.
- */
+/** Returns the name of a step's tool, with a version only if the maker wrote one: the step then uses newer versions. */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;

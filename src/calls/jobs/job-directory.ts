@@ -74,10 +74,7 @@ export interface RemoteJobCaller {
   readonly signal: AbortSignal;
 }
 
-/**
- * Port: jobs on other hubs. Rejects with the other hub's error, such as JOB_NOT_FOUND, or with NODE_UNAVAILABLE if that hub cannot be
- * reached.
- */
+/** Port: jobs on other hubs. Rejects with that hub's error, or with NODE_UNAVAILABLE if it cannot be reached. */
 export interface RemoteJobs {
   status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
   /** Requests the job to stop; a finished job is unchanged. */

@@ -71,10 +71,7 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
   if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
 }
 
-/**
- * Throws PERMISSION_DENIED if a step passes on the rights of its caller, which may exceed the maker's rights. The owner may register such a
- * step.
- */
+/** Throws PERMISSION_DENIED if a step passes on its caller's rights, which may exceed the maker's. The owner may do that. */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
   if (maker.kind === 'owner' || !isDelegating) return;

@@ -58,10 +58,7 @@ const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 /** Whether a record is stored. Tools of the bootstrap file are not stored, since the file is read at each start. */
 export type Persistence = 'kept' | 'for this run';
 
-/**
- * Registers tools while the hub runs: composed tools and programs. Steps are calls by the tool's caller, and a maker can only register
- * steps that it may call itself.
- */
+/** Registers composed tools and programs. The tool's caller makes the steps' calls; a maker must be able to call them too. */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
   readonly #allowed: readonly string[] | undefined;
@@ -136,10 +133,7 @@ export class ToolRegistrar {
     return this.#records.get(id as ToolId);
   }
 
-  /**
-   * Returns whether the principal may manage a tool: an administrator of the hub, the agent that registered the tool, or an ancestor of
-   * that agent.
-   */
+  /** Returns whether the principal is an administrator of the hub, the agent that registered the tool, or its ancestor. */
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;

@@ -67,10 +67,7 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
   return route;
 }
 
-/**
- * Returns the route of a call. If no hub accepts the parameters, the call runs here if possible: the error of the tool itself is the most
- * precise.
- */
+/** Returns the route of a call. If no hub accepts the parameters, the call runs here, as the tool's own error is more precise. */
 function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
   const constraints = routeConstraints(call);
@@ -175,10 +172,7 @@ export function rankRoute(definition: ToolDefinition, constraints: RouteConstrai
   return { ranked, refused };
 }
 
-/**
- * Returns the score of a hub: 0.95 per hop, times 1.2 for this hub if the tool prefers it, 1.1 for preferred hubs, and 1.1 for a GPU that
- * the tool prefers.
- */
+/** Returns the score of a hub: 0.95 per hop, times 1.2 if preferably local, 1.1 for a preferred hub, and 1.1 for a wanted GPU. */
 export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
   const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
   const local = definition.routing.preferLocal && candidate.isLocal ? LOCAL_FACTOR : 1;
@@ -219,10 +213,7 @@ function constraintBroken(
   return undefined;
 }
 
-/**
- * Returns whether a hub matches the affinity, which names hubs or roles; a hub has the role of each of its capabilities (`matter-bridge` is
- * `matter_bridge`).
- */
+/** Returns whether a hub matches the affinity: hubs or roles, one per capability (`matter-bridge` is `matter_bridge`). */
 function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
   const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
   return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));

@@ -156,20 +156,13 @@ export function unknownToolNames(names: Iterable<string>, tools: readonly Regist
 export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
   // The owner configures the features, and cannot lock himself out.
   if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
-  const required = namesOf(tool).flatMap((key) => featuresFor(features.required, key));
+  const required = namesOf(tool).flatMap((key) => (Object.hasOwn(features.required, key) ? (features.required[key] ?? []) : []));
   if (required.length === 0) return [];
   const granted = features.granted(principal);
   return [...new Set(required)].filter((feature) => !granted.includes(feature));
 }
 
-function featuresFor(required: ToolFeatures['required'], key: string): readonly string[] {
-  return Object.hasOwn(required, key) ? (required[key] ?? []) : [];
-}
-
-/**
- * Returns an authorizer that caches `mayTry` for the present turn of the event loop: lists and searches check thousands of tools with few
- * distinct permissions.
- */
+/** Returns an authorizer that caches `mayTry` for one turn of the event loop, since thousands of tools share few permissions. */
 export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
   const verdicts = new Map<Principal, Map<string, boolean>>();
   const verdictsOf = (principal: Principal): Map<string, boolean> => {

@@ -32,10 +32,7 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
   return { ...call, personsByRule, ...(verdict.rule !== undefined && { rule: verdict.rule }) } as RuledCall<P>;
 }
 
-/**
- * Uses up the approval of a dangerous call, or of a call for which a rule requires approval. Rejects with APPROVAL_REQUIRED while people
- * decide.
- */
+/** Uses up the approval of a call that is dangerous or needs one by a rule. Rejects with APPROVAL_REQUIRED while people decide. */
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
@@ -227,10 +224,7 @@ function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningCo
   return planned;
 }
 
-/**
- * Returns the SHA-256 that an approval is for: another tool, other arguments, or another definition of anything that will run is another
- * call.
- */
+/** Returns the SHA-256 that an approval is for: it covers the tool, the arguments, and the definitions of all that will run. */
 function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }

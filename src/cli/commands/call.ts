@@ -66,10 +66,7 @@ export const call: Command = {
   },
 };
 
-/**
- * Returns the parameters of the call. If the call needs the definition of the tool, it also returns whether the tool reports
- * progress and the schema of the result.
- */
+/** Returns the parameters of the call and, if it needs the tool's definition, whether the tool reports progress and its schema. */
 async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');

@@ -116,10 +116,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/**
- * Verifies that the process at `url` is the hub of a token: while the hub is down, any process may take its port and wait for the
- * token. HUB_UNREACHABLE otherwise.
- */
+/** Verifies that the process at `url` is the hub of a token, since any process may take the port. Throws HUB_UNREACHABLE if not. */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);

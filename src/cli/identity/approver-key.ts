@@ -7,10 +7,7 @@ import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { approverKeyPath, homeOf, requirePrivate, stateDirs } from './credential.ts';
 
-/**
- * Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED with the remedy if the file is absent, readable by others or
- * malformed.
- */
+/** Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED if it is absent, readable by others or malformed. */
 export function readApproverKey(path: string): KeyObject {
   const key = parseKey(readPrivately(path));
   if (key?.asymmetricKeyType === 'ed25519') return key;

@@ -94,10 +94,7 @@ export class McpHttpClient {
   }
 }
 
-/**
- * Yields the messages of a response: a single JSON message, or the messages of an event stream with the event ids for resuming. Throws
- * the error of a problem document.
- */
+/** Yields the messages of a JSON response, or of an event stream with event ids. Throws the error of a problem document. */
 export async function* messagesIn(response: Response): AsyncIterable<{ readonly message: McpMessage; readonly eventId?: string }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     for await (const { data, id } of sseMessages(response.body)) {

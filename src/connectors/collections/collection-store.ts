@@ -214,7 +214,9 @@ function metadataOf(text: SQLOutputValue | undefined): JsonObject {
   return JSON.parse(String(text)) as JsonObject;
 }
 
-/** Assumed size of a part in the file, in bytes: a thousand characters, the longest vector of the supported models, and unused page space. */
+/**
+ * Assumed size of a part in the file, in bytes: a thousand characters, the longest vector of the supported models, and unused page space.
+ */
 const BYTES_PER_PART = 24_576;
 /** Size of the file without documents, in bytes: empty tables and indexes also use pages. */
 const EMPTY_BYTES = 1_048_576;

@@ -320,10 +320,7 @@ function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/**
- * Returns whether the document matches each member of the filter: the filter's value, or one value of its list, must be equal to the
- * document's value or in its list.
- */
+/** Returns whether each filter value (or one value of its list) equals the document's value, or a value of the document's list. */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;

@@ -146,10 +146,7 @@ const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNAB
 /** Code of a certificate that is not valid yet; the hub's clock may be wrong. */
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
-/**
- * Returns SERVICE_UNAVAILABLE for a rejected certificate: nothing was sent, and a retry is useless until the owner acts. Returns undefined
- * for all other codes.
- */
+/** Returns SERVICE_UNAVAILABLE for a rejected certificate, which only the owner can repair; undefined for all other codes. */
 export function certificateFailure(service: string, code: string): AtmoError | undefined {
   if (!CERTIFICATE_CODES.test(code)) return undefined;
   const message = `${service} shows a certificate that the hub does not take (${code}): ${adviceFor(code)}; nothing was sent`;

@@ -118,10 +118,7 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
-/**
- * Publishes to a topic of ntfy as JSON: headers would need an encoding for texts (docs.ntfy.sh/publish). Throws CONFIG_INVALID without
- * topic.
- */
+/** Publishes to an ntfy topic as JSON, since headers need an encoding (docs.ntfy.sh/publish). Throws CONFIG_INVALID without topic. */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);

@@ -68,10 +68,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/**
- * Returns an id that is equal for all attempts of a call, and for a repetition with the same request id. Another agent cannot make the same
- * id.
- */
+/** Returns an id that is equal for all attempts of a call and for repeats of its request id. Other agents cannot make it. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -87,10 +84,7 @@ interface Recipient {
   readonly order: Readonly<Partial<Record<Urgency, readonly string[]>>>;
 }
 
-/**
- * Returns the recipients of the file with their channels. Throws CONFIG_INVALID for channels that cannot work, and for a name of two
- * recipients.
- */
+/** Returns the recipients with their channels. Throws CONFIG_INVALID for a channel that cannot work, and a repeated name. */
 export function openRecipients({ recipients }: NotifyConfig, services: MessageServices): readonly Recipient[] {
   const opened = Object.entries(recipients).map(([name, { also = [], ways, order = {} }]) => ({
     name,

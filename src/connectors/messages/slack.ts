@@ -32,10 +32,7 @@ export class SlackPoster {
     this.#allowedChannels = config.allowedChannels;
   }
 
-  /**
-   * Posts a message and returns its `ts`, the id in the channel. Rejects like `callEndpoint`, and with SERVICE_REFUSED and Slack's error,
-   * or PERMISSION_DENIED.
-   */
+  /** Posts a message and returns its `ts`. Rejects like `callEndpoint`, and with SERVICE_REFUSED or PERMISSION_DENIED by Slack. */
   async post({ channel, text, threadTs }: SlackPost, signal: AbortSignal): Promise<string> {
     requireAllowedTargets([channel], this.#allowedChannels, 'connectors.slack.allowed_channels');
     const headers = { 'content-type': 'application/json; charset=utf-8' };

@@ -24,10 +24,7 @@ export class SmsSender {
     }
   }
 
-  /**
-   * Returns the provider's message id. Rejects like `callEndpoint`, with SERVICE_REFUSED for a response without id, and with
-   * PERMISSION_DENIED.
-   */
+  /** Returns the provider's message id. Rejects like `callEndpoint`, with SERVICE_REFUSED without id, and PERMISSION_DENIED. */
   async send(values: SmsValues, signal: AbortSignal): Promise<string> {
     const { allowedNumbers, idAt } = this.#config;
     requireAllowedTargets([values.phone], allowedNumbers, 'connectors.sms.allowed_numbers');

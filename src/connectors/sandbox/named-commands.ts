@@ -58,10 +58,7 @@ export class NamedCommands {
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
   }
 
-  /**
-   * Returns a command by name with validated parameters. Throws VALIDATION_ERROR if they are invalid, and RULE_BLOCKED if a safety rule
-   * forbids the command.
-   */
+  /** Returns a command by name with validated parameters. Throws VALIDATION_ERROR, or RULE_BLOCKED by a safety rule. */
   fill(name: string, params: JsonObject, cwd?: string): FilledCommand {
     const config = this.#config.commands[name];
     if (!config) throw new AtmoError('NOT_FOUND', `There is no command ${name}; the owner can add connectors.sandbox.commands.${name}`);
@@ -106,10 +103,7 @@ export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'paramete
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
 }
 
-/**
- * Returns the parameters with which a template of the owner yields exactly these arguments; undefined without any. Does not check the
- * values.
- */
+/** Returns the unchecked parameters with which a template of the owner yields exactly these arguments, or undefined. */
 export function matchTemplate(
   { argv, parameters }: Pick<CommandConfig, 'argv' | 'parameters'>,
   given: readonly string[],
@@ -126,10 +120,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/**
- * Matches arguments with templates; an argument is absent if its parameter is. `failed` has the failed attempts, by the remaining lengths
- * of both lists.
- */
+/** Matches arguments with templates that may be absent. `failed` caches failed attempts by the remaining lengths. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;

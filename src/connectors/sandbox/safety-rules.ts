@@ -63,10 +63,7 @@ export class SafetyRules {
     this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
-  /**
-   * Throws RULE_BLOCKED with the name of a violated rule. `argv` begins with the program, relative paths are below `cwd`, and `stdin` is
-   * the standard input.
-   */
+  /** Throws RULE_BLOCKED with a violated rule. `argv` begins with the program; relative paths are below `cwd`. */
   requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
     const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
@@ -211,18 +208,12 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/**
- * Returns whether a token matches a character. Brackets may contain classes and ranges of a locale: they match any character, which is the
- * safe side.
- */
+/** Returns whether a token matches a character. Brackets match any, since they may contain a locale's classes and ranges. */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }
 
-/**
- * Returns whether the arguments contain an option: `-r` is in `-fr`, `-r -f` and `--recursive`, also in the abbreviation `--rec`; after
- * `--` there are no options.
- */
+/** Returns whether `-r` is among the arguments: also in `-fr`, as `--recursive` or its abbreviation; after `--` is no option. */
 function hasArgument(args: readonly ShellWord[], word: string): boolean {
   if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
   const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));

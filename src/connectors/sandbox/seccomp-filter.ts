@@ -22,10 +22,7 @@ const ARM64 = [
   279, 447, 194, 186, 190, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142,
   116, 89, 264, 265, 92,
 ];
-/**
- * io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: equal numbers on all
- * machines.
- */
+/** io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: same everywhere. */
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 const MACHINES: Readonly<Record<string, Machine>> = {

@@ -259,10 +259,7 @@ function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/**
- * Returns the words that the shell expands from the braces of a word; each may have wildcards. Returns undefined for a word that is too
- * long.
- */
+/** Returns the words that the shell expands from braces; they may have wildcards. Returns undefined for a word that is too long. */
 export function expandWord({ pattern, isComputed }: PartialWord): readonly ShellWord[] | undefined {
   if (!SPECIAL.test(pattern)) return [{ text: pattern, isComputed }];
   const bare = pattern.replaceAll(/\\./gs, '');

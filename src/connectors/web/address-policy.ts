@@ -93,10 +93,7 @@ export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embedd
   return !ownNetworks()(address) && (ipv4 === undefined || isPublicAddress(ipv4));
 }
 
-/**
- * Returns a rule for the addresses of these networks, each `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as its IPv4
- * address.
- */
+/** Returns a rule for addresses in networks `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as IPv4. */
 export function addressSet(networks: readonly string[]): AddressRule {
   const set = new BlockList();
   for (const network of networks) {

@@ -24,10 +24,7 @@ const SLICE_CHARACTERS = 16_384;
 /** Deeper than any page for people; at greater depths a parser takes longer and longer for each tag. */
 const MAX_DEPTH = 1_000;
 
-/**
- * Returns a page as Markdown or text without scripts and styles, and reads no further above `maxCharacters`. Throws SERVICE_REFUSED for a
- * page that is nested too deep.
- */
+/** Returns a page as Markdown or text of at most `maxCharacters`. Throws SERVICE_REFUSED if it is nested too deep. */
 export async function pageText(
   { html, url }: Page,
   form: PageFormat,

@@ -21,10 +21,7 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/**
- * Returns the tools that fetch and search the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or a missing
- * secret.
- */
+/** Returns the tools for the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or missing secret. */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,

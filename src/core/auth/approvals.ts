@@ -115,10 +115,7 @@ export interface ApprovalRequest {
   readonly title: string;
   /** Parameters with secrets masked, for people to read. */
   readonly params: JsonObject;
-  /**
-   * SHA-256, hex, of the RFC 8785 form of tool, arguments and the definition of all that will run; secrets count sealed with a key
-   * of the hub.
-   */
+  /** SHA-256 (hex) of the RFC 8785 form of tool, arguments and all definitions that will run; secrets are sealed first. */
   readonly callHash: string;
   readonly effects: readonly Effect[];
   readonly plan: PlannedCall;

@@ -84,7 +84,8 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 
 /**
  * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The names are
- * those of the other hub, whose `owner` is an agent here too. No agent of this hub has an `@` in its name. An id that names a hub already is returned unchanged.
+ * those of the other hub, whose `owner` is an agent here too. No agent of this hub has an `@` in its name. An id that names a hub already
+ * is returned unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -244,10 +245,7 @@ export interface TokenAuthority {
   principalOf(token: string): Principal;
   /** Reads a token with valid signatures, also after its expiry. Throws TOKEN_INVALID if a signature is invalid. */
   inspect(token: string): TokenInspection;
-  /**
-   * Revokes a token (id: 32 hex digits) and its descendants permanently, whether this hub issued it or not. Returns false if it was already
-   * revoked.
-   */
+  /** Revokes a token (id: 32 hex digits) and its descendants permanently. Returns false if it was already revoked. */
   revoke(tokenId: string): boolean;
   /** Calls `listener` at each revocation; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;

@@ -80,10 +80,7 @@ export interface RuleCheck {
 /** Port: the owner's rules as people administer them. */
 export interface RuleAdministration {
   list(): RuleListing;
-  /**
-   * Returns the rule that would decide about the call, and its reasons; nothing runs. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws
-   * VALIDATION_ERROR.
-   */
+  /** Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR. */
   test(call: RuledCall, at?: string): RuleTestResult;
   /** Returns warnings about the rules in force; the callee adds the types of devices. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];

@@ -5,10 +5,7 @@ import { AtmoError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
 
-/**
- * Parses YAML (or JSON, its subset), checks it against a JSON Schema and fills in the defaults. Throws CONFIG_INVALID with file, line,
- * mistake and allowed values.
- */
+/** Parses YAML or JSON by a JSON Schema and fills in defaults. Throws CONFIG_INVALID with file, line, mistake and allowed values. */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file);
   const validate = new Ajv2020(OPTIONS).compile(relevantSchema(schema, value));
@@ -102,10 +99,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/**
- * Returns the most similar known key, else all known keys. It uses the whole schema, since the compiled schema lacks the keys that the file
- * lacks.
- */
+/** Returns the most similar known key, else all known keys, from the whole schema: the compiled schema lacks absent keys. */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});

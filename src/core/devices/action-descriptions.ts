@@ -95,10 +95,7 @@ export function readsIn(effects: readonly { readonly target: string; readonly pe
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
-/**
- * Returns the targets in words: each device by name and area, with a verb once before all devices that share it. `reads` are the targets
- * that are only read.
- */
+/** Returns the targets in words, with a verb once before all devices that share it. `reads` are the targets that are only read. */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
   const elements = all.flatMap((target) => {

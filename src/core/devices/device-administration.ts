@@ -148,10 +148,7 @@ export interface DeviceAdministration {
   /** Closes the window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
-  /**
-   * Removes another controller's fabric. Rejects with CONFLICT for our fabric, which only `decommission` removes, and NOT_FOUND if it is
-   * absent.
-   */
+  /** Removes another controller's fabric. Rejects with NOT_FOUND, or CONFLICT for our fabric (see `decommission`). */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
   /** Reads the general, software and network diagnostics clusters. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;

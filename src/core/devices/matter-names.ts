@@ -13,10 +13,7 @@ const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
 /** Clusters of manufacturers begin here (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
-/**
- * Returns a name like `snakeCase`; elements without a name get their number: `vendor_1` for `Cluster0xfff1fc01`, `attribute_2` for
- * `Attr0xfff10002`.
- */
+/** Returns a name like `snakeCase`, with the number of an unnamed element: `vendor_1` for `Cluster0xfff1fc01`. */
 export function readableName(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   if (kind === undefined) return snakeCase(name);

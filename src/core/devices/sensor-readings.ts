@@ -75,9 +75,6 @@ export interface ReadingStore {
   sensors(): readonly Reading[];
   /** Returns undefined for an unknown or removed sensor. */
   current(id: SensorId): Reading | undefined;
-  /**
-   * Returns the history, oldest first, without empty buckets. Throws SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or an aggregation of
-   * texts) or STORAGE_FAILED.
-   */
+  /** Returns the history, oldest first, without empty buckets. Throws SENSOR_NOT_FOUND, VALIDATION_ERROR or STORAGE_FAILED. */
   history(query: HistoryQuery): readonly HistoryPoint[];
 }

@@ -85,10 +85,7 @@ export function replaceFile(path: string, text: string): void {
   syncPath(dirname(path));
 }
 
-/**
- * Runs work whose write is repeated later: a full disk, a read-only file system, or the limits of a store may refuse it now. `onFailure` is
- * called with the reason.
- */
+/** Runs a write that is repeated later: a full or read-only disk, or a store's limit, may refuse it. Reports to `onFailure`. */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
     work();

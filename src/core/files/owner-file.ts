@@ -94,10 +94,7 @@ export class OwnerFile<Content> {
     }
   }
 
-  /**
-   * Stores the text that is now in force, and deletes the texts of other paths. A write that a full disk or the store's limits refuse is
-   * repeated at a later start.
-   */
+  /** Stores the text now in force, and deletes the texts of other paths. A failed write is repeated at a later start. */
   accept({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
     const { paths, takenOf } = this.#parts;
     if (isBlank(text)) return;

@@ -149,10 +149,7 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/**
- * Stores the text of an owner's file in the folder `snapshots`, for files that are read before the databases are open. A damaged copy
- * counts as absent.
- */
+/** Stores an owner's file in the folder `snapshots`, for reads before the databases are open. A damaged copy counts as absent. */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {

@@ -12,10 +12,7 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/**
- * Returns whether a schema is an object without declared members. Client generators take such a schema for an empty object unless it states
- * that members are allowed.
- */
+/** Returns whether a schema is an object without declared members, which client generators take for an empty object. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }

@@ -177,10 +177,7 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: publicSchema(returns) } }] };
 }
 
-/**
- * Operation ids, by which generated clients name their functions. They never change, since programs depend on them. Other routes get a
- * name from method and path.
- */
+/** Operation ids, the function names of generated clients. They never change. Other routes get a name from method and path. */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
   'GET /assets/{name}': 'getPageAsset',

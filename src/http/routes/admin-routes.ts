@@ -179,10 +179,7 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-/**
- * Returns the routes that preview the tools of an agent before its token is made: judged as for that agent, and never more than the caller
- * itself can see.
- */
+/** Returns the routes that preview the tools of an agent before its token exists, limited to what the caller can see. */
 export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({

@@ -44,10 +44,7 @@ export function routingOf({
   };
 }
 
-/**
- * Returns the call of a request, with its trace and the headers Idempotency-Key, X-Session-Id, X-Timeout-Ms and X-Hub. Throws
- * VALIDATION_ERROR for a malformed header.
- */
+/** Returns the call of a request, with its trace, idempotency, session, timeout and hub headers. Throws VALIDATION_ERROR. */
 export function callOf(request: RouteRequest, { tool, params, timeoutMs: wishedMs, routing: wishedRoute = {} }: CallDraft): CallRequest {
   const hubs = request.header('x-hub');
   const routing = hubs === undefined ? wishedRoute : { only_nodes: nodesIn(hubs, 'X-Hub'), ...wishedRoute };

@@ -47,10 +47,6 @@ function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): Js
   };
 }
 
-function exportedTool(tool: RegisteredTool, modelName: string, format: ToolFormat): object {
-  return EXPORTERS[format](tool.definition, modelName);
-}
-
 /** Definitions never change, so that their public form is made once. */
 const publicForm = oncePerObject((tool: RegisteredTool): JsonObject => objectOf(toPublicDefinition(tool.definition).tool));
 
@@ -182,7 +178,7 @@ function formatOf({ format, strict = false }: Pick<ListQuery, 'format' | 'strict
 
 function formattedTool(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {
   const name = catalogue.modelName(tool);
-  if (format !== undefined) return exportedTool(tool, name, format);
+  if (format !== undefined) return EXPORTERS[format](tool.definition, name);
   return toolView(tool, { modelName: name, obstacle: catalogue.obstacleTo(tool) });
 }
 

@@ -48,10 +48,7 @@ function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress)
   return isLoopback(name) || (scheme === 'https' && isOwnName(name));
 }
 
-/**
- * Returns the key of a connection's source: an IPv4 address, a /64 of IPv6 (assigned to one household or machine, RFC 4291 §2.5.4), or
- * `local` for this machine.
- */
+/** Returns the key of a connection's source: an IPv4 address, an IPv6 /64 (one household, RFC 4291 §2.5.4), or `local`. */
 export function sourceOf(remoteAddress: string | undefined): string {
   const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   if (address === '' || isLoopback(address)) return 'local';

@@ -47,10 +47,7 @@ const CHECK_INTERVAL_MS = 1_000;
  * open; Node's default of one second would lose such a call without a response.
  */
 const KEEP_ALIVE_BUFFER_MS = 10_000;
-/**
- * Time after which a client with an unread response is disconnected; checked periodically, since a timer for each socket would slow each
- * request.
- */
+/** Time after which a client with an unread response is disconnected. One periodic check serves all sockets. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';

@@ -44,10 +44,7 @@ function startOfDay(nowMs: number, daysAgo: number): number {
   return day.getTime();
 }
 
-/**
- * Returns milliseconds since 1970 for an ISO 8601 time, a duration before now such as `24h`, or the start of `today` or `yesterday`;
- * undefined for other texts.
- */
+/** Parses an ISO 8601 time, a duration before now such as `24h`, `today` or `yesterday` to milliseconds since 1970. */
 export function parseTime(text: string, nowMs: number): number | undefined {
   const daysAgo = DAYS_AGO.get(text);
   if (daysAgo !== undefined) return startOfDay(nowMs, daysAgo);

@@ -113,10 +113,7 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/**
- * Makes an authority: a P-256 key and a self-signed certificate. It allows no other authority below it, and no names outside its scope
- * (`nameScopeFor`).
- */
+/** Makes an authority: a P-256 key and a self-signed certificate without sub-authorities, limited to its scope of names. */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({

@@ -94,10 +94,7 @@ interface ClosedHub {
   readonly command: 'backup' | 'restore';
 }
 
-/**
- * Throws PERMISSION_DENIED for who would get a folder of the own, since the hub of the machine is closed to everybody but its user and
- * root.
- */
+/** Throws PERMISSION_DENIED for a user who would get a new state directory, if the machine's hub is closed to that user. */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;

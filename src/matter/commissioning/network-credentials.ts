@@ -128,9 +128,8 @@ const ANSWER_MAX_BYTES = 4_096;
 
 /**
  * Fetches the Thread active operational dataset (TLVs as hex text) from the REST API of an OpenThread Border Router. `routerUrl` is the
- * base URL of the router, such as `http://192.168.1.5:8081`.
- * Throws VALIDATION_ERROR if the URL is wrong, NOT_FOUND if the router has no REST API or is in no Thread network, DEVICE_UNREACHABLE,
- * TIMEOUT after 5 s, RESULT_INVALID if the response is no dataset, and CANCELLED.
+ * base URL of the router, such as `http://192.168.1.5:8081`. Throws VALIDATION_ERROR if the URL is wrong, NOT_FOUND if the router has no
+ * REST API or is in no Thread network, DEVICE_UNREACHABLE, TIMEOUT after 5 s, RESULT_INVALID if the response is no dataset, and CANCELLED.
  */
 export async function fetchActiveDataset(
   routerUrl: string,

@@ -75,10 +75,7 @@ export class RequestStates {
     return state?.startsWith(`${this.#purpose}.`) ?? false;
   }
 
-  /**
-   * Returns the nonce of a state. Throws VALIDATION_ERROR for a forged, used or expired state, and for a state of another request or
-   * principal.
-   */
+  /** Returns the nonce of a state. Throws VALIDATION_ERROR if it is forged, used, expired or of another request or principal. */
   redeem(state: string, subject: StateSubject): string {
     const [purpose = '', nonce = '', endsMs = '', mac = '', ...rest] = state.slice(0, MAX_LENGTH).split('.');
     // The texts are compared, since the base64 decoder skips invalid characters: several texts decode to one value.

@@ -13,10 +13,7 @@ interface TaskParts {
   readonly clock: Clock;
 }
 
-/**
- * Returns `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): a task is a job of the
- * caller.
- */
+/** Returns `tasks/get`, `tasks/update`, `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): tasks are jobs. */
 export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
   /** Returns the result that the call would have had without a task. */

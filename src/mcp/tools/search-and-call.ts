@@ -170,10 +170,7 @@ export interface NamedToolParts {
   readonly reads: Pick<ReadRateLimiter, 'take'>;
 }
 
-/**
- * Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read, since it reaches no rate
- * limit of calls.
- */
+/** Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read. */
 export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
   await catalogue.whole(principal, name);
   const tool = catalogue.known(principal, name);
@@ -198,10 +195,7 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/**
- * Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools that need another of the three; the error names the proxy
- * tool to use.
- */
+/** Returns `read_tool`, `control_tool`, `sensitive_tool`. Each refuses tools that need another one; the error names it. */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });

@@ -44,7 +44,7 @@ export function toolFeature(parts: ToolFeatureParts, notifier: McpNotifier): Mcp
     clock: parts.clock,
     remote: parts.mesh.tools,
     notifier,
-    isListed: (tool, view) => (view.kind === 'home' ? isDirect(tool) : isIn(tool, view)),
+    isListed: (tool, view) => (view.kind === 'home' ? DIRECT_KEYS.has(toolKey(tool)) : isIn(tool, view)),
     visibleTo: (principal) => parts.catalogue.visibleTo(principal),
   });
   return {
@@ -84,11 +84,6 @@ const DIRECT_TOOLS = [
   'hub:list_approvals',
 ] as const;
 const DIRECT_KEYS: ReadonlySet<string> = new Set(DIRECT_TOOLS);
-
-/** Returns whether the default view lists a tool of the registry directly. */
-function isDirect(tool: Pick<RegisteredTool, 'definition'>): boolean {
-  return DIRECT_KEYS.has(toolKey(tool));
-}
 
 interface HomeViewParts extends NamedToolParts {
   readonly validator: SchemaValidator;

@@ -176,10 +176,7 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
   return { result, nodeId: execution.nodeId, hops: execution.hops };
 }
 
-/**
- * Returns NODE_UNAVAILABLE for a refusal that does not concern the call itself, so that another hub is tried; message and cause keep the
- * reason.
- */
+/** Returns NODE_UNAVAILABLE for a refusal that does not concern the call itself, so that another hub is tried. */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
   const details = { ...error.details, code: error.code };

@@ -58,10 +58,7 @@ export class CallServer {
     }
   }
 
-  /**
-   * Returns the answer of the running request for a copy that arrived over another route. Any other request with the same id is refused as
-   * a replay.
-   */
+  /** Returns the answer of the running request for its copy over another route. Refuses any other reuse of the id as a replay. */
   async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));

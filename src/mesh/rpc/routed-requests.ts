@@ -31,10 +31,7 @@ export class RoutedRequests {
     this.#parts = parts;
   }
 
-  /**
-   * Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE if no route is known, and with NO_CAPABLE_NODE if the route
-   * is too long or a loop.
-   */
+  /** Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE or NO_CAPABLE_NODE if there is no valid route. */
   async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
     const { links, routes } = this.#parts;
     const { kind, target, visited } = request;

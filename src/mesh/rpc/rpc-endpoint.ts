@@ -39,10 +39,7 @@ interface RpcEndpointCollaborators {
 
 type QueryHandler = (opened: OpenedRequest<MeshQuery>, request: IncomingRequest) => Promise<Uint8Array>;
 
-/**
- * Serves callers at other hubs: runs their calls, answers queries about calls and jobs, sends them events, and forwards requests for other
- * hubs.
- */
+/** Serves callers at other hubs: runs calls, answers queries, sends events, and forwards requests for other hubs. */
 export class RpcEndpoint {
   readonly #collaborators: RpcEndpointCollaborators;
   readonly #guard: RequestGuard;

@@ -69,10 +69,7 @@ interface WatchedConnections<Connection> {
   drop(connection: Connection): void;
 }
 
-/**
- * Closes connections without gossip, so that they are dialled again: gossipsub gives a peer up for good if its stream breaks, even if the
- * connection stays.
- */
+/** Closes connections without gossip, so that they are dialled again: gossipsub gives up a peer whose stream breaks. */
 export class SilentGossipWatch<Connection extends object> implements Disposable {
   readonly #clock: Clock;
   readonly #watched: WatchedConnections<Connection>;

@@ -52,10 +52,7 @@ interface Running {
   readonly sockets: Libp2pSockets;
 }
 
-/**
- * The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it only when a mesh is opened: libp2p needs 24 MB of memory
- * (bundled; 44 from source).
- */
+/** The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it only when a mesh opens: libp2p needs 24 MB of memory. */
 export class Libp2pEngine implements MeshEngine {
   readonly id: HubId;
   readonly #options: Libp2pEngineOptions;

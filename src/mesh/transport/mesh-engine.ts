@@ -50,10 +50,7 @@ export type ArrivalCheck = () => boolean | undefined;
 /** Ordered frames between two hubs. */
 export interface MeshStream {
   readonly peer: EnginePeer;
-  /**
-   * Sends one frame of at most `MAX_FRAME_BYTES`. Returns false if the queue is full and the sender should await `drained`. Does nothing
-   * after the end.
-   */
+  /** Sends a frame of at most `MAX_FRAME_BYTES`. Returns false if the sender should await `drained`. Does nothing after the end. */
   send(frame: Uint8Array): boolean;
   /** Returns whether the peer's machine has received everything, read or not; takes milliseconds. Absent on other systems than Linux. */
   readonly hasArrived?: ArrivalCheck | undefined;

@@ -173,7 +173,7 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
   if (!attribute) return undefined;
   const { schema, isFlag } = rawSchema(attribute, entry.member);
   const converter = chooseConverter(entry, schema);
-  const unit = converter.unit ?? entry.unit ?? deviceUnit(attribute);
+  const unit = converter.unit ?? entry.unit ?? ((attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '');
   const isReplaced = entry.readingUnless !== undefined && view.attribute(entry.readingUnless) !== undefined;
   const context = (): ConversionContext => ({
     schema,
@@ -221,11 +221,6 @@ function openSchema(converter: Converter, context: ConversionContext): JsonSchem
 function valueSchema(entry: ValueEntry, unit: string, schema: JsonSchema): JsonSchema {
   const description = `${entry.description ?? entry.title}${unit === '' ? '' : ` in ${unit}`}; null when not known`;
   return { ...orNullSchema(schema), description, ...(unit !== '' && { 'x-unit': unit }) };
-}
-
-/** Returns the attribute's own unit, unless the attribute has a scale. */
-function deviceUnit(attribute: AttributeDescription): string {
-  return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
 }
 
 function isLeft(left: Json, wanted: Json): boolean {

@@ -137,10 +137,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/**
- * Returns the action prefixed with its capability or cluster. If two manufacturers use the same cluster number, the prefix includes the
- * vendor.
- */
+/** Returns the action prefixed with its capability or cluster, and the vendor if two use the same cluster number. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));

@@ -137,10 +137,7 @@ function fits(example: Json, schema: JsonSchema): boolean {
   return !Array.isArray(schema.enum) || schema.enum.includes(example);
 }
 
-/**
- * Returns the schema of a name, or list of names, limited to names that the device offers. It is unchanged until the device has reported
- * them.
- */
+/** Returns the schema of a name or list of names that the device offers; unchanged until the device has reported them. */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
 }

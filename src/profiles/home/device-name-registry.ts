@@ -312,10 +312,7 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
   return distinct([...names, ...prefixes.map(({ prefix }) => prefix), ...Object.values(tools).flat()]);
 }
 
-/**
- * Returns the first free name of a prefix or of the prefix with a number: `lamp`, `lamp_2`, … The loop ends, because `nameOf` has endlessly
- * many names.
- */
+/** Returns the first free name of a prefix: `lamp`, `lamp_2`, … The loop ends, as `nameOf` has endlessly many names. */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = nameOf(number === 1 ? prefix : `${prefix}_${number}`, number);

@@ -38,10 +38,7 @@ export const setTemperature: Recipe = {
   },
 };
 
-/**
- * Returns the schema of a single setpoint. If heating and cooling have different bounds, the description states them and the plan checks
- * them.
- */
+/** Returns the schema of a single setpoint. If the bounds of heating and cooling differ, the description states them. */
 function temperatureSchema(view: ClusterView, example: number): JsonSchema {
   const [first = 'heat', second] = setpointsOf(view);
   const { min, max } = setpointLimits(view, first);
@@ -67,10 +64,7 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/**
- * Returns the band around the wanted temperature with its current width. Only the device's limits make it narrower, at most down to the
- * dead band.
- */
+/** Returns the band around the wanted temperature with its current width, narrowed only by the device's limits. */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;

@@ -37,10 +37,7 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/**
- * Returns the configured chip; loads only the modules of its backend. Rejects with NOT_FOUND for a missing chip, and NOT_CONFIGURED for a
- * missing package.
- */
+/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND (chip) or NOT_CONFIGURED (package). */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');
@@ -56,10 +53,7 @@ export async function openChip(clock: Clock, { backend, chip, inputs, outputs }:
   return findChip(chip, { kernel: linuxGpioKernel });
 }
 
-/**
- * Calls `callback` at the end of the process: also after the last turn of the event loop and after an uncaught exception, but not after
- * SIGKILL.
- */
+/** Calls `callback` at the end of the process, also after an uncaught exception, but not after SIGKILL. */
 function onProcessExit(callback: () => void): () => void {
   process.on('exit', callback);
   return () => process.off('exit', callback);

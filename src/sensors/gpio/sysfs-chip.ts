@@ -163,10 +163,7 @@ export interface OnoffModule {
   ) => OnoffLine;
 }
 
-/**
- * Loads the package, which the owner installs: it compiles at installation, so it is no dependency of the hub. Throws NOT_CONFIGURED
- * without it.
- */
+/** Loads the package, which compiles at installation and therefore is no dependency. Throws NOT_CONFIGURED if it is missing. */
 export async function loadOnoff(): Promise<OnoffModule> {
   // The name is in a variable, so that neither types nor the bundle need the package.
   const name = 'onoff';

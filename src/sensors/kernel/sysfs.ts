@@ -83,10 +83,7 @@ export abstract class KernelSource implements SensorSource {
 /** A value in the unit of its sensor, or the reason for its absence. */
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
-/**
- * Reads sensors one after the other under a lock and emits each sample; all are `busy` while an earlier read hangs. `read` rejects with
- * errors of the kernel.
- */
+/** Reads sensors in order under a lock and emits the samples; all are `busy` while an earlier read hangs. */
 export async function readInSequence(
   { addresses, signal }: ReadRequest,
   { lock, read }: { readonly lock: ReadLock; readonly read: (address: string) => Promise<ReadOutcome> },

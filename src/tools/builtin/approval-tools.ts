@@ -115,10 +115,7 @@ function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
 }
 
-/**
- * Returns the tools for the persons whose signatures approve dangerous calls. A change of these persons is dangerous itself and needs the
- * approval of one of them.
- */
+/** Returns the tools for approvers' keys. A change of approvers is dangerous itself and needs an approver's approval. */
 function approverTools(approvers: ApproverDirectory): readonly RegisteredTool[] {
   return [listApproversTool(approvers), enrollApproverTool(approvers), removeApproverTool(approvers)];
 }

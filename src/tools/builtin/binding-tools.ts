@@ -73,10 +73,7 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/**
- * Returns the common members of tools that change a binding. A binding changes both devices: the source's list and the target's access
- * control.
- */
+/** Returns the members of tools that change a binding, which affects the source's list and the target's access control. */
 function forBoth(ports: AdminPorts) {
   return {
     ...HUB_ACTS,

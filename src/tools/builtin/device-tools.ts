@@ -75,10 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/**
- * Throws CONFLICT for a call that names one device and would also remove other devices; the error has their number, and the device to name
- * instead.
- */
+/** Throws CONFLICT with the device to name instead, if a call that names one device would also remove others. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },

@@ -30,10 +30,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
-  /**
-   * True for a tool that permanently replaces or ends something, or lets other tools do so, if neither its name nor `isDangerous` shows
-   * that.
-   */
+  /** True for a tool that permanently replaces or ends something, unless its name or `isDangerous` already shows that. */
   readonly isDestructive?: true;
   /** Distinct persons who have to approve a dangerous call; default 1. */
   readonly approvalsNeeded?: number;

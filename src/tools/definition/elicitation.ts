@@ -39,10 +39,7 @@ const FIELD: JsonSchema = {
 
 const validator = new SchemaValidator({ maxCompiled: 50 });
 
-/**
- * Returns the question if it is within the limits. Throws VALIDATION_ERROR for a form that clients cannot show, and for a question about a
- * secret.
- */
+/** Returns a question within the limits. Throws VALIDATION_ERROR if clients cannot show it or it asks for a secret. */
 export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion): Required<ToolQuestion> {
   if (!KEY.test(key)) throw refusal('key has to be 1 to 64 letters, digits, _ or -');
   if (typeof message !== 'string' || message === '') throw refusal('message has to say what is asked');

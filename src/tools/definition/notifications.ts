@@ -13,10 +13,7 @@ export interface ToolMessage {
 /** Limits of the JSON of a message and of a partial result. */
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
-/**
- * Returns a message within the limits. Throws VALIDATION_ERROR for an unknown level and for a value that is not JSON, and PAYLOAD_TOO_LARGE
- * above 16 KB.
- */
+/** Returns a message within the limits. Throws VALIDATION_ERROR for a wrong level or value, PAYLOAD_TOO_LARGE above 16 KB. */
 export function boundedMessage(level: Severity, data: Json): ToolMessage {
   if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${SEVERITIES.join(', ')}`);

@@ -19,10 +19,7 @@ export abstract class ToolClass {
 
   abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
 
-  /**
-   * Checks parameters against the schema. Throws VALIDATION_ERROR if they do not match. An override with further checks calls this method
-   * first.
-   */
+  /** Checks parameters against the schema. Throws VALIDATION_ERROR. An override with further checks calls this method first. */
   async validate(params: JsonObject): Promise<JsonObject> {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }

@@ -47,10 +47,7 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
-    /**
-     * Longest JSON text of a call's parameters in UTF-8 bytes, if it differs from the hub's limit. Calls to other hubs have the hub's
-     * limit.
-     */
+    /** Longest JSON text of a call's parameters in UTF-8 bytes, instead of the hub's limit. Only this hub's calls have it. */
     readonly maxParamsBytes?: number;
   };
   readonly routing: {
@@ -124,10 +121,7 @@ export interface ToolContext {
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Sends a message with a severity of RFC 5424 to listeners of the call. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE like `progress`. */
   tell(level: Severity, data: Json): void;
-  /**
-   * Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR for a malformed media type (RFC 6838
-   * §4.2).
-   */
+  /** Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR (RFC 6838 §4.2). */
   contentType(type: string): void;
   /**
    * Adds details next to the result; no schema applies to them, and the audit log does not store them. Throws VALIDATION_ERROR or
@@ -163,10 +157,7 @@ export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolCon
 
 /** The tools and resources that a caller may see. */
 export interface CallerView {
-  /**
-   * Returns whether the caller has any grant on the permission's resource; without a grant the caller must not learn that the resource
-   * exists.
-   */
+  /** Returns whether the caller has any grant on the permission's resource; otherwise its existence is hidden. */
   canSee(permission: string): boolean;
 }
 

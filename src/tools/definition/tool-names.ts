@@ -51,10 +51,7 @@ export function toolKey({ definition: { namespace, name } }: { readonly definiti
   return `${namespace}:${name}`;
 }
 
-/**
- * Returns all forms of a tool's name and aliases: canonical id, `namespace:name` and short name. Settings with a former name of the tool
- * still apply to it.
- */
+/** Returns all forms of a tool's name and aliases; settings with a former name of the tool still apply to it. */
 export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version, name: own } = definition;
   return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);

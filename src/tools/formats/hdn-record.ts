@@ -44,10 +44,7 @@ export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'creat
   readonly output_schema: JsonObject;
 };
 
-/**
- * Returns the definition of a record. Only the safety level `low` means no side effects. A capability in one word, such as `docker`,
- * becomes `docker:use`.
- */
+/** Returns the definition of a record. Only the safety level `low` means no side effects; `docker` becomes `docker:use`. */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)

@@ -42,10 +42,7 @@ export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/**
- * Returns the schema with its subschemas in portable form. Conditions and exclusions are unchanged: a wider condition would narrow the
- * whole.
- */
+/** Returns the schema with portable subschemas, except conditions and exclusions: wider ones would narrow the whole. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {

@@ -93,10 +93,7 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/**
- * Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR for a mistake in the definition, and RULE_BLOCKED for a forbidden
- * program.
- */
+/** Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR if malformed, and RULE_BLOCKED if forbidden. */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -113,10 +110,7 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/**
- * Returns the tool of a file with `sandbox: true`, whose code is never loaded into the hub. Its capabilities are checked like those of a
- * program.
- */
+/** Returns the tool of a file with `sandbox: true`, whose code never runs in the hub. It needs a program's permissions. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },

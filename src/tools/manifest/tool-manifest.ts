@@ -81,10 +81,7 @@ export function manifestEntries({ records, leftOut: unread }: RecordFile): {
   return { entries, leftOut: refused };
 }
 
-/**
- * Reads a manifest file, YAML or JSON, and loads its code; `take` receives each tool and can refuse it. Never throws: a mistake costs its
- * entry.
- */
+/** Reads a manifest file and loads its code; `take` receives each tool and may throw. A mistake only skips its entry. */
 export async function loadManifest(
   path: string,
   sources: ManifestSources,

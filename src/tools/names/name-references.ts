@@ -32,10 +32,7 @@ export interface NamesToFind {
   readonly tools: readonly string[];
 }
 
-/**
- * Finds the automations, tokens, rules and tools that use the names of a device or an area, so that nobody unknowingly changes or frees a
- * used name.
- */
+/** Finds the automations, tokens, rules and tools that use a name, so that nobody unknowingly changes or frees it. */
 export class NameReferences {
   readonly #sources: (() => readonly ReferringText[])[] = [];
 

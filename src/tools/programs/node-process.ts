@@ -75,7 +75,7 @@ async function childAnswer(child: ChildProcess, maxMemoryBytes: number): Promise
   }, MEMORY_POLL_MS);
   child.once('message', (message: unknown) => {
     if (isJsonObject(message) && typeof message.result === 'string') resolve(JSON.parse(message.result) as Json);
-    else reject(failed(reasonOf(message)));
+    else reject(failed(isJsonObject(message) && typeof message.error === 'string' ? message.error : 'no reason given'));
   });
   child.once('error', (error) => reject(failed(error.message)));
   child.once('exit', (code, exitSignal) => {
@@ -110,10 +110,6 @@ function beyondMemory(maxMemoryBytes: number): AtmoError {
       max_memory_bytes: maxMemoryBytes,
     },
   );
-}
-
-function reasonOf(message: unknown): string {
-  return isJsonObject(message) && typeof message.error === 'string' ? message.error : 'no reason given';
 }
 
 const BYTES_PER_MB = 1_048_576;

@@ -52,10 +52,7 @@ export interface ProgramSandbox {
   power(name: string): ProgramPower | undefined;
   /** Returns the effects that the powers allow, and marks of the program's files that others could write; runs nothing. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
-  /**
-   * Throws RULE_BLOCKED for a command that a safety rule of the owner forbids to all callers; `argv` begins with the program, `stdin` is
-   * its input.
-   */
+  /** Throws RULE_BLOCKED if a safety rule forbids a command; `argv` begins with the program, `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
    * Runs a program to its end. Rejects with RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory,

@@ -93,10 +93,7 @@ const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const EXTENDED_OPCODE = 0xfc;
-/**
- * Counts for the instructions after 0xfc: saturating conversions, memory.init, data.drop, memory.copy, memory.fill, table.init …
- * table.fill.
- */
+/** Counts for the instructions after 0xfc: saturating conversions, memory.init, data.drop, memory.copy … table.fill. */
 const EXTENDED_IMMEDIATE_COUNTS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 /** i32, i64, f32, f64, funcref, externref: one byte each; other reference types take more than one number. */
 export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];

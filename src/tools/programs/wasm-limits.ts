@@ -181,10 +181,7 @@ const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
-/**
- * Returns the largest size in bytes to which a module's memories can grow; infinite if a memory has no maximum, undefined if the bytes are
- * no module.
- */
+/** Returns the largest size of a module's memories in bytes; infinite without a maximum, undefined if it is no module. */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
   const memory = sections?.get(MEMORY_SECTION);

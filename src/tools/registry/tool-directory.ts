@@ -59,10 +59,7 @@ export class ToolDirectory {
     return own ?? this.#findRemote(name, options);
   }
 
-  /**
-   * Resolves when the tools of the other hubs are known, or after some seconds; undefined when they are, and for a name that this
-   * hub itself has a tool of.
-   */
+  /** Resolves when other hubs' tools are loaded, or after some seconds; undefined if they are or this hub has the tool. */
   awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
@@ -87,10 +84,7 @@ export class ToolDirectory {
     return all;
   }
 
-  /**
-   * Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for a limit out of range or an ambiguous hub name, and NOT_FOUND for
-   * an unknown hub.
-   */
+  /** Returns a page of tools, sorted by id. Throws VALIDATION_ERROR for a wrong limit or hub name, NOT_FOUND for the hub. */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }

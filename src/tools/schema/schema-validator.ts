@@ -111,10 +111,7 @@ type ErrorScope = 'all' | 'first';
 
 let compiledMetaSchema: Ajv2020 | undefined;
 
-/**
- * Returns the meta-schema; it is compiled once for all validators, and only for the first schema that is not trusted: that takes 0.14 s and
- * 4 MB.
- */
+/** Returns the meta-schema, compiled once at the first untrusted schema, which takes 0.14 s and 4 MB. */
 function metaSchema(): Ajv2020 {
   compiledMetaSchema ??= createAjv('all', true);
   return compiledMetaSchema;
@@ -144,10 +141,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
 
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
-/**
- * Returns a schema without annotations: titles, descriptions, examples and `x-` keywords. It accepts the same values, combined with
- * `x-also`.
- */
+/** Returns a schema without titles, descriptions, examples and `x-` keywords. It accepts the same values, with `x-also`. */
 function withoutAnnotations(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { default: fallback, ...rules } = Object.fromEntries(
@@ -167,10 +161,7 @@ const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).le
 
 const trusted = new WeakSet<JsonSchema>();
 
-/**
- * Marks a schema as part of this program. Tests check it, and the examples beside it, as the hub checks a schema from outside at each
- * start.
- */
+/** Marks a schema as part of this program: tests check it and its examples, instead of the hub at each start. */
 export function trustedSchema(schema: JsonSchema): JsonSchema {
   trusted.add(schema);
   return schema;

@@ -54,7 +54,7 @@ const tables = lazy(() => ({
   phrases: readLines(ACTION_PHRASES),
   titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
   particles: readLines(PARTICLES),
-  particleVerbs: stemsOf(PARTICLE_VERBS),
+  particleVerbs: new Set(wordsOf(PARTICLE_VERBS).map((word) => word.stem)),
   questionWords: textsOf(QUESTION_WORDS),
   requests: textsOf(REQUESTS),
 }));
@@ -218,10 +218,6 @@ function readLine(line: string, into: Map<string, Actions>): void {
 /** Returns the words unchanged: stemming would turn the Spanish `dime` into `dim`. */
 function textsOf(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list).map((word) => word.text));
-}
-
-function stemsOf(list: string): ReadonlySet<string> {
-  return new Set(wordsOf(list).map((word) => word.stem));
 }
 
 function keyOf(words: readonly Word[], start: number, length: number): string {

@@ -47,10 +47,7 @@ export interface QueryRequest {
   readonly isForAll: boolean;
 }
 
-/**
- * A number with its unit, or a number word. Its length is limited and it matches from its first digit only, so that a long row of digits is
- * read once.
- */
+/** A number with its unit, or a number word. It matches from its first digit, so that a long row of digits is read once. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [

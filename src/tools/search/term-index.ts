@@ -29,10 +29,7 @@ const FIELD_MASK = 2 ** FIELD_BITS - 1;
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/**
- * An inverted index of items. It follows lists of items: new items are added, and items that a list of (nearly) all items lacks are
- * removed.
- */
+/** An inverted index of items. New items of a list are added; items that a (nearly) complete list lacks are removed. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;

@@ -38,10 +38,7 @@ export class HubClient {
     return this.#json('DELETE', path, options);
   }
 
-  /**
-   * Returns the result of a tool, by id or name. Throws HubError if the call fails, with `approval_id` in its details for
-   * APPROVAL_REQUIRED.
-   */
+  /** Returns the result of a tool, by id or name. Throws HubError, with `approval_id` in its details for APPROVAL_REQUIRED. */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
     return envelope.result ?? null;

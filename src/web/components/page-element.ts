@@ -22,10 +22,7 @@ export abstract class PageElement extends LightElement {
     return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  /**
-   * Calls a tool and shows an error if the call fails. Returns undefined if the person cancels. The shell shows calls that wait for
-   * approval.
-   */
+  /** Calls a tool and shows an error if it fails. Returns undefined if the person cancels. */
   protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
       const call = await request;

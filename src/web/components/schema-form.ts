@@ -22,10 +22,7 @@ export interface FieldProblem {
 
 let count = 0;
 
-/**
- * A form for a tool's parameters, made from their JSON Schema. Dispatches `atmo-submit` with the parameters once the browser has validated
- * them.
- */
+/** A form for a tool's parameters from their JSON Schema. Dispatches `atmo-submit` with the validated parameters. */
 export class SchemaForm extends LightElement {
   static override properties = {
     schema: { attribute: false },
