@@ -13,6 +13,7 @@ const MAX_DEPTH = 6;
 /** Largest number of calls that are judged together before they run. */
 const MAX_CALLS = 256;
 
+/** The parts of the hub that a preview of calls needs. */
 export interface CallPreviewPorts {
   readonly registry: Pick<ToolDirectory, 'resolve'>;
   readonly validator: SchemaValidator;

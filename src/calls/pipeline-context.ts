@@ -133,6 +133,7 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly usage: UsageCounter;
 }
 
+/** The settings of the call pipeline. */
 export interface PipelineOptions {
   /** Largest number of calls that run at once; default 64. */
   readonly maxConcurrent?: number;

@@ -92,6 +92,7 @@ export type McpView =
 /** Query parameters of all addresses of the server. */
 export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']) };
 
+/** Returns the view for a request. */
 export type ViewOf = (request: RouteRequest, parts: AreaParts) => McpView;
 /** The views by path. */
 export const VIEWS: Readonly<Record<string, ViewOf>> = {
@@ -104,6 +105,7 @@ export const VIEWS: Readonly<Record<string, ViewOf>> = {
   }),
 };
 
+/** Returns whether two views offer the same tools. */
 export function isSameView(a: McpView, b: McpView): boolean {
   return a.kind === b.kind && (a.kind !== 'area' || (b.kind === 'area' && a.area === b.area));
 }

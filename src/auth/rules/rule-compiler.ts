@@ -9,6 +9,7 @@ import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from
 import { type Rule, RuleSet } from './rule-set.ts';
 import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf, ZoneClock } from './rule-terms.ts';
 
+/** The compiled rules of a file, with the time zone of their times and the warnings about them. */
 export interface CompiledRules {
   readonly set: RuleSet;
   readonly zone: ZoneClock;

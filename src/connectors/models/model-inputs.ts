@@ -23,6 +23,7 @@ export const mediaParameter = (description: string) =>
 
 /** Time limits of these tools, in milliseconds. */
 export const LONG_TIMEOUT_MS = 120_000;
+/** Default time limit of the tools for embeddings and pictures. */
 export const SHORT_TIMEOUT_MS = 60_000;
 
 /** Pictures of cameras and some minutes of speech, in base64. */

@@ -57,7 +57,9 @@ const URI = /^atmo:\/\/(device|area|sensor)s\/([^?#]{1,512})(?:\?([^#]{0,1024}))
 /** Last segment of the path to a sensor's history. */
 const HISTORY = '/history';
 
+/** Returns the URI of a device. */
 export const deviceUri = (id: string): string => `atmo://devices/${encodeURIComponent(id)}`;
+/** Returns the URI of an area. */
 export const areaUri = (name: string): string => `atmo://areas/${encodeURIComponent(name)}`;
 /** Returns the URI of a sensor; slashes of the id stay. */
 export const sensorUri = (id: string): string => `atmo://sensors/${id.split('/').map(encodeURIComponent).join('/')}`;
@@ -67,6 +69,7 @@ export function deviceUris(id: string, names: Pick<HomeNames, 'deviceAliases'>):
   return [id, ...names.deviceAliases(id)].map(deviceUri);
 }
 
+/** Returns the URIs of an area: by its name, its key and its aliases. */
 export function areaUris(area: string, names: Pick<HomeNames, 'areaNames'>): readonly string[] {
   return [area, areaKey(area), ...names.areaNames(area).aliases].map(areaUri);
 }

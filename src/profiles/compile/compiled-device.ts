@@ -114,6 +114,7 @@ export interface ElementLimit extends Bounds {
   readonly field?: string;
 }
 
+/** Default time limit of a device tool. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
 /** One command, write or read of a call, in raw Matter values. */

@@ -104,6 +104,7 @@ export function withSecretsMarked(schema: JsonSchema): JsonSchema {
   return hasSome ? marked : schema;
 }
 
+/** The smallest and largest value of a number. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;

@@ -87,6 +87,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_PATH_LENGTH = 512;
 const SEGMENT = /^(?!\.{1,2}$)[^/\0]{1,255}$/;
 
+/** Returns the table of contents in the form of the archive. */
 export function tableText({ version, hub, madeAt, entries }: ArchiveTable): string {
   const files = entries.map(({ path, bytes, isExecutable }) => ({ path, bytes, ...(isExecutable && { executable: true }) }));
   return JSON.stringify({ version, hub, made_at: madeAt, files });

@@ -123,6 +123,7 @@ export interface HomeState {
   readonly events: readonly EventView[];
 }
 
+/** The state before the first response from the hub. */
 export const EMPTY_HOME: HomeState = {
   connection: 'connecting',
   isLoaded: false,

@@ -12,6 +12,7 @@ export interface HubClientParts {
   readonly build?: { readonly script: string; reload(): void };
 }
 
+/** Options of a request to the hub. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;

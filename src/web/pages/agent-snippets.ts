@@ -12,6 +12,7 @@ export interface AgentSnippet {
   readonly text: string;
 }
 
+/** The facts that the configuration snippets of agents contain. */
 export interface SnippetFacts {
   /** Origin of the hub as this page reaches it, such as `http://127.0.0.1:8081`. */
   readonly hubUrl: string;

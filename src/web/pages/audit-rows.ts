@@ -54,6 +54,7 @@ export interface AuditFilter {
   readonly kind: string;
 }
 
+/** The filter that every audit row passes. */
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 
