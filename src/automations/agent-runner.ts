@@ -198,7 +198,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** Stops an agent whose configuration this version of the hub cannot read; it keeps its error until its token ends. */
+  /** Marks an agent as failing whose configuration this version cannot read; it does nothing until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;

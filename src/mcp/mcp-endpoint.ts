@@ -249,7 +249,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Stores a session; ends a session that has lost its channel. */
+  /** Stores a changed session, unless it has lost its channel and therefore ended. */
   #keep(session: ServerSession): void {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }

@@ -18,7 +18,7 @@ interface CollectionServices {
 /** The capability of a hub with collections. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
-/** Returns `rag_search`, `rag_add` and `rag_remove`; `missing` is the setting that is absent if there is no model for embeddings. */
+/** Returns `rag_search`, `rag_add` and `rag_remove`; `missing` names the missing setting for a model for embeddings, if any. */
 export function collectionTools(parts: CollectionServices, missing: string | undefined): readonly RegisteredTool[] {
   const tools = [ragSearchTool(parts), ragAddTool(parts), ragRemoveTool(parts)];
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));

@@ -104,7 +104,7 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   return child;
 }
 
-/** Lowers the priority while bubblewrap waits for its options; its children inherit the priority. A systemd unit may forbid it. */
+/** Lowers the priorities for processor and memory while bubblewrap waits for its options; its children inherit them. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -271,7 +271,7 @@ export function withProcessLimits(
   ];
 }
 
-/** Returns options that create the folders of a mount so that only the hub's user may read them. */
+/** Returns options that create the parent folders of a mount: by default only the hub's user could enter them. */
 function foldersTo(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];

@@ -201,7 +201,7 @@ async function runModelCall(
   return toolCallResult(call, answer);
 }
 
-/** Returns the given parameters; for an unknown tool they are unchanged, since the pipeline refuses the call. */
+/** Returns parameters without the nulls of strict mode; unchanged for an unknown tool, since the pipeline refuses it. */
 async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,

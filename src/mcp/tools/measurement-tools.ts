@@ -215,7 +215,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-/** Returns the readings since the first one: a new sensor has no earlier readings. */
+/** Returns the points, or the means of equal intervals if there are many, from the first point on. */
 function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const { endMs } = history;

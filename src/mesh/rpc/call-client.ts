@@ -319,7 +319,7 @@ class CallProgress {
     return isActing(this.#call.tool.definition);
   }
 
-  /** Returns the error for an outcome that cannot be found out: Throws OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
+  /** Returns the error for an outcome that cannot be found out: OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
   unknownOutcome(): AtmoError {
     const { id } = this.#call.tool;
     if (!this.isActing) return new AtmoError('TIMEOUT', `The hub that runs ${id} did not answer in time`);

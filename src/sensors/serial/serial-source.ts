@@ -137,7 +137,7 @@ function patternOf(pattern: string, setting: string): RegExp {
   throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
 }
 
-/** Parses a line of JSON; names of members of nested objects contain dots. */
+/** Returns a function that reads a field of a JSON line; the field of a nested object is a path with dots. */
 function jsonFields(line: string) {
   const root = tryParseJson(line);
   return (field: string) => {

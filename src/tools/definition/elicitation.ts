@@ -76,7 +76,7 @@ function checkField(name: string, kind: Json | undefined): void {
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
-/** Returns the fields without their defaults: a field that was left empty has no value. */
+/** Returns form fields without `default`, so that a field that was left empty has no value. */
 function withoutDefaults(fields: JsonObject): JsonObject {
   const bare = (kind: Json): Json =>
     isJsonObject(kind) ? Object.fromEntries(Object.entries(kind).filter(([key]) => key !== 'default')) : kind;

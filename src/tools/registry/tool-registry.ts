@@ -179,7 +179,7 @@ export class ToolRegistry implements AsyncDisposable {
     this.#notify({ kind: 'added', tool });
   }
 
-  /** Calls a removed tool's `shutdown`; an error is logged and harms no other tool. */
+  /** Calls a removed tool's `shutdown`. An error is ignored: the tool is no longer in the registry. */
   #shutDown(tool: RegisteredTool): void {
     if (!tool.shutdown) return;
     const ended: Promise<void> = tool

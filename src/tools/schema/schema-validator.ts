@@ -260,7 +260,7 @@ function problem(part: JsonSchema, pointer: string, message: string): SchemaProb
   return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
 }
 
-/** Returns the fractional number for the message, unless it is secret. */
+/** Returns the message about a number that should be an integer; it does not quote a secret number. */
 function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
   if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
   const shown = part['x-secret'] === true ? 'what it is' : String(value);
