@@ -23,7 +23,7 @@ export interface CallPreviewPorts {
 /** A call to preview, and the principal for whom it is previewed. */
 interface PreviewedRequest {
   readonly tool: string;
-  /** Undefined while they depend on results of earlier steps. */
+  /** Undefined while the parameters depend on results of earlier steps. */
   readonly params: Json | undefined;
   /** The principal that requests the preview; the preview shows only tools and devices that it may see. */
   readonly viewer: Principal;

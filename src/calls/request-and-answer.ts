@@ -56,7 +56,7 @@ interface AnswerBase {
   readonly id: string;
   readonly request_id: string;
   readonly trace_id: string;
-  /** When it was answered, RFC 3339 in UTC, by the best known time. */
+  /** Time of the answer, RFC 3339 in UTC, by the best known time. */
   readonly timestamp: string;
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
   /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
@@ -72,7 +72,7 @@ export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
 
-/** States of a job; `expired` when its result is no longer kept. */
+/** States of a job; `expired` means that its result was deleted. */
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 

@@ -31,7 +31,7 @@ export interface ToolCommand extends Omit<Command, 'run'> {
   params?(call: Invocation): JsonObject | Promise<JsonObject>;
   /** Members to show in a table when the result is a list. */
   readonly columns?: readonly string[];
-  /** The members to show, instead of those of the result. */
+  /** Returns the members to show instead of the result's members. */
   shown?(result: JsonObject): JsonObject;
   /** A text to show instead of the members of the result. */
   sentence?(result: JsonObject, call: Invocation): string;
@@ -80,7 +80,7 @@ function endpointsInShort(value: Json | undefined): Json | undefined {
   return Array.isArray(value) && texts.length === value.length ? texts : value;
 }
 
-/** The endpoints of a list the way people type them. */
+/** Returns the endpoints of a list in the form that people type. */
 export function endpointTexts(value: Json | undefined): readonly string[] {
   return objectsOf(value).flatMap(({ device, endpoint }) =>
     typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : [],
@@ -219,7 +219,7 @@ interface FileParameter {
   /** `-` is stdin. */
   readonly file: string;
   readonly schema: JsonObject;
-  /** Most bytes of parameters that the tool takes. */
+  /** Largest size of the tool's parameters, in bytes. */
   readonly maxBytes: number;
 }
 

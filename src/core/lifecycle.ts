@@ -7,7 +7,7 @@ export interface Service extends AsyncDisposable {
 export class ServiceStack implements AsyncDisposable {
   readonly #started: AsyncDisposable[] = [];
 
-  /** Takes a part that needs no start, to dispose it in its turn. */
+  /** Registers a part that needs no start, so that it is disposed in reverse order too. */
   own(part: AsyncDisposable): void {
     this.#started.push(part);
   }

@@ -19,7 +19,7 @@ export type CapabilityConstraints = Readonly<Record<string, string | number | bo
 export interface RoutePeer {
   readonly id: HubId;
   readonly name: string;
-  /** True if a call can be sent there now, directly or over other hubs. */
+  /** True if a call can be sent to the hub now, directly or over other hubs. */
   readonly isReachable: boolean;
   /** Absent while there is no direct connection. */
   readonly roundTripMs?: number;

@@ -48,7 +48,7 @@ export interface Auth {
   readonly authenticator: TokenAuthenticator;
   readonly authorizer: GrantAuthorizer;
   readonly tokens: TokenIssuer;
-  /** Ended tokens, here and on other hubs. */
+  /** Revoked tokens, also of other hubs. */
   readonly revocations: RevocationList;
   /** The tokens that this hub sends to other hubs for its callers. */
   readonly meshTokens: MeshTokens;

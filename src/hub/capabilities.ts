@@ -73,7 +73,7 @@ export class NetworkRoutes {
 interface KernelRoute {
   readonly device: string;
   readonly flags: number;
-  /** Link-local or multicast: it leads to no other network. */
+  /** True for link-local and multicast routes, which lead to no other network. */
   readonly isOfLink: boolean;
 }
 

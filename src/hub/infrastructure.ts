@@ -54,13 +54,13 @@ export async function openInfrastructure(
   const events = new EventBus('atmosphere-edge', clock);
   const fileAnchors = new StateAnchors(directory.root, logger);
   await stack.start(fileAnchors);
-  const journal = { clock, logger, events, problems, fileAnchors };
+  const storageServices = { clock, logger, events, problems, fileAnchors };
   const places = { directory: directory.root, snapshotDirectory: directory.snapshots };
-  const store = new StateStore(journal, places);
+  const store = new StateStore(storageServices, places);
   await stack.start(store);
   const { rawDays, fiveMinuteDays, hourlyDays } = config.history;
   const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
-  const readings = new HistoryStore(journal, { ...places, retentionMs });
+  const readings = new HistoryStore(storageServices, { ...places, retentionMs });
   await stack.start(readings);
   const takenOf = acceptedTextsInStore(store, config.stateDir);
   const matter = await openMatter(
@@ -76,7 +76,7 @@ export async function openInfrastructure(
     config.matter,
     directory.matter,
   );
-  const boardDevices = new BoardDevices(journal);
+  const boardDevices = new BoardDevices(storageServices);
   const devices = new CombinedDirectory([matter?.directory ?? NO_DEVICES, boardDevices]);
   const deviceNames = new DeviceNameRegistry(store);
   const homeNames = new StoredHomeNames(store, deviceNames);
@@ -115,7 +115,7 @@ interface MatterCollaborators extends StorageServices {
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** Loads Matter on demand: a hub without it takes 100 MB less memory. */
+/** Opens Matter, which is loaded on demand: a hub without Matter needs 100 MB less memory. */
 async function openMatter(
   { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
   { isEnabled, ...matter }: HubConfig['matter'],

@@ -257,7 +257,7 @@ export class McpEndpoint implements AsyncDisposable {
   async #openServer(): Promise<{ readonly sdk: Awaited<ReturnType<typeof loadSdk>>; readonly offer: McpServerOptions }> {
     const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notifier)]);
     this.#features = features;
-    // The endpoint was closed meanwhile.
+    // The endpoint was closed in the meantime.
     if (this.#isClosed) for (const feature of features) feature.close?.();
     const offer = {
       about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },

@@ -53,7 +53,7 @@ export type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonO
 
 /** A part of the server: its capabilities and methods. */
 export interface McpFeature {
-  /** Its part of `ServerCapabilities`. */
+  /** The feature's part of `ServerCapabilities`. */
   readonly capabilities: JsonObject;
   /** Handlers by method name, such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
@@ -61,7 +61,7 @@ export interface McpFeature {
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
   /** Throws if the client could never receive a change of one of these resources, or if they are too many. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
-  /** Ends its event listeners. */
+  /** Removes the feature's event listeners. */
   close?(): void;
 }
 
@@ -115,7 +115,7 @@ function fullness({ url }: Request): { readonly isFull?: true } {
   return new URL(url).searchParams.get('schemas') === 'full' ? { isFull: true } : {};
 }
 
-/** The parts of the hub that know the areas, here and on other hubs. */
+/** The parts of the hub that have the areas, of this hub and of other hubs. */
 export interface AreaParts {
   readonly home: VisibleHome;
   readonly tools: Pick<ToolDirectory, 'all'>;

@@ -179,7 +179,7 @@ function withinBounds(sessions: readonly StoredSession[]): readonly StoredSessio
   return measured.map(({ stored }) => stored);
 }
 
-/** Returns an agent and its descendants share a quota. */
+/** Returns the account of a session; an agent and its descendants share a quota. */
 function accountOf({ owner }: StoredSession): string {
   return rootAgentOf(owner.split(' ', 1)[0] ?? owner);
 }

@@ -144,7 +144,7 @@ class SourcePoller implements Service {
   }
 }
 
-/** After so many reads without a value a sensor counts as silent. */
+/** Number of reads without a value after which a sensor counts as silent. */
 const MISSES = 3;
 
 interface SensorRecorderCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
@@ -225,7 +225,7 @@ class SensorRecorder {
   #onFault(recorded: RecordedSensor, { fault, detail }: Extract<SensorSample, { readonly fault: SensorFault }>): void {
     const { readings, clock } = this.#parts;
     recorded.misses += 1;
-    // A wrong wire shows at once; a failed read may be chance.
+    // A wrong wire is reported at once; a failed read may be chance.
     if (fault === 'suspect' || recorded.misses >= MISSES) this.#warn(recorded, fault, detail);
     if (recorded.misses === MISSES && recorded.hasValue) readings.record(recorded.sensor.info.id, null, clock.now());
   }

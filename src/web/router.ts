@@ -7,9 +7,9 @@ export interface Page {
   readonly route: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Custom element that shows it: a `PageElement`, defined by a module that main.ts imports. */
+  /** Name of the custom element that shows the page: a `PageElement`, defined by a module that main.ts imports. */
   readonly element: string;
-  /** Its place in the navigation: always visible, behind "More" on phones, or none. */
+  /** Position in the navigation: always visible, behind "More" on phones, or none. */
   readonly place: 'main' | 'more' | 'none';
 }
 
@@ -61,7 +61,7 @@ export class Router extends Observable {
     this.#read();
   }
 
-  /** Goes to a page such as `devices/lamp`. */
+  /** Opens a page such as `devices/lamp`. */
   go(path: string): void {
     this.#window.location.hash = `#/${path}`;
   }

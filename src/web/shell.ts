@@ -227,7 +227,7 @@ const REASONS: Readonly<Record<string, string>> = {
   TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
 };
 
-/** Returns the form for whoever is not signed in. */
+/** Returns the form for a person who is not signed in. */
 function signInView(session: Session): TemplateResult {
   const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
   return html`

@@ -34,7 +34,7 @@ export interface Composition {
 }
 
 const MAX_STEPS = 16;
-/** Limits the size of a result, since each reference inserts a copy. */
+/** Largest number of references: each inserts a copy of a result, which makes the result longer. */
 const MAX_REFERENCES = 64;
 
 /** Reads `steps` and `result`, or returns undefined without steps. Throws VALIDATION_ERROR with a JSON pointer if malformed. */
@@ -139,7 +139,7 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   return values.filter((value) => typeof value === 'string');
 }
 
-/** Returns the permission for all devices if only a result of an earlier step will name the device. */
+/** Returns a step's permission; for all devices if the device comes from the result of an earlier step. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
   const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));

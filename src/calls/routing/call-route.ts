@@ -39,7 +39,7 @@ type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'self'>;
 
 /** Tools of this namespace administer the hub that they run on. */
 const HUB_NAMESPACE = 'hub';
-/** Reasons that may be over in a moment. */
+/** Refusal reasons that may be temporary. */
 const NOT_REACHABLE = 'is not reachable';
 const NO_NETWORK = 'has no network';
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
@@ -131,7 +131,7 @@ function nodeUnavailable(call: ScheduledCall, refused: readonly RouteRefusal[]):
   });
 }
 
-/** Returns true for a refusal that may be over in a moment. */
+/** Returns whether a refusal may be temporary. */
 function isTransient({ reason }: RouteRefusal): boolean {
   return TRANSIENT_REASONS.has(reason);
 }

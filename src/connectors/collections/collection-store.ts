@@ -126,7 +126,7 @@ export class CollectionStore implements Disposable {
     }));
   }
 
-  /** Returns the part with a number; undefined when it was removed meanwhile. */
+  /** Returns the part with a number; undefined if it was removed in the meantime. */
   part(number: number): StoredPart | undefined {
     const row = this.#use((database) => database.prepare(SELECT_PART).get(number));
     return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };

@@ -273,7 +273,7 @@ interface NearestQuery {
   readonly signal: AbortSignal;
 }
 
-/** A part with its nearness to the query, 0 to 1. */
+/** A part with its similarity to the query, 0 to 1. */
 interface ScoredPart extends StoredPart {
   readonly score: number;
 }

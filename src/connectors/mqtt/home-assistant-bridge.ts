@@ -134,7 +134,7 @@ export class HomeAssistantBridge implements Service {
     if (sensor !== undefined) {
       if (!isRetained) void this.#onCommand(topic, sensor, payload);
     } else if (topics.isDiscovery(topic)) {
-      // A device may have been removed while the hub was away.
+      // A device may have been removed while the hub was offline.
       if (payload.length > 0 && !this.#retained.has(topic)) this.#clear(topic);
     } else if (topic === topics.homeAssistantStatus && !isRetained && textOf(payload) === 'online') this.#publishAll();
   }

@@ -33,7 +33,7 @@ export function retainedMessages(
 /** One entity of Home Assistant (home-assistant.io/integrations/mqtt, discovery). */
 interface HomeAssistantEntity {
   readonly component: 'sensor' | 'binary_sensor' | 'light' | 'switch' | 'climate' | 'cover';
-  /** The reading of its state. */
+  /** The reading with the entity's state. */
   readonly main: Reading;
   /** Further members of this entity, such as topics. */
   readonly config: JsonObject;

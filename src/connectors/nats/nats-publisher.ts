@@ -154,7 +154,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
     async [Symbol.asyncDispose]() {
       isOpen = false;
       clearTimeout(timer);
-      // Published events are still sent, unless the server is away.
+      // Published events are still sent, unless the server is unreachable.
       await connection?.drain().catch(() => connection?.close());
     },
   };

@@ -125,12 +125,12 @@ function killNamespace(child: ChildProcess): void {
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const before = childProcesses(pid);
   child.kill('SIGKILL');
-  // bubblewrap may have started it meanwhile.
+  // bubblewrap may have started the process in the meantime.
   for (const first of new Set([...before, ...childProcesses(pid)])) {
     try {
       process.kill(first, 'SIGKILL');
     } catch {
-      // It has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
 }

@@ -63,7 +63,7 @@ const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
 /** An argument that a program reads from its input. */
 const FROM_INPUT: ShellWord = { text: '', isComputed: true };
-/** A deeper command counts as hidden. */
+/** Deepest nesting of commands; a deeper command counts as unreadable. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
 /** Largest number of a runner's arguments. */
@@ -81,7 +81,7 @@ export function analyzeCommand(argv: readonly string[], stdin?: string): Command
 interface VisitedCommand extends ShellCommand {
   /** True for a runner's command, whose words have already been checked. */
   readonly isInner?: true;
-  /** Placeholder in its words for names from the runner. */
+  /** Placeholder in the command's words for names that the runner adds. */
   readonly place?: string;
 }
 

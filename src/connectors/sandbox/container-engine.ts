@@ -32,7 +32,7 @@ export class ContainerEngine {
 
   constructor(command: string, { env }: { readonly env: NodeJS.ProcessEnv }) {
     this.#command = command;
-    // The engine finds its socket and storage by these.
+    // Environment variables by which the engine finds its socket and storage.
     const known = ['PATH', 'HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'CONTAINER_HOST'];
     this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => known.includes(name)));
   }

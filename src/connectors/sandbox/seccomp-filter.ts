@@ -35,7 +35,7 @@ const NETWORK_FAMILIES = [2, 10, 16];
 const UNIX_FAMILY = 1;
 /** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
 const NEW_NAMESPACES = 0x7e020000;
-/** Its flags are in memory, where no filter sees them; without it libraries use `clone`. */
+/** The flags of clone3 are in memory, where no filter sees them; without clone3 libraries use `clone`. */
 const CLONE3 = 435;
 /** System calls of the x32 interface on x86-64. */
 const X32 = 0x40000000;

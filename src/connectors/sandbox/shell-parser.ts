@@ -33,7 +33,7 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
   ['{', '}'],
 ]);
 const GROUP_ENDS = /^(?:done|fi|\}|esac)$/;
-/** A command begins after them. */
+/** Reserved words after which a command begins. */
 const PREFIXES = /^(?:if|then|else|elif|do|while|until|!|\{)$/;
 /** Bash keywords with a special grammar. */
 const OWN_GRAMMAR = /^(?:function|select|coproc)$/;
@@ -72,7 +72,7 @@ export function parseShell(text: string, options: ParseShellOptions): ParsedShel
 interface Group {
   readonly end: string;
   readonly isFed: boolean;
-  /** Index of its first command. */
+  /** Index of the group's first command. */
   readonly from: number;
   /** For `case`: the next element. */
   stage?: 'subject' | 'in' | 'pattern' | 'pattern end' | 'commands';

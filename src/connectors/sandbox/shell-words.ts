@@ -211,7 +211,7 @@ export function refuse(construct: string): never {
 /** A word of a text of a shell, without its quotes. */
 export interface ShellWord {
   readonly text: string;
-  /** True if the shell computes a part of it at run time. */
+  /** True if the shell expands a part of the word at run time. */
   readonly isComputed: boolean;
   /** The word with its wildcards, if it has any; escaped characters are no wildcards. */
   readonly wildcard?: string;
@@ -221,7 +221,7 @@ export interface ShellWord {
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
   readonly files: readonly ShellWord[];
-  /** True if its input comes from a pipe, a here-document or a file. */
+  /** True if the command's input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;
   /** True for words in a text for the shell: they can break a rule, and their computed parts do not count. */
   readonly isText?: true;
@@ -232,9 +232,9 @@ export interface PartialWord {
   /** As `wildcard` of a word, with braces. */
   pattern: string;
   isComputed: boolean;
-  /** True while no part of it is quoted or computed. */
+  /** True while no part of the word is quoted or expanded. */
   isBare: boolean;
-  /** True while it has only letters, numbers and `_`. */
+  /** True while the word has only letters, numbers and `_`. */
   isName: boolean;
 }
 

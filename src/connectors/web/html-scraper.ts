@@ -9,7 +9,7 @@ import { bodyText, mediaType, requireSuccess } from './fetch-tools.ts';
 import { parsePage } from './page-text.ts';
 import type { FetchPublic } from './public-fetch.ts';
 
-/** The tree of a page takes many times its bytes. */
+/** Largest page in bytes: its tree takes many times as much memory. */
 const PAGE_BYTES = 1_048_576;
 
 const RETURNS = resultSchema(['items'], {
@@ -73,7 +73,7 @@ type DomHandler = InstanceType<typeof import('htmlparser2').DomHandler>;
 type PageNode = DomHandler['dom'][number];
 type Select = (selector: string, nodes: PageNode[]) => PageNode[];
 
-/** Selectors and pages come from outside; a hostile pair would run for ever. */
+/** Time limit: a hostile pair of selectors and page could run forever. */
 const SELECT_MS = 500;
 const MAX_TEXT = 2_000;
 const MAX_ATTRIBUTE = 1_000;

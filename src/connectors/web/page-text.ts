@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 
 interface Page {
   readonly html: string;
-  /** Base of its links. */
+  /** Base URL of the page's links. */
   readonly url: string;
 }
 

@@ -110,7 +110,7 @@ export interface Effect {
   /** `<device id>/<endpoint>/<cluster>/<command or attribute>`, or another name of the affected target. */
   readonly target: string;
   readonly device?: DeviceId;
-  /** Values that it sets, by the names and in the units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
+  /** Values that the effect sets, with the names and units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
   readonly values?: JsonObject;
   /** Names of values whose new content is unknown before the run; a rule about such a value assumes the worst. */
   readonly unforeseen?: readonly string[];
@@ -126,7 +126,7 @@ export interface PlannedProgram {
   readonly cwd?: string;
   /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
-  /** Digests of its code and of the writable files among its arguments. */
+  /** Digests of the program's code and of the writable files among its arguments. */
   readonly versions: readonly string[];
 }
 

@@ -54,7 +54,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
 );
 
 const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
-/** Of more targets than these, the number is given and some are named. */
+/** Largest number of targets; of more targets the text has the number and some names. */
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 

@@ -17,7 +17,7 @@ export interface CommissionRequest {
   readonly address?: { readonly host: string; readonly port: number };
   readonly name?: string;
   readonly area?: string;
-  /** Names of credential sets; their presence asks for commissioning over BLE. */
+  /** Names of stored network credentials; if one is given, the device is commissioned over BLE. */
   readonly wifi?: string;
   readonly thread?: string;
   readonly attestation?: AttestationPolicy;
@@ -49,7 +49,7 @@ export interface CommissionResult {
 /** A new device that resembles a removed device by its own, unverified information. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
-  /** Its former id, which history and grants refer to. */
+  /** The device's former id, to which history and grants refer. */
   readonly former: DeviceId;
   readonly name?: string;
   /** Milliseconds since 1970. */
@@ -61,7 +61,7 @@ export interface HalfCommissioned {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The step at which it was interrupted. */
+  /** The commissioning step at the interruption. */
   readonly step: string;
   /** Instructions for the person. */
   readonly advice: string;
@@ -197,7 +197,7 @@ export interface DeviceAdministration {
 export interface SoftwareVersion {
   /** Greater is newer (Core §11.1.5.10). */
   readonly number: number;
-  /** As the manufacturer writes it; empty when unknown. */
+  /** Version text of the manufacturer; empty if unknown. */
   readonly text: string;
 }
 
@@ -265,7 +265,7 @@ export interface TopologyNode {
   /** Of Wi-Fi, in dBm. */
   readonly rssi?: number;
   readonly reachability?: Reachability;
-  /** Why its diagnostics could not be read. */
+  /** Reason why the node's diagnostics could not be read. */
   readonly problem?: string;
 }
 

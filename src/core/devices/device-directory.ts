@@ -7,7 +7,7 @@ import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescri
 /** A change of the directory. */
 export type DeviceChange =
   | { readonly kind: 'added'; readonly device: Device }
-  /** Its name, area, endpoints or clusters differ from before. */
+  /** The device's name, area, endpoints or clusters have changed. */
   | { readonly kind: 'changed'; readonly device: Device; readonly before: Device }
   | { readonly kind: 'reachability'; readonly device: Device }
   | { readonly kind: 'removed'; readonly device: Device };

@@ -10,7 +10,7 @@ export function snakeCase(name: string): string {
 
 /** An element that only its manufacturer names: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
 const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
-/** Clusters of manufacturers begin here (Core §7.18.2.3). */
+/** Lowest number of manufacturer-specific clusters (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
 /** Returns a name like `snakeCase`, with the number of an unnamed element: `vendor_1` for `Cluster0xfff1fc01`. */

@@ -17,7 +17,7 @@ export interface FileRepair {
   /** The fault, such as `is empty`. */
   readonly found: string;
   readonly aside?: string;
-  /** The remedy, where it was not to restore the copy. */
+  /** Remedy, if the copy could not be restored. */
   readonly instead?: string;
 }
 

@@ -18,7 +18,7 @@ interface AuditBase {
 /** Written before a call runs. */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
-  /** SHA-256, hex, over tool and canonical arguments; secrets count sealed. */
+  /** SHA-256 (hex) of the tool and its canonical arguments, with sealed secrets. */
   readonly argumentsHash: string;
   /** With secrets masked; absent if the tool's declaration forbids it. */
   readonly params?: JsonObject;

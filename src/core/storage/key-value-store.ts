@@ -24,7 +24,7 @@ export interface KeyValueStore {
 
 /** The state of a file: equal generations always have equal digests. */
 export interface FileMark {
-  /** Each commit raises it. */
+  /** Number of the file's last commit. */
   readonly generation: number;
   /** Digest of the content; empty for a file without digests. */
   readonly digest: string;

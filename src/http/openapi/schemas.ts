@@ -302,7 +302,7 @@ const ENTITY_MATCH = record(
   ['id', 'name', 'score', 'confidence', 'reasons'],
 );
 const CANDIDATE = record({ tool: text(), title: text(), device: text(), area: { type: ['string', 'null'] }, confidence: CONFIDENCE });
-/** Members of a search result beside its matches. */
+/** Members of a search result besides its matches. */
 const SEARCH_NOTES = {
   unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough to be called without asking' },
   which_one: record({ question: text(), candidates: listOf(CANDIDATE) }),

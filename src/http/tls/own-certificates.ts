@@ -131,7 +131,7 @@ function pairOf(text: string, keyText: string): Authority | undefined {
     const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
     return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
   } catch {
-    // Damaged; the caller reports it. The reason of the parser could quote a key.
+    // Returns undefined for a damaged file, which the caller reports; the parser's reason could quote a key.
     return undefined;
   }
 }

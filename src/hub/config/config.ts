@@ -295,7 +295,7 @@ function configuredPaths(file: ConfigFile) {
 interface EffectiveConfig {
   readonly file: ConfigFile;
   readonly config: HubConfig;
-  /** The reason why they differ from the file. */
+  /** The reason why the settings differ from the file. */
   readonly fault?: unknown;
   /** Stores the text of the file: it stays in force when the file gets lost. */
   keep(): void;

@@ -10,7 +10,7 @@ import {
 } from '@matter/main/protocol';
 import type { ReachabilityLink } from './reachability.ts';
 
-// Allows one transmission and its repetitions within the time limit of a probe.
+// Number of transmissions of a probe message within its time limit.
 const PROBE_TRANSMISSIONS = 4;
 
 /** The connection to one node below the interaction model: sessions, addresses and times of messages. */
@@ -65,7 +65,7 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Closes the peer if it has no session, so that the next connection starts without the pauses of a long absence. */
+  /** Closes the peer if it has no session, so that the next connection attempt starts without matter.js's growing delays. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }

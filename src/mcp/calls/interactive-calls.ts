@@ -74,7 +74,7 @@ export class InteractiveCalls implements Disposable {
       const result = await call.wait(caller);
       if (result) return result;
       const inputRequests = call.questions();
-      // The call may have ended meanwhile, with its questions.
+      // The call may have ended in the meantime, with its questions.
       if (Object.keys(inputRequests).length === 0) continue;
       const { state, nonce } = this.#states.issue(subject);
       this.#keep(nonce, { call, principal: subject.principal, endsMs: this.#clock.now() + STATE_MS });

@@ -17,7 +17,7 @@ interface HomeToolDraft<S extends Shape> {
 export interface HomeTool {
   readonly name: string;
   readonly parameters: JsonSchema;
-  /** Its form in MCP lists. */
+  /** The tool's form in MCP lists. */
   readonly form: JsonObject;
   /** Resolves with a `CallToolResult` for checked parameters; rejects with AtmoError. */
   answer(params: JsonObject, caller: McpCaller): Promise<JsonObject>;

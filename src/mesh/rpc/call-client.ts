@@ -193,7 +193,7 @@ interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
   readonly progress: CallProgress;
-  /** The request that carried it to the other hub. */
+  /** The request that carried the call to the other hub. */
   readonly sent: Sent;
 }
 

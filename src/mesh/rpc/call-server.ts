@@ -113,7 +113,7 @@ export class CallServer {
     return (chunk) => {
       if (waiting >= MAX_WAITING_CHUNKS) return;
       waiting++;
-      // The caller may be gone: the answer contains the outcome.
+      // The caller may have disconnected: the answer contains the outcome.
       const sent = request.part(parts.sign(toolChunkCodec.encode({ chunk: { ...chunk } }))).catch(() => undefined);
       void sent.then(() => waiting--);
     };
@@ -184,7 +184,7 @@ interface LedgerEntry {
   readonly id: string;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Until when it can be accepted or runs, by the monotonic clock. */
+  /** Time until which the request can be accepted or runs, by the monotonic clock. */
   readonly untilMs: number;
 }
 

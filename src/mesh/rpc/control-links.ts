@@ -197,7 +197,7 @@ class LinkOpener {
     if (pending) pending.sinceMs = this.#clock.monotonic();
   }
 
-  /** Tries again: the link ended, the connection did not. */
+  /** Opens a new link to a hub whose link ended while its connection stayed. */
   retry(id: HubId): void {
     const pending = this.#pending.get(id);
     if (!pending) return;

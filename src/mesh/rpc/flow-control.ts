@@ -76,7 +76,7 @@ export class CreditLedger {
   }
 }
 
-/** Sends frames over the stream of a link and knows when its queue is full. */
+/** Sends frames over the stream of a link and detects when its queue is full. */
 export class FrameSender {
   readonly #stream: MeshStream;
   #drained: Promise<void> | undefined;

@@ -48,7 +48,7 @@ export interface PeerLink {
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }
 
-/** A request that this hub received and has to answer. */
+/** A request that this hub received and must answer. */
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;

@@ -232,7 +232,7 @@ export interface ConnectionAttempt {
   readonly ends: SocketEnds | undefined;
   /** The hub that passed the gate. */
   peer?: HubId;
-  /** The error that ended it: libp2p passes only the text on. */
+  /** The error that ended the connection; libp2p passes on only its text. */
   error?: unknown;
 }
 

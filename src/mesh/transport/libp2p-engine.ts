@@ -27,7 +27,7 @@ import { PeerTable } from './peer-table.ts';
 import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-connection.ts';
 
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
-/** How long libp2p keeps its records of a hub that has left, milliseconds: it still reads them at the end of a connection. */
+/** Time for which libp2p keeps records of a disconnected hub, in milliseconds: it reads them when a connection ends. */
 const FORGET_PEER_MS = 30_000;
 /** Streams beyond the limit that libp2p still hands over, so that the engine can count them. */
 const STREAMS_TO_REFUSE = 16;

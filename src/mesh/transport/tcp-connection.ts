@@ -159,7 +159,7 @@ export const silentLogger: ComponentLogger = { forComponent: () => silent };
 export interface ListenAddress {
   /** Address of an interface; an empty text means all addresses, IPv6 and IPv4. */
   readonly host: string;
-  /** 0 takes a free port. */
+  /** Port; 0 selects a free port. */
   readonly port: number;
 }
 

@@ -144,7 +144,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   #readEdges(onEdge: (edge: GpioEdge) => void): void {
     const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
     if (!bytes) {
-      // An unplugged chip is readable for ever; reading the line throws.
+      // An unplugged chip stays readable forever; reading the line throws.
       this.#stopListening?.();
       this.#stopListening = undefined;
       return;

@@ -15,7 +15,7 @@ type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & P
 
 /** The lines of a board. */
 export interface OpenGpio {
-  /** Takes the lines at its start and leaves outputs safe at its end; it has to start before the source is read. */
+  /** Requests the lines at its start and leaves outputs safe at its end; it must start before the source is read. */
   readonly service: Service;
   readonly source: SensorSource;
   /** Tools of the outputs, with the present names of their rooms. */

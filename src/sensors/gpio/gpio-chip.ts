@@ -115,7 +115,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     return this.held ? undefined : this.#problem;
   }
 
-  /** Takes the line, unless it is ours already; an error becomes its problem. */
+  /** Requests the line, unless this hub has it already; an error becomes the line's problem. */
   attach(chip: GpioChip): void {
     if (this.held) return;
     try {

@@ -129,7 +129,7 @@ class EdgeRateLimit {
     this.#hasMore = true;
   }
 
-  /** Starts anew, without the state at the end of the second. */
+  /** Restarts, without the state at the end of the second. */
   reset(): void {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -25,7 +25,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     super.detach(problem);
   }
 
-  /** Takes the line in its initial state at the start of the hub, and in the safe state when the chip returns. */
+  /** Requests the line: with its initial state at the start of the hub, and with the safe state when the chip returns. */
   protected take(chip: GpioChip): GpioOutput {
     const { line, activeLow: isActiveLow, initial, safe } = this.#config;
     const state = this.#isFirst ? (initial ?? safe) : safe;

@@ -37,7 +37,7 @@ export interface ToolDeclaration<S extends Shape> {
   /** Values that the audit log stores beside hashes; default all but secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
-  /** It sends parts of its result with `context.progress`. */
+  /** True for a tool that sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
   /** Prefers a hub with a GPU that has the tool too. */
   readonly isGpuPreferred?: boolean;
@@ -58,7 +58,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
 }
 
-/** Makes a tool of its declaration and handler; the handler's parameters have the types of `parameters`. */
+/** Returns a tool from its declaration and handler; the handler's parameters have the types of `parameters`. */
 export function defineTool<const S extends Shape>(
   declaration: ToolDeclaration<S>,
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,

@@ -12,7 +12,7 @@ export type ToolResult =
 
 const sharedValidator = new SchemaValidator();
 
-/** A tool as a class, beside the shorter `defineTool`. */
+/** A tool as a class; `defineTool` is the shorter form. */
 export abstract class ToolClass {
   /** The definition in the public form, or the internal form from `normalizeDefinition`. */
   abstract readonly definition: unknown;

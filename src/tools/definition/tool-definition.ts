@@ -198,7 +198,7 @@ export interface RegisteredTool {
    * as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
    */
   readonly missingSetting?: () => string | undefined;
-  /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
+  /** The other hubs that have the tool if this hub lacks it; its handler is never called here. */
   readonly hubs?: () => readonly HubId[];
   /** Resources and prompts for agents that come with it. */
   readonly companions?: ToolCompanions;

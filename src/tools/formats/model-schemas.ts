@@ -117,7 +117,7 @@ function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
     return { ...schema, items: use === 'input' ? { anyOf: anyValue(1) } : {} };
   }
   if (schema.type !== 'object') return schema;
-  // Not every server knows `propertyNames`.
+  // Not every server supports `propertyNames`.
   const { additionalProperties: others, propertyNames: _, ...rest } = schema;
   const open = isSchemaObject(others) && Object.keys(withoutOwnKeywords(others)).length === 0 ? true : others;
   if (!isSchemaObject(schema.properties)) return { ...rest, properties: {}, additionalProperties: open ?? true };
@@ -183,7 +183,7 @@ const STRICT_FORMATS: ReadonlySet<unknown> = new Set([
   'ipv6',
   'uuid',
 ]);
-/** Keywords that it does not support. */
+/** Keywords that OpenAI's strict mode does not support. */
 const UNSUPPORTED_KEYWORDS = [
   'allOf',
   'not',
@@ -197,7 +197,7 @@ const UNSUPPORTED_KEYWORDS = [
   '$ref',
 ];
 
-/** Its limits for a schema: properties in all, nested objects, enum values in all. */
+/** Limits of OpenAI's strict mode for a schema: properties in all, nested objects, enum values in all. */
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**

@@ -20,7 +20,7 @@ export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
   readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
-  /** They run in the hub, so not with `max_memory_bytes`. */
+  /** MCP resources and prompts of the tool, which run in the hub; not available with `max_memory_bytes`. */
   readonly companions?: ToolCompanions;
 }
 
@@ -175,7 +175,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
   return {
     ...tool,
     isolation: 'process',
-    // Each call loads the code anew.
+    // Each call loads the code again.
     handler: async (params, context) => {
       requireUnchanged?.();
       return handler(params, context);

@@ -9,7 +9,7 @@ import { parseToolName } from '../definition/tool-names.ts';
 /** A stored text that may name a device or a tool. */
 export interface ReferringText {
   readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting';
-  /** Its id for people. */
+  /** Id of the automation, token, rule, tool or setting, for people. */
   readonly id: string;
   readonly content: Json;
   /** True for a use that only places something in an area: its subject moves with a renamed area. */
@@ -81,7 +81,7 @@ function stringsIn(value: Json): readonly string[] {
 export interface ClaimedDeviceNames {
   readonly device: DeviceId;
   readonly names: readonly string[];
-  /** Beginnings of its tools' names. */
+  /** Prefixes of the device's tool names. */
   readonly prefixes: readonly string[];
   readonly tools: readonly string[];
 }
@@ -95,7 +95,7 @@ export interface DeviceNameOwnership {
   holderOfWanted(device: Device): DeviceId | undefined;
   /** Frees a name and returns the texts that no longer belong to the device. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Returns the texts that `free` would take away. */
+  /** Returns the texts that `free` would remove. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Gives the names of a device to the former device that it was recognised as. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;

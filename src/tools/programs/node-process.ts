@@ -9,7 +9,7 @@ import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
-  /** Its exported function, which returns `{ execute(params) }` for `config`. */
+  /** The module's exported function, which returns `{ execute(params) }` for `config`. */
   readonly entry: string;
   readonly config: JsonObject;
   /** Memory limit of the code, without that of Node itself. */
@@ -59,7 +59,7 @@ export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinit
 
 function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
   return spawn(process.execPath, nodeArguments(CHILD_PROGRAM, maxMemoryBytes), {
-    // Its output is discarded: it may contain secrets.
+    // The program's output is discarded: it may contain secrets.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
     cwd: '/',

@@ -19,7 +19,7 @@ export interface ProgramRequest {
   readonly visible?: readonly string[];
   /** Working folder in the sandbox; default: an empty folder. */
   readonly cwd?: string;
-  /** Limit for all its processes together; the owner's default when absent. */
+  /** Memory limit for all processes of the program together; default: the owner's setting. */
   readonly maxMemoryBytes?: number;
   /** True for a runtime such as Node, which reserves far more memory than it uses: only used memory counts. */
   readonly isRuntime?: boolean;
@@ -40,7 +40,7 @@ export interface ProgramResult {
 
 /** A named power of the owner's configuration. */
 export interface ProgramPower {
-  /** True if it can change something outside of the sandbox: it has writable files, or a network. */
+  /** True if the program can change something outside of the sandbox: it has writable files, or a network. */
   readonly isActing: boolean;
 }
 

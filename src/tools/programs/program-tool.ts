@@ -122,7 +122,7 @@ export async function runProgram(
   }
 }
 
-/** Throws SERVICE_REFUSED for a program that says that it failed. */
+/** Throws SERVICE_REFUSED for a program that reports a failure. */
 function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest, 'program'>): ProgramResult {
   if (result.exitCode === 0) return result;
   const said = (result.stderr || result.stdout).slice(-MAX_SHOWN_LENGTH).replaceAll(/\s+/g, ' ').trim();
@@ -182,7 +182,7 @@ export function readArguments(
   return { ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
 }
 
-/** Returns the form in which it is kept and was sent. */
+/** Returns the program's record in the form of registrations and of the store. */
 export function execJson(exec: ExecRecord): JsonObject {
   return { ...exec };
 }

@@ -8,7 +8,7 @@ import { NODE_BYTES, nodeArguments } from './node-process.ts';
 import { boundedEnvironment, ENTER_ENVIRONMENT, type ProgramSandbox } from './program-sandbox.ts';
 import { runProgram } from './program-tool.ts';
 
-/** An ES module of the owner that runs apart from the hub and from the home. */
+/** An ES module of the owner that runs in the sandbox. */
 export interface SandboxedModule {
   readonly specifier: string;
   readonly entry: string;

@@ -28,7 +28,7 @@ export class WasmReader {
     }
   }
 
-  /** Passes over numbers in LEB128, with or without a sign. */
+  /** Skips LEB128 numbers, signed or unsigned. */
   skipNumbers(count: number): void {
     for (let left = count; left > 0; ) if ((this.byte() & 0x80) === 0) left--;
   }

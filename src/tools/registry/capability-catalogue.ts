@@ -10,7 +10,7 @@ import type { ToolRegistry } from './tool-registry.ts';
 /** A resource of a hub, apart from the tools that need it. */
 export interface Capability {
   readonly type: string;
-  /** For people; it may give the number of devices that its reader may see. */
+  /** Description for people; it may contain the number of devices that the reader may see. */
   readonly description: (deviceCount: number) => string;
   /** True if the devices of the directory come with it. */
   readonly hasDevices?: boolean;

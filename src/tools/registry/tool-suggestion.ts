@@ -11,7 +11,7 @@ import { type Word, wordsOf } from '../search/words.ts';
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
-/** Least strength with which another action counts as similar. */
+/** Smallest strength with which another action counts as similar. */
 const SAME_ACTION = 0.5;
 /** Number of different titles, kinds and device names of a large home. */
 const MAX_PARSED = 8_192;
@@ -22,9 +22,9 @@ const thingsIn = oncePerText((text) => thingsOf(wordsOf(text)), { maxKept: MAX_P
 
 /** The words of a tool; definitions never change, so that each is parsed once. */
 interface ParsedTool {
-  /** The words of its name. */
+  /** The words of the tool's name. */
   readonly pieces: readonly string[];
-  /** The actions in its title. */
+  /** The actions in the tool's title. */
   readonly actions: Actions;
   /** The kinds of things in the tool's tags. */
   readonly things: readonly string[];

@@ -73,7 +73,7 @@ export interface EntityMatch {
   readonly node?: HubId;
   /** Score above 0; comparable only within the result of one query. */
   readonly score: number;
-  /** Probability that it is meant, 0 to 1; comparable between queries. */
+  /** Probability that the sentence means the tool, 0 to 1; comparable between queries. */
   readonly confidence: number;
   readonly reasons: readonly string[];
 }

@@ -2,7 +2,7 @@
 export interface Intent {
   /** For people: `stuffy air`. */
   readonly label: string;
-  /** Over the text in lower case without marks. */
+  /** Pattern for a text in lower case without diacritics. */
   readonly pattern: RegExp;
   /** Kinds of devices that help, the most helpful first. */
   readonly concepts: readonly string[];

@@ -4,7 +4,7 @@ export interface Alternative {
   readonly term: string;
   /** 0 to 1. */
   readonly strength: number;
-  /** Degree to which it meets the need, 0 to 1; the strength when absent. */
+  /** Degree to which the alternative meets the need, 0 to 1; default: its strength. */
   readonly fit?: number;
   /** True for a similar word instead of the written word. */
   readonly isNear?: true;
@@ -92,7 +92,7 @@ export const NUMBER_TERM = '#';
 
 /** Numbers of a text. */
 export interface ParsedValues {
-  /** The text without them. */
+  /** The text without the numbers. */
   readonly rest: string;
   readonly values: readonly Need[];
   /** True if a number is a target value, and no amount to add. */

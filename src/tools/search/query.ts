@@ -319,7 +319,7 @@ function merged(needs: readonly Need[]): readonly Need[] {
 /** Negations in English, German, French, Spanish, Dutch and Italian. */
 const NEGATIONS =
   /\b(?:do not|dont|not to|never|no longer|must not|mustnt|shouldnt|should not|wont|avoid|nicht|nie|niemals|keine?[nmrs]?|ne \w+ (?:pas|jamais|plus)|n[ae]? ?\w+ pas|pas|no|nunca|niet|nooit|geen|non|mai)\b/;
-/** Phrases in which these words negate nothing. */
+/** Phrases in which negating words negate nothing. */
 const HARMLESS =
   /\b(?:why (?:dont|not|do not)|(?:dont|do not) (?:forget|hesitate|mind|worry)|whether or not|or not|not only|no matter|no problem|no idea|nicht vergessen|vergiss nicht|noublie pas|no olvides|niet vergeten|non dimenticare)\b/g;
 

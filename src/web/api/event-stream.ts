@@ -97,7 +97,7 @@ export class EventStream {
     }
   }
 
-  /** Rejects and calls `cut` if the work takes longer than the limit. */
+  /** Waits for work; rejects and calls `cut` if it takes longer than the limit. */
   #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
     const patience = new AbortController();
     void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());

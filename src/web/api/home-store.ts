@@ -31,7 +31,7 @@ export class HomeStore extends Observable {
       const { problems } = await this.#hub.get('/healthz');
       this.#update({ hubProblems: textsOf(problems) });
     } catch {
-      // A hub that starts or stops answers with an error.
+      // A hub that starts or stops responds with an error.
     }
   }
 

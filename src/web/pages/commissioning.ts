@@ -13,7 +13,7 @@ interface CommissioningParts {
 interface Progress {
   readonly state: 'idle' | 'running' | 'done' | 'failed';
   readonly steps: CommissionSteps;
-  /** Why it failed, for a person who holds the device in the hand. */
+  /** Why the commissioning failed, for a person who holds the device. */
   readonly failure?: { readonly reason: string; readonly advice: string };
   readonly devices: readonly { readonly id: string; readonly name: string }[];
   /** Problems of the manufacturer's certificates; after a failure a person may accept the device with them. */
@@ -182,7 +182,7 @@ export class CommissionSteps {
     this.#notes.set(step, rest.join(': '));
   }
 
-  /** Ends the list at the current step, or at the one that the failure names. */
+  /** Ends the list at the current step, or at the step that the failure names. */
   fail(step?: string): void {
     this.#current = COMMISSION_STEPS.find((known) => known === step) ?? this.#current ?? 'parse';
     this.#end = 'failed';

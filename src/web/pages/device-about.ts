@@ -66,7 +66,7 @@ export class DeviceAbout extends LightElement {
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
   }
 
-  /** The hub answers this to its administrators only. */
+  /** Only administrators may read the names. */
   async #loadNames(): Promise<void> {
     const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => undefined);
     [this.names] = objectsOf(answer?.devices);

@@ -77,7 +77,7 @@ export class RawCluster extends LightElement {
   declare device: string;
   declare endpoint: number;
   declare cluster: ClusterDescription;
-  /** The last answer of each attribute and command, as text. */
+  /** The last response for each attribute and command, as text. */
   declare values: ReadonlyMap<string, string>;
   declare busy: boolean;
 
@@ -137,7 +137,7 @@ export class RawCluster extends LightElement {
   }
 
   async #readAll(): Promise<void> {
-    // One after the other: a small device can hold few requests at a time.
+    // The attributes are read one after the other: a small device can hold few requests at a time.
     for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
   }
 

@@ -43,7 +43,7 @@ export class DevicePage extends PageElement {
   /** Name of the reading whose history is shown. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
-  /** The removed device that it seems to be. */
+  /** The removed device that this device seems to be. */
   declare formerly: JsonObject | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
@@ -159,7 +159,7 @@ export class DevicePage extends PageElement {
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
-    // Last, since its notice names the consequences.
+    // The rename is last, since its notice names the consequences.
     if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }

@@ -22,12 +22,12 @@ const PREFERRED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'
 interface ReadingsOptions {
   readonly app: App;
   readonly readings: ReadonlyMap<string, ReadingView>;
-  /** Name of the one whose history is shown; the first number when undefined. */
+  /** Name of the reading whose history is shown; default: the first number. */
   readonly shown: string | undefined;
   readonly show: (name: string) => void;
 }
 
-/** Returns every reading with its value and age, and the history of one of them. */
+/** Returns every reading with its value and age, and the history of one reading. */
 export function readingsCard({ app, readings, shown, show }: ReadingsOptions): TemplateResult | typeof nothing {
   const all = [...readings.values()];
   const chosen = readings.get(shown ?? '') ?? firstOf(all);
@@ -60,7 +60,7 @@ const CHANGES_SHOWN = 12;
 const RELOAD_MS = 5_000;
 const [HOUR, DAY] = RANGES;
 
-/** The history of one reading: a curve, or the last changes where values are words. */
+/** The history of one reading: a curve, or the last changes of a text. */
 export class ReadingChart extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -77,7 +77,7 @@ export class ReadingChart extends LightElement {
   #loaded = '';
   #loadedMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether a person chose the range; until then it is the one that fits. */
+  /** True if a person has chosen the range; otherwise it follows from the data. */
   #isChosen = false;
 
   constructor() {

@@ -7,7 +7,7 @@ import type { IconName } from '../components/icon.ts';
 export interface TileCall {
   readonly tool: string;
   readonly params: JsonObject;
-  /** What it does, such as `Turn on Hall light`. */
+  /** The control's action, such as `Turn on Hall light`. */
   readonly label: string;
   /** A parameter that only a person can give, such as the PIN of a lock; the page asks for it where the tool takes one. */
   readonly secret?: string;
@@ -42,7 +42,7 @@ export interface StepperControl {
   readonly set: (value: number) => TileCall;
 }
 
-/** Buttons that do one thing each. */
+/** Buttons with one action each. */
 export interface ButtonsControl {
   readonly kind: 'buttons';
   readonly buttons: readonly { readonly icon?: IconName; readonly text: string; readonly call: TileCall }[];
@@ -68,7 +68,7 @@ const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as c
 const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
 const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
 
-/** Returns the controls of a device, the one that is used most in front. */
+/** Returns the controls of a device, the most used control first. */
 export function controlsOf(source: TileSource): readonly TileControl[] {
   return [
     switchOf(source),

@@ -23,7 +23,7 @@ export interface TileModel {
   readonly controls: readonly TileControl[];
 }
 
-/** The kinds of alarms, with the words for an active one. */
+/** The kinds of alarms, with the words for an active alarm. */
 const ALARMS: Readonly<Record<string, string>> = {
   leak: 'Water leak',
   freeze: 'Frost',
@@ -154,7 +154,7 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
-/** At most three values beside the state, with names where they have units. */
+/** Returns at most three values besides the state, with names if they have units. */
 function detailsOf({ readings }: TileSource, main: ReadingView | undefined): readonly string[] {
   const shown = new Set([
     'is_on',

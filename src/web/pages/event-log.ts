@@ -5,9 +5,9 @@ export type LoggedEvent = Omit<EventView, 'source'>;
 
 /** The filter of the log. */
 export interface EventFilter {
-  /** A type or the beginning of one, such as `device.`; all when empty. */
+  /** An event type or its beginning, such as `device.`; an empty text means all. */
   readonly type: string;
-  /** Found anywhere in subject or data, whatever the case. */
+  /** Text to search in subject and data; letter case is ignored. */
   readonly text: string;
 }
 
@@ -48,7 +48,7 @@ export class EventLog {
     this.#waiting = [];
   }
 
-  /** Those of the shown events that fit. */
+  /** Returns the shown events that match the filter. */
   matching({ type, text }: EventFilter): readonly LoggedEvent[] {
     const wanted = text.trim().toLowerCase();
     return this.#shown.filter((event) => event.type.startsWith(type) && (wanted === '' || textOf(event).includes(wanted)));

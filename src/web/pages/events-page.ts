@@ -6,7 +6,7 @@ import { PageElement } from '../components/page-element.ts';
 import { lazyJson } from '../components/text-block.ts';
 import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
-/** Rows in the document; older ones are found with the filter. */
+/** Largest number of rows in the document; the filter finds older rows. */
 const MAX_ROWS = 200;
 
 /** What happens in the home and at the hub, as it happens. */

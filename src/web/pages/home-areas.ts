@@ -6,7 +6,7 @@ import { type TileModel, tileOf } from './device-tile-model.ts';
 /** A room with its devices. */
 export interface AreaView {
   readonly name: string;
-  /** Such as `Upstairs`; null if it is not set. */
+  /** Floor such as `Upstairs`; null if it is not set. */
   readonly floor: string | null;
   /** A summary, such as `21.5 °C`, `2 lights on`. */
   readonly facts: readonly string[];

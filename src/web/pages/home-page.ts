@@ -7,13 +7,13 @@ import { SecretPrompt } from './device-tile.ts';
 import type { TileCall } from './device-tile-controls.ts';
 import { type AreaView, areasOf, summaryOf } from './home-areas.ts';
 
-/** A room with this many tiles fills a row. */
+/** Number of tiles with which a room fills a row. */
 const MANY_TILES = 3;
 
 /** The home by rooms, live. */
 export class HomePage extends PageElement {
   static override properties = { ...PageElement.properties, room: { state: true } };
-  /** The chosen room; all when undefined. */
+  /** The chosen room; undefined means all rooms. */
   declare room: string | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));

@@ -44,7 +44,7 @@ interface Point {
 
 const RING_STEP = 130;
 const MARGIN = 90;
-/** Hubs farther away share the last ring. */
+/** Number of rings; more distant hubs share the last ring. */
 const MAX_RING = 3;
 
 /**

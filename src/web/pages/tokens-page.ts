@@ -25,7 +25,7 @@ export class TokensPage extends PageElement {
   readonly #preview = new RemoteData<TokenPreview>(() => this.requestUpdate());
   #grants: readonly string[] = [];
   #minted: MintedToken | undefined;
-  /** The token that the new one of the form replaces. */
+  /** The token that the form's new token replaces. */
   #narrowed: TokenView | undefined;
   #revoked: TokenView | undefined;
 

@@ -67,14 +67,14 @@ export const DEVICE_FAMILIES = [
   ...['appliance', 'pump', 'valve', 'camera', 'doorbell', 'lock'],
 ] as const;
 
-/** Which devices: all, those of a room or family as they are at the time of each call, or one. */
+/** Scope of a grant: all devices, the devices of a room or family at the time of each call, or one device. */
 export type GrantScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'area'; readonly area: string }
   | { readonly kind: 'type'; readonly type: string }
   | { readonly kind: 'device'; readonly device: string };
 
-/** Returns the permission that a choice stands for. */
+/** Returns the permission for a choice. */
 export function grantOf(action: GrantAction, scope: GrantScope): string {
   switch (scope.kind) {
     case 'all':
@@ -131,7 +131,7 @@ function areaText(key: string, devices: readonly NamedDevice[]): string {
   return nameText(devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key);
 }
 
-/** Permissions typed by hand, one a line or with commas; each that cannot be granted is named. */
+/** Parses permissions that a person typed, one per line or with commas; reports each that cannot be granted. */
 export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
   const all = text.split(/[\s,]+/).filter((grant) => grant !== '');
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };

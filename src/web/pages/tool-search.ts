@@ -2,7 +2,7 @@ import type { ToolView } from '../api/hub-types.ts';
 
 /** A tool in a search result, with the reasons. */
 export interface MatchView extends ToolView {
-  /** Higher is better; comparable within one answer only. */
+  /** Score; higher is better; comparable only within one response. */
   readonly score?: number;
   /** Confidence of the match, 0 to 1. */
   readonly confidence?: number;
@@ -50,7 +50,7 @@ export function toolsPath({ words, origin, category, area }: ToolQuery, cursor =
   return `/api/v1/tools?${query}`;
 }
 
-/** Returns whether it was registered while the hub ran, so that it can be removed: by an agent, or by the owner. */
+/** Returns whether an agent or the owner registered the tool while the hub ran, so that it can be removed. */
 export function isRegistered({ id, metadata }: ToolView): boolean {
   return isAgentMade(metadata) || id.startsWith('custom:');
 }
