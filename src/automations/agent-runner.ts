@@ -268,8 +268,8 @@ interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permission
 }
 
 /**
- * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The token issuer checks this too; the early check keeps
- * errors of a configuration from revealing what exists beyond the caller's rights.
+ * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The token issuer checks this too; this early check
+ * keeps errors in a configuration from revealing what exists beyond the caller's rights.
  */
 function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
@@ -284,7 +284,7 @@ function requireOwnPermissions(permissions: readonly string[], by: Principal): v
 }
 
 const MAX_AGENTS = 64;
-/** Maximum of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
+/** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
 const MAX_FAMILY = 16;
 
 /** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */

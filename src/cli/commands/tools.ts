@@ -108,7 +108,7 @@ async function describe(call: Invocation, name: string): Promise<void> {
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
 }
 
-/** Returns the names of hubs for people; loads them only if a tool of another hub is shown. */
+/** Returns the display names of hubs. Loads the names only if a tool of another hub is shown. */
 async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
   if (call.output.isJson || tools.every(({ nodes }) => textsOf(nodes).length === 0)) return new Map();
   // A client without --hub: the connected hub knows the names of all hubs.

@@ -94,8 +94,8 @@ export function signedDecision(request: JsonObject, { decision, person, key }: D
 const PERSON = 'owner';
 
 /**
- * Returns the owner's signed approval of the owner's own call. Returns undefined if this user has no owner's key, if the owner has
- * already approved, and for the request of an agent, which a person has to read first.
+ * Returns the owner's signed approval of a call that the owner made. Returns undefined if this user lacks the owner's key, if the owner has
+ * already approved, or if an agent made the call, since a person has to read such a request first.
  */
 export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
   const file = join(stateDir, 'owner.key');

@@ -33,7 +33,7 @@ const REFUSED_BACKOFF_MS = 300_000;
 const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
 const MAX_BUFFERED_BYTES = 4_194_304;
-/** Maximum of received bytes between two pings; further messages are dropped. */
+/** Maximum number of received bytes between two pings; further messages are dropped. */
 const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 

@@ -33,8 +33,8 @@ const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREA
 
 /**
  * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (a status other than
- * 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response), OUTCOME_UNKNOWN (a changing request was sent and got no
- * response), TIMEOUT, or the signal's reason. Only the message of SERVICE_REFUSED quotes the response, its beginning.
+ * 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a changing request was
+ * sent and got no response), TIMEOUT, or the signal's reason. Only the message of SERVICE_REFUSED quotes the beginning of the response.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;

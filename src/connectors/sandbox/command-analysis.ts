@@ -81,7 +81,7 @@ export function analyzeCommand(argv: readonly string[], stdin?: string): Command
 interface VisitedCommand extends ShellCommand {
   /** True for a runner's command, whose words have already been checked. */
   readonly isInner?: true;
-  /** Placeholder in the command's words for names that the runner adds. */
+  /** Text in the command's words that the runner replaces by names, such as `{}` of xargs. */
   readonly place?: string;
 }
 

@@ -80,9 +80,9 @@ const MAX_ATTRIBUTE = 1_000;
 const HIDDEN_TAGS = new Set(['script', 'style', 'noscript', 'template']);
 
 /**
- * Returns the elements of a page that match the selectors, in document order, each with tag, text (white space folded, 2,000 characters)
- * and attributes. Rejects with VALIDATION_ERROR (a selector), RESOURCE_EXCEEDED (over half a second of work) or SERVICE_REFUSED (the page
- * is nested too deep).
+ * Returns the elements of a page that match the selectors, in document order, each with tag, text (white space folded, at most 2,000
+ * characters) and attributes. Rejects with VALIDATION_ERROR (a selector is invalid), RESOURCE_EXCEEDED (the work took over half a second)
+ * or SERVICE_REFUSED (the page is nested too deep).
  */
 export async function pageElements(html: string, { selectors, maxItems, signal }: ElementQuery): Promise<readonly JsonObject[]> {
   const [{ DomHandler }, { selectAll }] = await Promise.all([import('htmlparser2'), import('css-select')]);

@@ -142,7 +142,7 @@ parentPort.postMessage(matches);`;
 
 /**
  * Returns the matches of a regular expression, at most one more than `maxMatches`. The search runs in a thread, which is ended if the
- * pattern takes too long. Rejects with VALIDATION_ERROR (no regular expression) or RESOURCE_EXCEEDED (over 1.5 s or 64 MB).
+ * pattern takes too long. Rejects with VALIDATION_ERROR (the pattern is no regular expression) or RESOURCE_EXCEEDED (over 1.5 s or 64 MB).
  */
 async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<readonly string[]> {
   const flags = isCaseIgnored ? 'gimu' : 'gmu';

@@ -31,8 +31,8 @@ export interface DeviceCallOptions {
 /**
  * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, by the schemas of the descriptions:
  * enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with DEVICE_NOT_FOUND,
- * NOT_SUPPORTED (cluster, attribute or command absent, read-only), VALIDATION_ERROR (value against the schema), DEVICE_UNREACHABLE (nothing
- * delivered), OUTCOME_UNKNOWN (sent, not acknowledged), CLUSTER_STATUS (the device's status code), or CANCELLED.
+ * NOT_SUPPORTED (the element is absent or read-only), VALIDATION_ERROR (the value does not match the schema), DEVICE_UNREACHABLE (nothing
+ * delivered), OUTCOME_UNKNOWN (sent but not acknowledged), CLUSTER_STATUS (the device's status code), or CANCELLED.
  */
 export interface DeviceAccess {
   /** Returns the last reported value, without an interaction; undefined before the first report. */

@@ -8,8 +8,8 @@ export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'ap
 
 /**
  * Port: small durable state. A write is on the disk when the call returns; values are stored as JSON. Calls are synchronous, so that no
- * other caller runs between a `get` and a `set` in the same turn. Throws VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value) or
- * STORAGE_FAILED.
+ * other caller runs between a `get` and a `set` in the same turn. Throws VALIDATION_ERROR (space, key or ttl is invalid), PAYLOAD_TOO_LARGE
+ * (the value is too long) or STORAGE_FAILED.
  */
 export interface KeyValueStore {
   /** Returns undefined for an absent or expired entry. */

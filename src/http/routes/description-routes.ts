@@ -50,7 +50,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** Returns a function that writes the document. The generator is loaded at the first request, since most hubs never receive one. */
+/** Returns a function that writes the OpenAPI document. The generator is loaded at the first request, which most hubs never get. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');

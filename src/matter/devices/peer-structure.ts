@@ -157,7 +157,7 @@ export interface PeerCluster {
 }
 
 const shapes = new Map<string, ClusterShape>();
-// Thousands of different clusters mean a peer that keeps changing, not a large home.
+// Maximum number of cached cluster shapes: more of them mean a peer that keeps changing, not a large home.
 const MAX_SHAPES = 4_000;
 
 /** Returns the server clusters of an endpoint by their names in the specification; cached until matter.js changes a behavior. */

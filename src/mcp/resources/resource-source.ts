@@ -6,7 +6,7 @@ import type { McpCaller, McpListener } from '../mcp-feature.ts';
 /** An entry of `resources/list`. */
 export interface ResourceEntry {
   readonly uri: string;
-  /** Name for programs. */
+  /** Identifier for programs; `title` is the name for people. */
   readonly name: string;
   /** Title for people, with names from devices as data. */
   readonly title: string;

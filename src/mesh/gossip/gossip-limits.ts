@@ -13,7 +13,7 @@ export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
 /** Period of heartbeats; a hub is gone after two missing ones. Neighbours announce the end of its connections earlier. */
 export const HEARTBEAT_MS = 120_000;
-/** Age of the newest announcement after which a hub without a route is stale. */
+/** A hub without a route is stale if its newest announcement is older than this. */
 export const STALE_MS = 90_000;
 /** Age of the newest announcement after which a hub is gone. */
 export const GONE_MS = 300_000;

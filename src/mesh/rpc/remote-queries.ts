@@ -20,7 +20,7 @@ import {
 } from './routed-requests.ts';
 import { errorOfBody, PartReader, type ReadPart, type SignedAnswers } from './signed-answers.ts';
 
-/** Maximum of hops of a query after the first hop; no home needs more. */
+/** Maximum number of hops of a query after the first hop; no home needs more. */
 export const QUERY_HOPS = 7;
 
 type Head = 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token';

@@ -6,7 +6,7 @@ import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';
 import type { RoutedRequests } from './routed-requests.ts';
 
-/** Maximum of requests of one neighbour that are forwarded at once. */
+/** Maximum number of requests of one neighbour that are forwarded at once. */
 const MAX_PER_NEIGHBOUR = 32;
 const CANCEL_GRACE_MS = 200;
 

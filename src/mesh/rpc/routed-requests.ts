@@ -17,7 +17,7 @@ interface RoutedRequest {
   /** RFC 8785 text of a call's parameters; in pieces if some parameters are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
-  /** Maximum of hops after the first hop. */
+  /** Maximum number of hops after the first hop. */
   readonly hopsLeft: number;
   /** Hubs that the request has visited: the entry hub first, this hub last. */
   readonly visited: readonly HubId[];

@@ -89,7 +89,7 @@ function onceAborted(signal: AbortSignal, listener: () => void): () => void {
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Maximum of events that wait for a slow subscriber. */
+/** Maximum number of events that wait for a slow subscriber. */
 const MAX_WAITING = 256;
 
 /** Events for one subscriber, in order. A subscriber that is too slow loses the subscription: no event is lost unnoticed. */

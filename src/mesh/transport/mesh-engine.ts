@@ -58,7 +58,7 @@ export interface MeshStream {
   drained(): Promise<void>;
   /** Sets the only listener; it receives earlier frames first. A frame that is too long ends the stream. */
   onFrame(listener: (frame: Uint8Array) => void): void;
-  /** Calls the listener once, also when the stream has ended already. */
+  /** Calls the listener once when the stream ends, or at once if the stream has already ended. */
   onClose(listener: () => void): void;
   /** Ends the stream when everything is sent. */
   close(): Promise<void>;

@@ -73,7 +73,7 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** False until devices from an older hub version, which stored no names, have their former names. */
+  /** False until the former names of an older hub version's devices are claimed; that version stored no names. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }

@@ -91,7 +91,7 @@ export class ChardevChip implements GpioChip {
   }
 }
 
-/** Errors of a chip for an unsupported bias, edge or direction. Linux returns ENOTSUPP (524), which has no name in userspace. */
+/** Errors that a chip returns for an unsupported bias, edge or direction. Linux returns ENOTSUPP (524), which has no name in userspace. */
 const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants.errno.EOPNOTSUPP, constants.errno.ENXIO, 524]);
 
 const NANOSECONDS_PER_MS = 1e6;

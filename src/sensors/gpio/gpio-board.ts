@@ -37,7 +37,7 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND (chip) or NOT_CONFIGURED (package). */
+/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND without the chip, and NOT_CONFIGURED without its package. */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');

@@ -181,7 +181,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   cm: times('m', 1e-2),
 };
 
-/** Returns the stored unit for `unit`, with the conversion; a unit that is not in the table stays. */
+/** Returns the unit to which values in `unit` are converted, and the conversion; an unknown unit is not converted. */
 export function storedUnit(unit: string): Conversion {
   return (Object.hasOwn(CONVERSIONS, unit) ? CONVERSIONS[unit] : undefined) ?? times(unit, 1);
 }

@@ -86,8 +86,8 @@ export interface ScriptRun {
 /** Port: interprets scripts with limits on memory and steps. */
 export interface ScriptEngine {
   /**
-   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (memory, fuel), INTERNAL_ERROR (an error of the script, as its
-   * cause), or the signal's reason.
+   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (too much memory or fuel), INTERNAL_ERROR (an error of the script,
+   * as its cause), or the signal's reason.
    */
   run(run: ScriptRun): Promise<Json>;
 }
