@@ -74,7 +74,7 @@ export class AgentRunner implements Service {
     await Promise.all(running.map(({ automation }) => automation?.stop()));
   }
 
-  /** Makes an agent with its own token, which never permits more than that of `by`; this is the only time that the token is returned. */
+  /** Creates an agent with its own token, whose permissions are at most those of `by`. Only this call returns the token. */
   spawn(request: SpawnRequest, by: Principal): { readonly record: AgentRecord; readonly token: string } {
     requireAgentCapacity(this.#agents.living(), by);
     const part = idPartOf(request.name, request.type);
@@ -96,7 +96,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Changes a declared parameter, as of the next evaluation, and returns the old value. A resting automation tries again. */
+  /** Changes a declared parameter as of the next evaluation, and returns the old value. A paused automation tries again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);

@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 
 const SPACE = 'agents';
-/** How long the record of an ended agent is kept, and how many of them. */
+/** Time for which the record of an ended agent is kept. */
 const ENDED_KEPT_MS = 7 * 86_400_000;
 const MAX_ENDED = 64;
 
@@ -20,7 +20,7 @@ export class AgentStore {
 
   load(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
-      // Nobody but this class writes here.
+      // Only this class writes records.
       if (isJsonObject(value)) this.#records.set(key, value as unknown as AgentRecord);
     }
   }
@@ -72,7 +72,7 @@ export class AgentStore {
 /** An `automation` runs in this hub; an `external` agent is an outside process that holds the agent's token. */
 export type AgentType = 'automation' | 'external';
 
-/** A `failing` automation rests after repeated failures; the last two states are final. */
+/** States of an agent: a `failing` automation pauses after repeated failures; the last two states are final. */
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
@@ -108,9 +108,9 @@ export interface AgentRecord {
   readonly failures: number;
   readonly lastRunAtMs?: number;
   readonly lastError?: AgentProblem;
-  /** A failing automation ignores triggers until this time. */
+  /** A failing automation ignores triggers until this time, milliseconds since 1970. */
   readonly restsUntilMs?: number;
-  /** The present run. Written to the disk before its first call, so that no run is repeated after a crash. */
+  /** The present run. It is written to the disk before the run's first call, so that no run is repeated after a crash. */
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
   /** Why the agent ended. */
   readonly reason?: string;

@@ -104,7 +104,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
-/** Returns the public view of an agent: everything but the token. */
+/** Returns the public view of an agent: all members except the token. */
 function agentView(record: AgentRecord, runner: AgentRunner): Json {
   const { lastError, lastRunAtMs, running } = record;
   return snakeJson({
@@ -131,7 +131,7 @@ function reasonText(reason: string | undefined, by: string): string {
 
 const DEFAULT_TTL_SECONDS = 86_400;
 
-/** Pattern of a line of visible characters without a slash. */
+/** Pattern of a single line of visible characters without a slash. */
 const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
 const AUTOMATION = 'automation';
 

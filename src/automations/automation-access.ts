@@ -83,7 +83,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
   if (referencesIn(action.params, 'trigger').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
-  // Only the other hub can resolve the devices that its tool touches.
+  // Only the other hub can resolve the devices that its tool affects.
   if (tool.hubs) return;
   const canonical = canonicalOf(tool, params, { principal, ports });
   if (!canonical) return;

@@ -114,7 +114,7 @@ type ByType<Table> = { readonly [Type in keyof Table]: { readonly type: Type } &
 type TriggersByType = ByType<typeof TRIGGERS>;
 type ConditionsByType = ByType<typeof CONDITIONS>;
 
-/** Fires when a reading crosses a value, reaches it, or changes. */
+/** Fires when a reading crosses a value, equals it, or changes. */
 export type ReadingTrigger = TriggersByType['reading'];
 /** Fires when a device sends an event, such as a pressed button. */
 export type DeviceEventTrigger = TriggersByType['device_event'];
@@ -127,11 +127,11 @@ export type IntervalTrigger = TriggersByType['every'];
 /** Starts a run of an automation. */
 export type Trigger = TriggersByType[keyof TriggersByType];
 
-/** A reading that has to hold when the trigger fires. */
+/** A condition about a reading, which must hold when the trigger fires. */
 export type ReadingCondition = ConditionsByType['reading'];
 /** A time of day that must hold when the trigger fires; a window whose end is before its start spans midnight. */
 export type TimeCondition = ConditionsByType['time'];
-/** A condition that has to hold when the trigger fires; otherwise the firing is ignored. */
+/** A condition that must hold when the trigger fires; otherwise the firing is ignored. */
 export type Condition = ReadingCondition | TimeCondition;
 
 /** One call of a tool; its parameters may refer to the trigger, such as `{"trigger": "value"}`. */
@@ -140,7 +140,7 @@ export type Action = FileValue<{ readonly properties: typeof ACTION; readonly re
 /** A value that `adjust_threshold` may change while the agent runs. */
 export type AgentParameter = FileValue<typeof PARAMETER>;
 
-/** A configuration that was checked, with its parameters filled in. */
+/** A checked configuration with its parameters filled in. */
 export interface AutomationPlan {
   readonly triggers: readonly Trigger[];
   readonly conditions: readonly Condition[];
@@ -158,7 +158,7 @@ export const PARAMETERS_SCHEMA: JsonSchema = {
   description: 'Values that can be changed later with adjust_threshold; {"param": "NAME"} stands for one of them',
 };
 
-/** The configuration of an external agent: it runs elsewhere, the hub only stores its parameters. */
+/** Schema of an external agent's configuration: the agent runs elsewhere, and the hub only stores its parameters. */
 export const EXTERNAL_SCHEMA: JsonSchema = { type: 'object', additionalProperties: false, properties: { parameters: PARAMETERS_SCHEMA } };
 
 /** Schema of an automation whose parameters are filled in and whose trigger is a list. */

@@ -20,9 +20,9 @@ import {
   type WatchPorts,
 } from './trigger-watch.ts';
 
-/** A trigger waits at most this long for the previous run or the cooldown; then it is dropped, so that no action runs late. */
+/** Longest wait of a firing for the previous run or the cooldown; then it is dropped, so that no action runs late. */
 const MAX_WAIT_MS = 60_000;
-/** An automation rests after this number of failed runs in a row. */
+/** Number of failed runs in a row after which an automation pauses. */
 const MAX_FAILURES = 5;
 const REST_MS = 3_600_000;
 
@@ -190,7 +190,7 @@ export class Automation {
 
 const HOUR_MS = 3_600_000;
 
-/** Computes how soon an automation may run again; times are those of the monotonic clock. */
+/** Computes how soon an automation may run again, in times of the monotonic clock. */
 class RunRateLimit {
   #starts: number[] = [];
 

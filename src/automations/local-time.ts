@@ -12,7 +12,7 @@ export interface LocalTime {
   readonly minutes: number;
 }
 
-/** Returns true for a name of the time zone database that this machine knows. */
+/** Returns whether a name is a time zone of this machine's time zone database. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);
@@ -54,7 +54,7 @@ export function nextLocalTime(
   return undefined;
 }
 
-/** Returns the local time as if it were UTC: milliseconds since 1970 on a clock that shows local time. */
+/** Returns the local time as milliseconds, as if the local clock showed UTC. */
 function wallTimeOf(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
@@ -90,7 +90,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Longest single timer in milliseconds: the clock may be set while a timer runs, so it is read again at least this often. */
+/** Longest single timer in milliseconds: the clock may be changed while a timer runs, so that it is read at least this often. */
 export const MAX_TIMER_MS = 60_000;
 
 /** Calls back once when the clock shows at least `dueMs` (milliseconds since 1970). The returned function cancels it. */

@@ -15,7 +15,7 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
-/** The subject of an agent stays as its author wrote it: `adjust_threshold` changes values only. */
+/** Members that cannot be parameters: `adjust_threshold` changes only values, never the subject of an automation. */
 const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
@@ -167,7 +167,7 @@ function wrong(name: string, problem: string): AtmoError {
 /** The only member of an object that refers to a parameter of the agent or to a fact of its trigger. */
 type ReferenceKind = 'param' | 'trigger';
 
-/** Returns a copy with every `{"<kind>": "NAME"}` replaced by the result of `lookUp`; throws its error. */
+/** Returns a copy in which each `{"<kind>": "NAME"}` is replaced by the result of `lookUp`. Throws the error of `lookUp`. */
 export function fillReferences(value: Json, kind: ReferenceKind, lookUp: (name: string) => Json): Json {
   if (Array.isArray(value)) return value.map((item: Json) => fillReferences(item, kind, lookUp));
   if (!isJsonObject(value)) return value;

@@ -91,7 +91,7 @@ class DecisionListener implements Disposable {
     this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }
 
-  /** Resolves with true once it is approved, with false when it is denied or expires, or when the run has to end. */
+  /** Resolves to true when the request is approved, and to false when it is denied or expires, or when the run must end. */
   async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
     const known = this.#decided.get(approvalId);
     if (known !== undefined || signal.aborted) return known ?? false;

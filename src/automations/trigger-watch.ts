@@ -23,13 +23,13 @@ export interface Firing {
   readonly trigger: Trigger;
   /** The values that actions may refer to. */
   readonly facts: JsonObject;
-  /** On the clock that never jumps. */
+  /** Time of the firing, by the monotonic clock. */
   readonly atMs: number;
-  /** Returns whether the cause still holds, for a run that had to wait. */
+  /** Returns whether the cause of the firing still holds, for a run that had to wait. */
   holds(): boolean;
 }
 
-/** The parts of the hub that triggers and conditions are read from. */
+/** The parts of the hub from which triggers and conditions are read. */
 export interface WatchPorts {
   readonly clock: Clock;
   readonly index: EventIndex;
@@ -86,7 +86,7 @@ export class EventIndex {
     this.#unlisten();
   }
 
-  /** Calls the handler with each event of a type about a subject; the returned function ends that. */
+  /** Calls the handler for each event of a type about a subject. The returned function removes the handler. */
   on(type: EventType, subject: string, handler: EventListener): () => void {
     const key = keyOf(type, subject);
     const handlers = this.#handlers.get(key) ?? new Set();
@@ -125,7 +125,7 @@ export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
   }
 }
 
-/** Fires when a device is lost or back. Its state at the start of the hub is no change. */
+/** Fires when a device becomes unreachable or reachable. The state at the start of the hub is no change. */
 export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   #state: Json | undefined;
 
@@ -147,16 +147,16 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   }
 }
 
-/** A time that is further in the past was missed, because the hub was off or its clock was set, and is skipped. */
+/** A time that passed longer ago than this is skipped: the hub was off, or its clock was changed. */
 const MAX_LATE_MS = 30_000;
 /** If the clock is set back by less, the watch continues after the last fired time instead of firing it again. */
 const SET_BACK_MS = 3_600_000;
 
-/** Fires at a time of day. A time that was missed is skipped, never made up for; a clock that is not trusted fires nothing. */
+/** Fires at a time of day. A missed time is skipped, and nothing fires while the clock is not trusted. */
 export class TimeWatch extends Watch<TimeTrigger> {
   #dueMs: number | undefined;
   #firedMs = 0;
-  /** The time of the clock when it was last read. */
+  /** Time of the last reading of the clock. */
   #seenMs = 0;
 
   override start(): void {
@@ -180,13 +180,13 @@ export class TimeWatch extends Watch<TimeTrigger> {
     const dueMs = this.#dueMs;
     const isDue = dueMs !== undefined && nowMs >= dueMs;
     if (isDue) this.#firedMs = dueMs;
-    // The next timer first: a run that finds its token ended stops this watch.
+    // The next timer starts first, since a run whose token has ended stops this watch.
     this.start();
     if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ at: isoTime(dueMs) });
   }
 }
 
-/** Fires again and again, counted from the start of the hub or of the agent. */
+/** Fires at an interval, counted from the start of the hub or of the agent. */
 export class IntervalWatch extends Watch<IntervalTrigger> {
   override start(): void {
     this.cancel = this.ports.clock.after(this.trigger.seconds * 1000, () => {
@@ -242,7 +242,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
       return;
     }
     if (typeof unit === 'string') this.#unit = unit;
-    // A value of unknown age may be as old as any.
+    // A value of unknown age counts as old.
     const isOld = atMs === null || (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS);
     if (this.#value === undefined) this.#begin(value);
     else if (!isOld) this.#compareWith(value);

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 
-/** The calls of a connector for somebody outside of the hub. */
+/** Port: the calls that a connector makes for a person or program outside of the hub. */
 export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
 /** Port: runs a call of a tool by its name. Refusals and failures are results. */
@@ -16,7 +16,7 @@ export interface ToolCaller {
   }): Promise<{ readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody }>;
 }
 
-/** The parts of the hub that an agent needs for its calls. */
+/** The parts of the hub that a connector's agent needs. */
 export interface AgentServices {
   readonly clock: Clock;
   readonly pipeline: ToolCaller;
@@ -33,7 +33,7 @@ interface AgentOptions {
 const DAY_MS = 86_400_000;
 /** Time before a token's expiry at which it is renewed, in milliseconds; no call takes longer. */
 const RENEW_BEFORE_MS = 3_600_000;
-/** The grantor of an agent's permissions: the owner wrote them in the configuration. */
+/** The principal that grants an agent's permissions: the owner, who wrote them in the configuration. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */
@@ -47,7 +47,7 @@ export class TokenAgent implements Disposable {
     this.#options = options;
   }
 
-  /** Returns the result of a call; throws the error of the pipeline. */
+  /** Calls a tool and returns the result. Rejects with the error of the pipeline. */
   async call(tool: string, params: JsonObject, signal: AbortSignal): Promise<Json> {
     const answer = await this.#services.pipeline.call({ principal: this.#currentPrincipal(), tool, params, signal });
     if (answer.status === 'success') return answer.result;

@@ -12,9 +12,9 @@ import type { Capability } from '../tools/registry/capability-catalogue.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { AgentServices } from './connector-agent.ts';
 
-/** The parts of the hub that connectors work with. */
+/** The parts of the hub that connectors use. */
 export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
-  /** Receives the loss of data in files of connectors. */
+  /** Receives reports of lost data in the connectors' files. */
   readonly problems: Pick<HubProblems, 'raise'>;
   readonly registry: ToolRegistry;
   readonly nodeId: string;
@@ -27,19 +27,19 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   readonly hub: { readonly name: string; readonly version: string };
   /** Runs programs outside of the hub; all connectors share its limit of running programs. */
   readonly programs: ProgramSandbox;
-  /** Lets a connector call tools as an agent. */
+  /** Creates the agents with which connectors call tools. */
   readonly agents: AgentServices;
 }
 
 /**
- * A service outside of the hub that tools use. Its tools are always listed: without its configuration as `unconfigured` makes them. The
- * first call loads the packages that speak to the service.
+ * A service outside of the hub that tools use. Its tools are always listed; without the configuration they are the tools that
+ * `unconfigured` returns. The first call loads the packages of the service.
  */
 export interface Connector {
   readonly tools: readonly RegisteredTool[];
-  /** Other names of the tools, as in `{ tool_http_get: 'core:http_get' }`. */
+  /** Further names of the tools, such as `{ tool_http_get: 'core:http_get' }`. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Capabilities that the hub gains by the configuration. */
+  /** Capabilities that the hub has if the connector is configured. */
   readonly capabilities?: readonly Capability[];
   /** A service that runs in addition to calls, such as a bridge. */
   readonly service?: Service;
@@ -65,12 +65,12 @@ export function resultSchema(required: readonly string[], properties: Readonly<R
   return { type: 'object', required, properties };
 }
 
-/** Returns the secret of a setting that may be absent. Throws CONFIG_INVALID for a secret that cannot be read. */
+/** Returns the secret of an optional setting. Throws CONFIG_INVALID if the secret cannot be read. */
 export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   return source === undefined ? undefined : readSecret(source, env);
 }
 
-/** Returns whether grants cover a permission. A grant over a group of devices covers nothing here: connectors have no devices. */
+/** Returns whether grants cover a permission. A grant for a group of devices never does, since connectors have no devices. */
 export function hasPermission(grants: readonly string[], permission: string): boolean {
   const required = parsePermission(permission);
   return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));

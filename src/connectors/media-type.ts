@@ -1,4 +1,4 @@
-/** The type of a file by its first bytes, and the ending of its name for services. */
+/** The media type of a file, with the file name extension for services. */
 export interface MediaType {
   readonly kind: 'image' | 'audio';
   /** Media type, such as `image/jpeg`. */
@@ -11,7 +11,7 @@ type Signature = MediaType & { readonly at: number; readonly bytes: string };
 const image = (ending: string, type: string) => ({ kind: 'image', type: `image/${type}`, ending }) as const;
 const audio = (ending: string, type: string) => ({ kind: 'audio', type: `audio/${type}`, ending }) as const;
 
-/** Magic numbers in Latin-1, from the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats themselves. */
+/** Magic numbers of file types, in Latin-1, from the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats' specifications. */
 const SIGNATURES: readonly Signature[] = [
   { ...image('jpg', 'jpeg'), at: 0, bytes: '\xff\xd8\xff' },
   { ...image('png', 'png'), at: 0, bytes: '\x89PNG\r\n\x1a\n' },
@@ -28,7 +28,7 @@ const SIGNATURES: readonly Signature[] = [
 ];
 const LONGEST = 16;
 
-/** Returns the type of a file by its content; undefined for other files than the known pictures and recordings. */
+/** Returns the media type of a file by its content; undefined unless it is a known picture or recording. */
 export function mediaTypeOf(bytes: Uint8Array): MediaType | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, LONGEST));
   const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));

@@ -4,13 +4,13 @@ import { AtmoError } from './errors.ts';
 export interface Clock {
   /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Returns milliseconds on a clock that never jumps; only differences have meaning. */
+  /** Returns milliseconds of a clock that never jumps; only differences are meaningful. */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** The machine's own clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -40,13 +40,13 @@ export interface TimeStatus {
   readonly nowMs: number;
   readonly isTrusted: boolean;
   readonly source: TimeSource;
-  /** Time of the machine's own clock. */
+  /** Time of the machine's clock. */
   readonly systemMs: number;
   /** The latest time that is known to have passed: a clock before it is wrong. */
   readonly floorMs: number;
 }
 
-/** Port: time that the owner can read and set. */
+/** Port: the time, which the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
   /** Sets the time. Throws VALIDATION_ERROR if it is impossible, and CONFLICT if it differs from a correct machine clock. */

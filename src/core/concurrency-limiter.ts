@@ -9,10 +9,10 @@ interface LimiterOptions {
   readonly maxWaiting?: number;
 }
 
-/** Lets a bounded number of calls run at once; the others wait in order of arrival. */
+/** Limits the number of calls that run at once; other calls wait in order of arrival. */
 export class ConcurrencyLimiter {
   readonly #options: LimiterOptions;
-  /** Callbacks that give a waiting call its slot, in order of arrival. */
+  /** Callbacks that start the waiting calls, in order of arrival. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
@@ -41,7 +41,7 @@ export class ConcurrencyLimiter {
     return this.#wait(signal);
   }
 
-  /** Runs the work in a slot. Rejects as `enter` does. */
+  /** Runs work in a slot. Rejects like `enter`. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const leave = await this.enter(signal);
     try {

@@ -12,14 +12,14 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? a.length;
 }
 
-/** Returns true for texts that differ in at most `most` letters. */
+/** Returns whether two texts differ in at most `most` letters. */
 export function isWithinDistance(a: string, b: string, most: number): boolean {
   return Math.abs(a.length - b.length) <= most && editDistance(a, b) <= most;
 }
 
 const MAX_COMPARED_LENGTH = 64;
 
-/** Returns the candidates most like `text`, nearest first, at most `limit`; nothing that differs in more than half of its letters. */
+/** Returns up to `limit` candidates most similar to `text`, the nearest first, without those that differ in over half of their letters. */
 export function nearestTexts(text: string, candidates: Iterable<string>, limit = 3): readonly string[] {
   const wanted = text.toLowerCase().slice(0, MAX_COMPARED_LENGTH);
   const near: { readonly candidate: string; readonly distance: number }[] = [];

@@ -6,7 +6,7 @@ export type RetryAdvice = 'never' | 'later' | 'changed';
 interface ErrorKind {
   readonly httpStatus: number;
   readonly retry: RetryAdvice;
-  /** Exit code of the CLI: 1 other, 2 wrong usage, 3 refused, 4 tool or device failed, 5 no hub. */
+  /** Exit code of the CLI: 1 other error, 2 wrong usage, 3 refused, 4 the tool or device failed, 5 no hub. */
   readonly exitCode: 1 | 2 | 3 | 4 | 5;
   readonly meaning: string;
 }
@@ -77,10 +77,10 @@ export const ERROR_CODES = {
   INTERNAL_ERROR: code(500, 'never', 1, 'A bug in the hub or in a tool; the log has the stack under the same trace id'),
 } as const satisfies Record<string, ErrorKind>;
 
-/** A code of the table. */
+/** An error code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Returns true for a code of the table; false for any other value, also for the name of a member that every object inherits. */
+/** Returns whether a value is an error code of the table, and not the name of an inherited member. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
@@ -105,7 +105,7 @@ export class AtmoError extends Error {
     this.details = details;
   }
 
-  /** Returns the error as responses carry it, without stack and cause. It is not retryable where `details.permanent` is true. */
+  /** Returns the error in the form of responses, without stack and cause. If `details.permanent` is true it is not retryable. */
   toBody(): ErrorBody {
     const isRetryable = ERROR_CODES[this.code].retry === 'later' && this.details.permanent !== true;
     return { code: this.code, message: this.message, details: this.details, retryable: isRetryable };
@@ -119,7 +119,7 @@ export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
 
-/** Returns the code of a system error as errno(3) and Node name it (`ENOENT`, `ERR_…`); the text of an error without a code. */
+/** Returns the code of a system error, as errno(3) and Node name it (`ENOENT`, `ERR_…`); for an error without a code its text. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
 
-/** Every type of event that the hub emits. `agi.tool.*` are the names of the HTTP tool service, which its monitors know. */
+/** Types of events that the hub emits. `agi.tool.*` are the names of the HTTP tool service, for its monitors. */
 export const EVENT_TYPES = [
   'agi.tool.discovered',
   'agi.tool.created',
@@ -27,7 +27,7 @@ export const EVENT_TYPES = [
   'peer.changed',
   'hub.warning',
 ] as const;
-/** A type of the list. */
+/** A type of event. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** A CloudEvents 1.0 event in its JSON form. */
@@ -36,18 +36,18 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** Id of the device, tool, sensor, job, approval, token, agent or hub that the event is about. */
+  /** Id of the event's subject: a device, tool, sensor, job, approval, token, agent or hub. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;
 }
 
-/** Is called with each event; an error that it throws is dropped. */
+/** Is called with each event; an error of the listener is dropped. */
 export type EventListener = (event: HubEvent) => void;
 
 interface Subscription {
   readonly listener: EventListener;
-  /** Every type when absent. */
+  /** Types of events to receive; undefined means all types. */
   readonly types: readonly EventType[] | undefined;
 }
 
@@ -78,12 +78,12 @@ export class EventBus {
       try {
         listener(event);
       } catch {
-        // The other listeners still get the event.
+        // The other listeners still receive the event.
       }
     }
   }
 
-  /** Subscribes to the events of some types, or to every event; the returned function unsubscribes. */
+  /** Subscribes to events of some types, or to all events. The returned function unsubscribes. */
   listen(listener: EventListener, types?: readonly EventType[]): () => void {
     const subscription = { listener, types };
     this.#subscriptions.add(subscription);

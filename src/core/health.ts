@@ -25,7 +25,7 @@ export class HubProblems {
 }
 
 const BEAT_MS = 1_000;
-/** Delay of a timer that a busy machine explains. */
+/** Delay of a timer that a busy machine can cause, in milliseconds. */
 const SLACK_MS = 500;
 
 /**
@@ -36,7 +36,7 @@ export class StallDetector implements Service {
   readonly #clock: Clock;
   #stop = () => {};
   #beatMs: number | undefined;
-  /** Length of the stall that the last beat detected; 0 when it came in time. */
+  /** Length of the stall that the last timer detected; 0 if the timer was in time. */
   #stallMs = 0;
 
   constructor(clock: Clock) {
@@ -54,10 +54,10 @@ export class StallDetector implements Service {
     this.#stallMs = 0;
   }
 
-  /** Returns milliseconds that a message that arrives now may have waited; 0 while the process is on time. */
+  /** Returns for how many milliseconds a message that arrives now may have waited; 0 if the process was not stopped. */
   get waitedMs(): number {
     const sinceBeatMs = this.#sinceBeatMs();
-    // Timers run after sockets: the first messages are read before the beat.
+    // Timers run after sockets: the first messages are read before the timer runs.
     return isLate(sinceBeatMs) || this.#stallMs > 0 ? this.#stallMs + sinceBeatMs : 0;
   }
 

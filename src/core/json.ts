@@ -1,7 +1,7 @@
-/** Any value that JSON (RFC 8259) can carry. */
+/** Any JSON value (RFC 8259). */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** A JSON object. Absent members are absent, never `undefined`. */
+/** A JSON object. An absent member is really absent, never `undefined`. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }
@@ -9,7 +9,7 @@ export interface JsonObject {
 /** A JSON Schema (draft 2020-12) in its object form. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Returns true for a plain JSON object: not null, not an array. */
+/** Returns whether a value is a JSON object: neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -19,12 +19,12 @@ export function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Returns the JSON objects of a list; empty for any other value. */
+/** Returns the JSON objects in a list; an empty list for any other value. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Returns the items of a list as texts; empty for any other value. */
+/** Returns the items of a list as texts; an empty list for any other value. */
 export function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
@@ -33,12 +33,12 @@ type Present<Members> = { readonly [Name in keyof Members as undefined extends M
   readonly [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<Members[Name], undefined>;
 };
 
-/** Returns the object without its members of value undefined: a member that JSON does not have is absent. */
+/** Returns the object without members whose value is undefined, since JSON has no such value. */
 export function present<Members extends object>(members: Members): Present<Members> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<Members>;
 }
 
-/** Parses a JSON text (RFC 8259); undefined for any other text. */
+/** Parses a JSON text (RFC 8259); returns undefined for any other text. */
 export function tryParseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

@@ -1,4 +1,4 @@
-/** A part that runs over time. Its constructor does nothing observable; `start` is called once, dispose any number of times. */
+/** A part with a lifecycle. The constructor does nothing observable; `start` is called once, and dispose any number of times. */
 export interface Service extends AsyncDisposable {
   start(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export class ServiceStack implements AsyncDisposable {
   }
 }
 
-/** Returns a function that makes a value at its first call and keeps it: for tables that a hub may never read. */
+/** Returns a function that computes a value at its first call and caches it: for tables that a hub may never need. */
 export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -60,7 +60,7 @@ export function oncePerText<Value>(
   };
 }
 
-/** Returns a function that makes a value for each object once, and keeps it as long as the object exists. */
+/** Returns a function that computes a value once per object and caches it while the object exists. */
 export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {

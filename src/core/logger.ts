@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
 
-/** Levels, the most verbose first. */
+/** Log levels, the most verbose first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -18,7 +18,8 @@ export interface Logger {
   child(fields: JsonObject): Logger;
 }
 
-// Defence in depth: texts that look like a Matter setup code, a hub token, a private key or a long hex secret are cut even if a caller slips.
+// Defence in depth: a text that looks like a Matter setup code, a hub token, a private key or a long hex secret is cut even if a caller
+// passes it by mistake.
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
@@ -34,7 +35,7 @@ const SECRET_KEYS =
 const HASH_KEYS = /(^|_)hash$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
-/** Removes secrets from a value about to be logged. */
+/** Returns a value for the log without secrets. */
 export function redact(value: unknown): unknown {
   if (typeof value === 'string') return SECRETS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
   if (Array.isArray(value)) return value.map(redact);
@@ -42,7 +43,7 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
-/** Returns true for a number named `pin` with at most two digits: a GPIO line of the board, and never the PIN of a lock. */
+/** Returns whether a number named `pin` has at most two digits: it is a GPIO line of the board, and never the PIN of a lock. */
 export function isTwoDigitPin(name: string, value: unknown): boolean {
   return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
 }
@@ -53,7 +54,7 @@ function redactMember(key: string, item: unknown): unknown {
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
-/** The lowest level that is written; it may change while a logger uses it. */
+/** The lowest written level; it may change while a logger uses it. */
 export interface LogThreshold {
   readonly level: LogLevel;
 }
@@ -106,7 +107,7 @@ export class LogBuffer {
     if (URGENT.has(level)) this.flush();
   }
 
-  /** Writes the buffered lines; also to be called when the process ends. */
+  /** Writes the buffered lines; must also be called when the process ends. */
   flush(): void {
     if (this.#waiting === '') return;
     const text = this.#waiting;

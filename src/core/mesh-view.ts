@@ -15,30 +15,30 @@ export interface PeerDevice {
 /** Limits of a capability, such as `max_image_mb` or `model`. */
 export type CapabilityConstraints = Readonly<Record<string, string | number | boolean>>;
 
-/** The facts by which a call is routed to another hub. */
+/** The facts that decide whether a call is routed to another hub. */
 export interface RoutePeer {
   readonly id: HubId;
   readonly name: string;
   /** True if a call can be sent to the hub now, directly or over other hubs. */
   readonly isReachable: boolean;
-  /** Absent while there is no direct connection. */
+  /** Round trip time in milliseconds; absent without a direct connection. */
   readonly roundTripMs?: number;
-  /** 1 = directly connected. */
+  /** Number of hops to the hub; 1 for a direct connection. */
   readonly hops: number;
   readonly capabilities: readonly string[];
-  /** False for a hub that announces that it is offline. */
+  /** False if the hub announces that its machine is offline. */
   readonly isOnline?: boolean;
   /** Limits of calls that require a capability, by the capability's type, as the hub announces them. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
-/** Another hub of the mesh. */
+/** Another hub in the mesh. */
 export interface Peer extends RoutePeer {
   readonly state: PeerState;
   readonly version: string;
-  /** Time of its last message, milliseconds since 1970 by this hub's clock. */
+  /** Time of the hub's last message, milliseconds since 1970 by this hub's clock. */
   readonly lastSeenMs: number;
-  /** `host:port` of the direct connection. */
+  /** Address `host:port` of the direct connection. */
   readonly address?: string;
   readonly toolCount: number;
   /** Number of tools whose definition has not arrived yet. */
@@ -46,7 +46,7 @@ export interface Peer extends RoutePeer {
   readonly devices: readonly PeerDevice[];
 }
 
-/** Port: the other hubs. Absent until the hub is a member of a mesh. */
+/** Port: the other hubs; absent while the hub is in no mesh. */
 export interface MeshView {
   readonly meshId: string | undefined;
   peers(): readonly Peer[];

@@ -7,15 +7,15 @@ import { isJsonObject, type Json } from './json.ts';
  */
 const HIDDEN_SET = '\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
 const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
-/** Most texts are ASCII, and base64 of a picture is long. */
+/** A fast check first: most texts are ASCII, and base64 of a picture is long. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
-/** Invisible marks have no width; other hidden characters may separate words. */
+/** Pattern of invisible marks, which have no width; other hidden characters may separate words. */
 const UNSEEN_MARKS = /(?!\p{C})\p{Default_Ignorable_Code_Point}/gu;
 const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 /**
- * Hidden characters that writing needs: the selector that makes a sign an emoji, the joiner of two emoji, and the (non-)joiner between
- * two letters in Persian and the languages of India.
+ * Pattern of hidden characters that scripts need: the selector that makes a sign an emoji, the joiner of two emoji, and the (non-)joiner
+ * between two letters in Persian and the languages of India.
  */
 const NEEDED =
   /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\ufe0f|(?<=\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f)?)\u200d(?=\p{Extended_Pictographic})|(?<=(?!\p{Script=Latin})\p{L}\p{M}*)[\u200c\u200d](?=(?!\p{Script=Latin})\p{L})/gu;
@@ -23,7 +23,7 @@ const NEEDED =
 /** JSON Schema pattern of a name: one line without hidden characters, except those that scripts need. */
 export const WRITTEN_LINE = `^(?:${NEEDED.source}|[^${HIDDEN_SET}])+$`;
 
-/** Returns true for text in which a reader sees every character. */
+/** Returns whether a reader sees every character of a text. */
 export function isVisible(text: string): boolean {
   return !BEYOND_ASCII.test(text) || !HIDDEN.test(text);
 }
@@ -33,7 +33,7 @@ export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
 
-/** Returns text of another hub, a device or a service made safe to show: without hidden characters, at most `limit` code points. */
+/** Returns a text of another hub, a device or a service that is safe to show: without hidden characters, at most `limit` code points. */
 export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): string {
   const visible = isVisible(text) ? text : text.replace(UNSEEN_MARKS, '').replace(HIDDEN_RUNS, ' ');
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
@@ -56,7 +56,8 @@ export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
 
-// Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
+// Pattern of characters other than letters, digits and plain punctuation: quotes, brackets and marks could end a quotation or look like
+// markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
 /** Returns text of a device or person, quoted for a description: one line, at most 64 characters, no end of quotation. */
@@ -92,7 +93,7 @@ export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));
 }
 
-/** Returns text without control sequences for a terminal: hidden characters as `\u009b`, which in JSON still means the character. */
+/** Returns text without control sequences for a terminal: a hidden character becomes `\u009b`, which means the same in JSON. */
 export function terminalText(text: string): string {
   return withHiddenAs(text, escapesOf);
 }

@@ -14,11 +14,11 @@ import type { SensorFault, SensorSample, SensorSource } from './sensor-source.ts
 
 interface BoardSensorsCollaborators extends SensorRecorderCollaborators {
   readonly sources: readonly SensorSource[];
-  /** From 0 to 1, for the jitter of polling. */
+  /** Returns a random number from 0 to 1, for the jitter of polling. */
   readonly random?: () => number;
 }
 
-/** Makes readings, history and events of the board's own sensors. A new sensor is listed within a poll interval. */
+/** Provides readings, history and events of the board's own sensors. A new sensor is listed within a poll interval. */
 export class BoardSensors implements Service {
   readonly #pollers: readonly SourcePoller[];
   readonly #recorder: SensorRecorder;
@@ -33,7 +33,7 @@ export class BoardSensors implements Service {
     this.#pollers = parts.sources.map((source) => new SourcePoller({ clock, logger, random, recorder, source }, settings));
   }
 
-  /** Resolves when the present sensors are listed; the first values follow. */
+  /** Starts to search and read. Resolves when the present sensors are listed; the first values follow later. */
   async start(): Promise<void> {
     this.#stopListening = this.#areas.onAreaRenamed(() => this.#recorder.relocate());
     await Promise.all(this.#pollers.map((poller) => poller.start()));
@@ -51,7 +51,7 @@ interface SourcePollerCollaborators extends Pick<SensorRecorderCollaborators, 'c
   readonly source: SensorSource;
 }
 
-/** Enough for a slow bus with many probes; it also ends the read of a driver that hangs. */
+/** Time limit of a read: enough for a slow bus with many probes, and it ends the read of a driver that hangs. */
 const READ_LIMIT_MS = 60_000;
 const SENSOR_LIMIT_MS = 3000;
 /** Random part of the interval: it keeps hubs and sensors that were switched on together from reading at the same moment. */
@@ -64,7 +64,7 @@ class SourcePoller implements Service {
   readonly #settings: SensorsConfig;
   readonly #stop = new AbortController();
   readonly #sensors = new Map<string, { readonly sensor: BoardSensor; dueMs: number }>();
-  /** Problems that were logged. */
+  /** Problems that have already been logged. */
   readonly #logged = new Set<string>();
   #searchedAtMs = 0;
   #unlisten: () => void = () => {};
@@ -150,7 +150,7 @@ const MISSES = 3;
 interface SensorRecorderCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
   readonly devices: BoardDevices;
-  /** Present names of the rooms in the configuration. */
+  /** The present names of the areas in the configuration. */
   readonly areas: AreaChanges;
 }
 
@@ -158,13 +158,13 @@ interface RecordedSensor {
   readonly sensor: BoardSensor;
   misses: number;
   hasValue: boolean;
-  /** Time of the last measurement, where the sensor reports it. */
+  /** Time of the last measurement, if the sensor reports it. */
   measuredAtMs?: number;
-  /** The last fault in a warning. */
+  /** The last fault about which a warning was emitted. */
   warned: SensorFault | undefined;
 }
 
-/** Calibrates and records samples and emits events. It warns once of a value that means an error, and never records it. */
+/** Calibrates and records samples, and emits events. It warns once about an error value, which it never records. */
 class SensorRecorder {
   readonly #parts: SensorRecorderCollaborators;
   readonly #sensors = new Map<string, RecordedSensor>();
@@ -173,7 +173,7 @@ class SensorRecorder {
     this.#parts = parts;
   }
 
-  /** Adds a sensor; false for an id that exists already on this hub. */
+  /** Adds a sensor. Returns false if the id already exists on this hub. */
   add(sensor: BoardSensor): boolean {
     const { readings, devices, logger } = this.#parts;
     if (readings.current(sensor.info.id)) return false;
@@ -185,7 +185,7 @@ class SensorRecorder {
     return true;
   }
 
-  /** Describes all sensors again after rooms were renamed. */
+  /** Describes all sensors again after areas were renamed. */
   relocate(): void {
     const { readings, devices } = this.#parts;
     for (const { sensor } of this.#sensors.values()) {
@@ -194,7 +194,7 @@ class SensorRecorder {
     }
   }
 
-  /** Records the sample of a sensor that was added; ignores any other. */
+  /** Records a sample of an added sensor; ignores other sensors. */
   record(sample: SensorSample): void {
     const recorded = this.#sensors.get(sample.address);
     if (!recorded) return;

@@ -1,7 +1,7 @@
 import { optionalSection, type Settings } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
 
-/** Pattern of a word in an id: of a device, a reading, a kind. */
+/** Pattern of a part of an id: a device, a reading or a kind. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
 
 /** JSON Schema of a title for people: a line without control characters. */

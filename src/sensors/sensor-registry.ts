@@ -166,13 +166,13 @@ export class BoardDevices implements DeviceDirectory {
     this.#events.emit('device.changed', id, { name: device.name, device_types: [] });
   }
 
-  /** Sets the time of the last value to now. */
+  /** Sets the time of a device's last value to now. */
   markSeen(id: DeviceId): void {
     const device = this.#devices.get(id);
     if (device) this.#devices.set(id, { ...device, lastSeenMs: this.#clock.now() });
   }
 
-  /** Emits an event for a change. */
+  /** Sets the reachability of a device, and emits an event if it has changed. */
   setReachability(id: DeviceId, reachability: Reachability): void {
     const before = this.#devices.get(id);
     if (!before || before.reachability === reachability) return;

@@ -12,13 +12,13 @@ export interface FoundSensor {
   readonly device: string;
   /** Name of the reading within the device, such as `temperature`, in the form of a device id. */
   readonly reading: string;
-  /** `temperature`, `humidity`, `contact` …: the words of the capability files. */
+  /** Measured quantity, such as `temperature` or `contact`: the `kind` in the capability files. */
   readonly kind: string;
-  /** Unit of its values for people: `°C`, `%`, `hPa`; empty for on/off and counts. */
+  /** Unit of the values for people: `°C`, `%`, `hPa`; empty for on/off and counts. */
   readonly unit: string;
   /** Title of the reading for people: `Front door`, `bme280 temperature`. */
   readonly title: string;
-  /** Title of the device for people; the words of its id when absent. */
+  /** Title of the device for people; default: the words of its id. */
   readonly deviceTitle?: string;
   readonly area?: string;
   /** True for a sensor in the configuration of the source itself, which is listed also without discovery. */
@@ -30,7 +30,7 @@ export type SensorFault = 'suspect' | 'garbled' | 'busy' | 'gone';
 
 /** A value of a sensor, in its unit and before the owner's calibration, or the reason for its absence. */
 export type SensorSample =
-  | { readonly address: string; readonly value: ReadingValue /** Time of the measurement; now when absent. */; readonly atMs?: number }
+  | { readonly address: string; readonly value: ReadingValue /** Time of the measurement, milliseconds since 1970; default: now. */; readonly atMs?: number }
   | { readonly address: string; readonly fault: SensorFault /** Explanation for people, one line. */; readonly detail: string };
 
 /** Is called with each sample. */
@@ -60,12 +60,12 @@ export interface SensorSource {
   listen?(onSample: SampleListener): () => void;
 }
 
-/** Returns the value after the owner's calibration: value × factor + offset. */
+/** Returns a value with the owner's calibration: value × factor + offset. */
 export function calibrated(value: number, { factor, offset }: Pick<ReadingConfig, 'factor' | 'offset'>): number {
   return roundedValue(value * factor + offset);
 }
 
-/** Returns the value without the digits that binary fractions add. */
+/** Returns a value without the digits that binary fractions add. */
 export function roundedValue(value: number): number {
   return Number(value.toPrecision(10));
 }

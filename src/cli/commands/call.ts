@@ -153,8 +153,10 @@ function requireNewFile(file: string): void {
   if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} cannot be written: it exists already; name another file`, { path: file });
 }
 
-/** Writes the binary data of a result into a new file. Throws NOT_FOUND if the result has none, CONFLICT if it has several, and
- * Throws STORAGE_FAILED if the file cannot be written. */
+/**
+ * Writes the binary data of a result into a new file. Throws NOT_FOUND if the result has none, CONFLICT if it has several, and
+ * STORAGE_FAILED if the file cannot be written.
+ */
 async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
   const [place, ...more] = places;
   if (!place) throw new AtmoError('NOT_FOUND', `The answer has no bytes for ${file}; --json tells all of it`);

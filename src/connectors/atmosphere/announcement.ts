@@ -4,14 +4,14 @@ import { toolKey } from '../../tools/definition/tool-names.ts';
 
 /** The members of a tool that an announcement contains. */
 export interface AnnouncedTool {
-  /** `namespace:name`. */
+  /** The tool's `namespace:name`. */
   readonly key: string;
   readonly title: string;
   readonly description: string;
   readonly acts: boolean;
 }
 
-/** The announcing node, the time, and a nonce. */
+/** The node that announces, the time, and a nonce. */
 export interface Announcer {
   readonly nodeId: string;
   readonly name: string;
@@ -24,7 +24,7 @@ const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
 
-/** Returns the hub's available local tools that match a configured pattern: `namespace:name`, in which * stands for any characters. */
+/** Returns the available local tools whose `namespace:name` matches a configured pattern, in which * stands for any characters. */
 export function announcedTools(tools: readonly RegisteredTool[], patterns: readonly string[]): readonly AnnouncedTool[] {
   const forms = patterns.map((pattern) => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/\*+/g, '.*')}$`));
   return tools
@@ -133,7 +133,7 @@ export function featureVector(text: string): readonly number[] {
     sums[hash % DIMENSIONS] = (sums[hash % DIMENSIONS] ?? 0) + (hash & 0x80000000 ? -1 : 1);
   }
   const length = Math.hypot(...sums);
-  // The sum is zero if the words cancel each other out.
+  // The vector is never zero: the words of a text may cancel each other out.
   if (length === 0) sums[0] = 1;
   return Array.from(sums, (sum) => Math.round((sum / (length || 1)) * STEPS) / STEPS);
 }

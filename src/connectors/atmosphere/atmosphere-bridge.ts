@@ -14,7 +14,7 @@ import { NODE_ID, RemoteNodes } from './remote-nodes.ts';
 
 const ANNOUNCE_MS = 30_000;
 
-/** Announces tools of this hub on a relay of the Atmosphere project, and keeps the announcements of other nodes. */
+/** Announces tools of this hub on a relay of the Atmosphere project, and stores the announcements of other nodes. */
 export class AtmosphereBridge implements Service {
   readonly nodeId: string;
   readonly meshId: string;
@@ -29,7 +29,7 @@ export class AtmosphereBridge implements Service {
   readonly #connection: RelayConnection;
   #stop = () => {};
 
-  /** Throws CONFIG_INVALID for a secret that is missing or for another mesh, and for incoming calls without permissions. */
+  /** Throws CONFIG_INVALID if a secret is missing or belongs to another mesh, and if incoming calls have no permissions. */
   constructor(parts: ConnectorContext, config: AtmosphereConfig) {
     const { clock, agents, env } = parts;
     this.#parts = parts;
@@ -72,7 +72,7 @@ export class AtmosphereBridge implements Service {
     return this.#connection.problem;
   }
 
-  /** Throws CONFIG_INVALID for permissions that cannot be granted. */
+  /** Connects to the relay. Rejects with CONFIG_INVALID if the configured permissions cannot be granted. */
   async start(): Promise<void> {
     this.#agent?.may('sensor:read');
     this.#stop = repeat(this.#parts.clock, ANNOUNCE_MS, () => this.#announce());
@@ -123,7 +123,7 @@ export class AtmosphereBridge implements Service {
 /** Returns the first frame of a relay connection; it has the node's id and the names of the announced capabilities. */
 type CreateJoinFrame = (node: { readonly nodeId: string; readonly name: string; readonly capabilities: readonly string[] }) => JsonObject;
 
-/** PKCS #8 of an Ed25519 key without the key (RFC 8410, section 7). */
+/** First bytes of an Ed25519 private key in PKCS #8, before the key itself (RFC 8410, section 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;

@@ -8,8 +8,8 @@ import { AtmosphereBridge } from './atmosphere-bridge.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 
 /**
- * Returns a relay of the Atmosphere project and two tools. Throws CONFIG_INVALID for a secret that is missing or for another mesh, and for
- * incoming calls without permissions.
+ * Returns the bridge to the relay of an Atmosphere project, and two tools. Throws CONFIG_INVALID if a secret is missing or belongs to
+ * another mesh, and if incoming calls have no permissions.
  */
 export function openAtmosphere(context: ConnectorContext, { atmosphere }: Pick<ConnectorsConfig, 'atmosphere'>): Connector {
   const bridge = atmosphere && new AtmosphereBridge(context, atmosphere);

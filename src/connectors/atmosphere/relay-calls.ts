@@ -10,7 +10,7 @@ interface IncomingCollaborators {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Undefined if the configuration allows no incoming calls. */
   readonly calls: AgentCalls | undefined;
-  /** True for the name of a tool that the owner announces. */
+  /** Returns whether the owner announces the tool with this name. */
   readonly isAnnounced: (tool: string) => boolean;
   /** Returns false for the key of a repeated call. */
   readonly isFirst: (key: string) => boolean;
@@ -100,7 +100,7 @@ interface PendingCall {
 interface OutgoingCollaborators {
   /** Sends a payload to one node; returns false if nothing was sent. */
   readonly send: (node: string, payload: JsonObject) => boolean;
-  /** Makes an id that cannot be guessed. */
+  /** Returns a new id that cannot be guessed. */
   readonly newId: () => string;
 }
 

@@ -112,7 +112,7 @@ export class RelayConnection implements Service {
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
-    // The hub pings itself over the relay; this error is the relay's expected response.
+    // The hub pings itself over the relay: with this error the relay shows that it has removed the node from its list.
     else if (frame.type === 'error' && frame.message === `Peer ${this.#session.nodeId} not found`) this.#lose('the relay has forgotten us');
     else if (this.#isJoined) this.#session.onFrame(frame);
   }
@@ -173,7 +173,7 @@ export class RelayConnection implements Service {
   }
 }
 
-/** A WebSocket of text messages (RFC 6455). */
+/** A WebSocket that carries text messages (RFC 6455). */
 interface RelaySocket {
   send(text: string): void;
   /** Bytes that have not been sent yet. */
@@ -191,16 +191,16 @@ export interface SocketEvents {
 
 /** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** Number of unsent bytes from which pings are not answered with a pong. */
+/** Maximum number of unsent bytes up to which pings are answered with a pong. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Makes a socket of the package `ws`, which only this function loads, and returns before it is open. A message that is too long ends the
- * connection; compression is not offered.
+ * Opens a socket with the package `ws`, which only this function loads, and returns before the socket is open. A message that is too long
+ * ends the connection. Compression is not offered.
  */
 export async function openSocket(url: string, { onOpen, onText, onClose }: SocketEvents): Promise<RelaySocket> {
-  // A CommonJS package: in the bundle its names are members of `default` only.
+  // `ws` is a CommonJS package: in the bundle its names are members of `default` only.
   const { default: WebSocket } = await import('ws');
   const socket = new WebSocket(url, {
     maxPayload: MAX_MESSAGE_BYTES,

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { parseShallowJson } from './shallow-json.ts';
 
-/** A node on the relay with its unproven claims. */
+/** A node on the relay with the capabilities that it claims, without proof. */
 export interface RemoteNode {
   readonly nodeId: string;
   readonly name: string;
@@ -15,10 +15,10 @@ const EXPIRY_MS = 300_000;
 const MAX_NODES = 64;
 const MAX_NONCES = 4_096;
 const MAX_NODE_NAME = 64;
-/** Ids of nodes on a relay. Messages with another sender are dropped. */
+/** Pattern of a node id on a relay. Messages with another sender id are dropped. */
 export const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The announcements of the last five minutes on the relay. Anybody there may have sent them: tools show them, nothing else uses them. */
+/** The announcements of the last five minutes on the relay. Any node may have sent them: tools show them, and nothing else uses them. */
 export class RemoteNodes {
   readonly #clock: Clock;
   readonly #ownId: string;
@@ -38,7 +38,7 @@ export class RemoteNodes {
     return [...this.#nodes.values()];
   }
 
-  /** Adds a node of `peers`, `peer_joined` or `peer_updated`, with the capabilities of its entry until it announces. */
+  /** Adds a node from a message `peers`, `peer_joined` or `peer_updated`, with its capabilities in the message until it announces. */
   add(peer: Json): void {
     if (!isJsonObject(peer) || typeof peer.node_id !== 'string') return;
     const known = this.#nodes.get(peer.node_id);
@@ -93,7 +93,7 @@ export class RemoteNodes {
   }
 }
 
-/** An unproven claim of a node on the relay. */
+/** A capability that a node on the relay claims, without proof. */
 interface RemoteCapability {
   readonly id: string;
   readonly label: string;
@@ -101,7 +101,7 @@ interface RemoteCapability {
   readonly tools: readonly string[];
 }
 
-/** An announcement with bounded parts. */
+/** An announcement whose parts are within the limits. */
 interface RemoteAnnouncement {
   readonly nonce: string;
   readonly timestampMs: number;
@@ -142,9 +142,9 @@ export function parseCapabilities(list: Json | undefined): readonly RemoteCapabi
   });
 }
 
-/** Returns text from outside as a line: bounded, without hidden characters; empty for other values. */
+/** Returns a text from outside as one line: cut, and without hidden characters. Returns an empty text for any other value. */
 export function boundedLine(value: Json | undefined, maxLength: number): string {
-  // A copy: a slice would keep the whole text in memory.
+  // The text is copied, since a slice would keep the whole original text in memory.
   return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';
 }
 

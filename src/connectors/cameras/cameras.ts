@@ -17,7 +17,7 @@ const MAX_SNAPSHOT_BYTES = 20_971_520;
 
 interface Camera extends CameraConfig {
   readonly id: string;
-  /** `user:password`. */
+  /** Login of the camera, as `user:password`. */
   readonly login?: string;
 }
 
@@ -69,7 +69,7 @@ async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureR
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;
     throw error;
   });
-  // ffmpeg supports digest access authentication (RFC 7616), the HTTP client does not.
+  // ffmpeg supports digest access authentication (RFC 7616); the hub's HTTP client does not.
   if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
   const size = pictureSize(body);
   const { width = Infinity, height = Infinity } = request.within ?? {};

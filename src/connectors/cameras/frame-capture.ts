@@ -8,7 +8,7 @@ export const FRAME_FORMATS = ['jpeg', 'png', 'raw'] as const;
 /** The requested form and size of a picture. */
 export interface FrameRequest {
   readonly format: (typeof FRAME_FORMATS)[number];
-  /** 1 to 100, for JPEG. */
+  /** Quality of a JPEG, 1 to 100. */
   readonly quality: number;
   /** Largest size in pixels. The picture keeps its aspect ratio; an absent side follows from the other side. */
   readonly within?: Partial<FrameSize>;
@@ -29,10 +29,10 @@ export interface Frame extends FrameSize {
 type FfmpegInput = Pick<ProgramRun, 'args' | 'input'>;
 
 const FFMPEG = 'ffmpeg';
-/** ffmpeg's scale of the quality of JPEG: 2 is best, 31 is worst. */
+/** Best value of ffmpeg's quality scale for JPEG, which goes up to 31 (worst). */
 const BEST_QSCALE = 2;
 const WORST_QSCALE = 31;
-/** Without `file`: a hijacked camera could send a playlist that contains files of the hub. */
+/** Protocols that ffmpeg may use; without `file`, since a hijacked camera could send a playlist with files of the hub. */
 const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
 /** Largest picture in pixels: the header of a small file can declare a size of gigabytes. */
 const MAX_PIXELS = 50_000_000;
@@ -107,7 +107,7 @@ async function frameSize(camera: number, { width, height }: Partial<FrameSize>, 
   if (width === undefined && height === undefined) return DEFAULT_SIZE;
   const sensor = await sensorSize(camera, run);
   const scale = Math.min(1, (width ?? sensor.width) / sensor.width, (height ?? sensor.height) / sensor.height);
-  // Width and height must be even: the chroma of JPEG is subsampled by two in both directions.
+  // Width and height must be even: each colour sample covers two by two pixels.
   const following = (side: number) => Math.max(2, 2 * Math.round((side * scale) / 2));
   const sideOf = (given: number | undefined, own: number) => (given === undefined ? following(own) : Math.min(given, own));
   return { width: sideOf(width, sensor.width), height: sideOf(height, sensor.height) };
@@ -162,7 +162,7 @@ interface ProgramOutcome {
 }
 
 const MAX_ERROR_OUTPUT = 2_000;
-/** The variables that a program receives from the environment of the hub. They hold no secrets. */
+/** Environment variables of the hub that a program receives. They contain no secrets. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH'];
 
 /**

@@ -10,24 +10,24 @@ export interface CollectionInfo {
   readonly width: number;
 }
 
-/** A document in its parts. */
+/** A document with its parts and their vectors. */
 export interface EmbeddedDocument {
   readonly id: string;
   readonly metadata: JsonObject;
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
 }
 
-/** The vector of a part, with the numbers of the part and its document. */
+/** The vector of a part, with the number of the part and of its document. */
 export interface StoredVector {
   readonly part: number;
   readonly document: number;
   readonly vector: Float32Array<ArrayBuffer>;
 }
 
-/** A part in a readable form. */
+/** A part with its text. */
 export interface StoredPart {
   readonly document: string;
-  /** Number within the document, from 1. */
+  /** Number of the part within its document, from 1. */
   readonly part: number;
   readonly text: string;
   readonly metadata: JsonObject;
@@ -167,7 +167,7 @@ export class CollectionStore implements Disposable {
         this.#saveGeneration(generation);
         return result;
       } catch (error) {
-        // After a full disk SQLite has rolled back already.
+        // If the disk is full, SQLite has already rolled back.
         if (database.isTransaction) database.exec('ROLLBACK');
         throw error;
       }
@@ -296,7 +296,7 @@ CREATE TABLE vectors (
 ) STRICT;
 CREATE INDEX parts_of_document ON parts (document);
 `;
-/** Value of `PRAGMA user_version`. */
+/** Value of `PRAGMA user_version` in a file of this format. */
 const COLLECTION_FORMAT = 1;
 
 /** Scales a vector to length 1. The dot product of two unit vectors is the cosine of their angle. A zero vector stays zero. */
@@ -312,7 +312,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** Returns the stored bytes of a vector: IEEE 754 single precision, little-endian as every machine of a hub. */
+/** Returns the bytes of a vector as stored: IEEE 754 single precision, little-endian, the byte order of all supported machines. */
 function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }

@@ -267,7 +267,7 @@ interface NearestQuery {
   readonly collection: string;
   readonly vector: Float32Array;
   readonly limit: number;
-  /** Lowest cosine similarity of a result, 0 to 1. */
+  /** Lowest cosine similarity of a returned passage, 0 to 1. */
   readonly minScore: number;
   readonly filter: JsonObject;
   readonly signal: AbortSignal;
@@ -278,10 +278,10 @@ interface ScoredPart extends StoredPart {
   readonly score: number;
 }
 
-/** The number of vectors that are compared before other work runs: some milliseconds on a Pi. */
+/** Number of vectors that are compared before other work runs; this takes some milliseconds on a Raspberry Pi. */
 const PAGE = 256;
 
-/** Returns the parts of a collection that are nearest to a vector, the nearest first, and the number of compared parts. */
+/** Returns the parts of a collection whose vectors are nearest to a vector, the nearest first, and the number of compared parts. */
 async function nearestParts(
   store: CollectionStore,
   { collection, vector, limit, minScore, filter, signal }: NearestQuery,

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 
-/** The rights and the time limit of a database. */
+/** What callers may do in a database, and the time limit of a statement. */
 export interface DatabaseBounds {
   readonly isWritable: boolean;
   readonly timeoutMs: number;
@@ -15,7 +15,7 @@ export interface DatabaseQuery {
   readonly signal: AbortSignal;
 }
 
-/** Rows as lists of values in the order of the columns. */
+/** The result of a statement: rows as lists of values in the order of the columns. */
 export interface DatabaseAnswer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Json[])[];

@@ -19,7 +19,7 @@ interface PostgresOptions extends DatabaseBounds {
 }
 
 const WATCH_EVERY_MS = 20;
-/** Roles that SQL can assume (SET ROLE) and that reach beyond the database (PostgreSQL manual, 22.5, predefined roles). */
+/** Query for roles that SQL can assume (SET ROLE) and that reach beyond the database (PostgreSQL manual, 22.5, predefined roles). */
 const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
   OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
@@ -44,7 +44,7 @@ export class PostgresDatabase implements Database {
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
-    // A destroyed connection emits an error, which would end the process without a listener.
+    // A destroyed connection emits an error, which would end the process if there were no listener.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -83,7 +83,7 @@ export class PostgresDatabase implements Database {
 async function readRows(client: Client, query: DatabaseQuery): Promise<DatabaseAnswer> {
   await beginTransaction(client, 'BEGIN READ ONLY');
   await runStatement(client, `DECLARE atmo NO SCROLL CURSOR FOR ${query.text}`, query.params);
-  // All rows at once: between two statements a function of the query could lift the time limit.
+  // All rows are fetched at once: between two statements a function of the query could change the time limit.
   const result = await runStatement(client, `FETCH FORWARD ${query.maxRows + 1} FROM atmo`);
   await client.query('ROLLBACK');
   return answerOf(result, query.maxRows);
@@ -125,7 +125,10 @@ const BYTES = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
-/** Returns a value of PostgreSQL from its text: a number that JavaScript holds exactly, JSON, bytes as base64; else the text. */
+/**
+ * Converts a value of PostgreSQL from its text: to a number if JavaScript can represent it exactly, to JSON, or bytes to base64; else
+ * returns the text.
+ */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;
   if (type === BOOLEAN) return text === 't';
@@ -140,7 +143,7 @@ function exactNumber(text: string): Json {
   return isExact ? value : text;
 }
 
-/** SQLSTATE (PostgreSQL manual, appendix A), whole or by class; the first match counts. */
+/** SQLSTATE codes (PostgreSQL manual, appendix A), whole or by class, with the hub's error code; the first match counts. */
 const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/^57014$/, 'TIMEOUT', 'The statement took too long'],
   [/^(25...|42501|0A000)$/, 'PERMISSION_DENIED', 'The statement would change or reach what it may not'],
@@ -151,7 +154,7 @@ const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
 ];
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS)/;
 
-/** Returns an error of PostgreSQL or of the connection, in the codes of the port `Database`. */
+/** Converts an error of PostgreSQL or of its connection to the error codes of the port `Database`. */
 export function postgresError(error: unknown, isWritable: boolean): unknown {
   if (error instanceof AtmoError) return error;
   const code = connectionCode(error);

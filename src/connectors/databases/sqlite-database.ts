@@ -20,7 +20,7 @@ interface SqliteOptions extends DatabaseBounds {
 const HEAP_BYTES = 64 * 1_048_576;
 /** Maximum resident memory of a statement's process in bytes, including Node itself. */
 const MAX_RESIDENT_BYTES = 167_772_160;
-/** Maximum number of concurrent statements: a small board has no memory for more. */
+/** Maximum number of concurrent statements: a small board lacks the memory for more. */
 const MAX_CONCURRENT = 2;
 const WATCH_EVERY_MS = 25;
 const TOO_LARGE = -1;

@@ -2,10 +2,10 @@ import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** The path of the list of all folders. */
+/** Permission resource for the list of all folders. */
 export const ALL_ROOTS = 'roots';
 
-/** A canonical path in its parts: the name of a folder of the owner, and the names below it. */
+/** A canonical path, split into the name of the owner's folder and the names below it. */
 export interface FilePath {
   readonly root: string;
   readonly names: readonly string[];
@@ -31,7 +31,7 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
   return path === '' ? ALL_ROOTS : path;
 }
 
-/** Returns the parts of a canonical path with their names on the disk. */
+/** Splits a canonical path and decodes the names as they are on the disk. */
 export function parsePath(path: string): FilePath {
   const [root = '', ...names] = path.split('/').map(decoded);
   return { root, names };

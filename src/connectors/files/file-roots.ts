@@ -161,7 +161,7 @@ function textOf(content: Uint8Array, path: string): string {
 }
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Flags of open(2): follow no link, do not wait for the writer of a pipe, and never make the file the controlling terminal. */
+/** Flags of open(2): do not follow a link, do not wait for a pipe's writer, and never become the controlling terminal. */
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o750;
@@ -200,7 +200,7 @@ class DirectoryHandle implements AsyncDisposable {
     return readdir(this.#at(''));
   }
 
-  /** Returns the attributes of an entry; for a symbolic link, the attributes of the link itself. */
+  /** Returns the attributes of an entry; for a symbolic link the attributes of the link. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }
@@ -234,7 +234,7 @@ class DirectoryHandle implements AsyncDisposable {
   }
 }
 
-/** Folders with the accounts, keys, devices and running programs of a machine (/etc/passwd and the like). */
+/** Folders with the accounts, keys, devices and running programs of a machine, such as /etc with its passwd file. */
 const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
 /** Mount points of plugged disks. */
 const MOUNT_FOLDERS = ['/run/media', '/run/mount'];
@@ -266,7 +266,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
 };
 
-/** Returns an error of the file system for a caller: it names the canonical path, and not the path on the machine. */
+/** Converts an error of the file system for a caller: the message has the canonical path instead of the path on the machine. */
 function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof AtmoError || !('code' in error)) return error;
   const [code, what] = SYSTEM_ERRORS[String(error.code)] ?? ['STORAGE_FAILED', `cannot be used (${error.code})`];

@@ -15,7 +15,7 @@ export interface EndpointCall {
   readonly signal: AbortSignal;
   /** Longest response in bytes; default 1 MiB. */
   readonly maxBytes?: number;
-  /** Is called with each part of the body if the status is 2xx. */
+  /** Is called with each piece of the body if the status is 2xx. */
   readonly onPart?: (part: Uint8Array) => void;
 }
 
@@ -38,7 +38,7 @@ const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREA
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;
-  // An aborted call must fail before anything is sent, so that its outcome is known.
+  // An aborted call must fail before anything is sent, so that its outcome is certain.
   signal.throwIfAborted();
   const failure = (code: string) => connectionError(call, code);
   // `Response` encodes a body with the same media type as `fetch`.
@@ -68,7 +68,7 @@ export function postJson({ token, json, headers, ...call }: JsonPost): Promise<E
   return callEndpoint({ ...call, method: 'POST', headers: all, body: json, isActing: true });
 }
 
-/** Returns the JSON of a response. Throws SERVICE_REFUSED for any other body. */
+/** Returns the JSON of a response. Throws SERVICE_REFUSED if the body is not JSON. */
 export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, body }: Pick<EndpointResponse, 'status' | 'body'>): Json {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json;

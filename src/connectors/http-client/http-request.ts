@@ -37,7 +37,7 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // A server that switches to another protocol sends no response (RFC 9110 §15.2.2).
+  // A server that switches to another protocol sends no further response (RFC 9110 §15.2.2).
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);
@@ -51,7 +51,7 @@ export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   return headers;
 }
 
-/** Ends a connection that is not made in time, the handshake of TLS included. */
+/** Ends a connection that is not established in time, including the TLS handshake. */
 function limitConnectTime(socket: Socket, { isReady, onTimeout }: { readonly isReady: string; readonly onTimeout: () => void }): void {
   const timer = setTimeout(() => {
     onTimeout();
@@ -114,7 +114,7 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   if (coding === 'identity' || coding === '') return response;
   const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (!decoder) throw new AtmoError('SERVICE_REFUSED', `The answer is packed in a way that was not asked for (${coding.slice(0, 40)})`);
-  // The iteration throws an error of the stream.
+  // The loop over the pipeline throws errors of the stream.
   return pipeline(response, decoder(), () => {});
 }
 
@@ -143,7 +143,7 @@ export async function collectBounded(
 
 /** Codes of Node and OpenSSL for a rejected certificate (nodejs.org/api/tls.html, X509 certificate error codes). */
 const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
-/** Code of a certificate that is not valid yet; the hub's clock may be wrong. */
+/** Error code for a certificate that is not yet valid; the hub's clock may be wrong. */
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
 /** Returns SERVICE_UNAVAILABLE for a rejected certificate, which only the owner can repair; undefined for all other codes. */

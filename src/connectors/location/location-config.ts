@@ -12,7 +12,7 @@ const POSITION_SOURCE = optionalSection({
   gpsd: { ...GPSD, description: 'A receiver instead of fixed coordinates' },
 });
 
-/** JSON Schema of `connectors.location`: the places of the hub (`hub`) and of devices, by their ids. */
+/** JSON Schema of `connectors.location`: the locations of the hub (`hub`) and of devices, by id. */
 export const LOCATION_SECTION = {
   type: 'object',
   minProperties: 1,
@@ -21,10 +21,10 @@ export const LOCATION_SECTION = {
   additionalProperties: POSITION_SOURCE,
 } as const;
 
-/** Places by the ids of devices; `hub` is the hub itself. */
+/** Locations by device id; `hub` is the hub itself. */
 export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 
-/** Coordinates, or a receiver. */
+/** The source of a position: coordinates, or a receiver. */
 export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
 /** Host and port of a gpsd. */

@@ -80,7 +80,7 @@ function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: Position
   return { latitude, longitude, accuracyM };
 }
 
-/** A receiver under the open sky sends its position every second. Without a view of satellites it may need minutes. */
+/** Longest wait for a fix: a receiver under the open sky sends its position every second; with a poor view it may need minutes. */
 const FIX_TIMEOUT_MS = 10_000;
 
 /** Returns the receiver's position. Rejects with SERVICE_UNAVAILABLE if there is no fix in time, otherwise like `gpsdPosition`. */
@@ -140,12 +140,12 @@ function gpsdUnavailable(place: string, reason: string): AtmoError {
   return new AtmoError('SERVICE_UNAVAILABLE', `gpsd at ${place} cannot be reached (${reason})`, { reason });
 }
 
-/** NMEA mode of a fix (gpsd_json(5), TPV): 2 is a position, 3 a position with height. */
+/** NMEA mode of a two-dimensional fix (gpsd_json(5), TPV); mode 3 also has the height. */
 const FIX_2D = 2;
 /** Assumed error of a receiver that sends no estimate, in metres. */
 const UNKNOWN_ACCURACY_M = 50;
 
-/** Returns the position in a line of gpsd (gpsd_json(5), TPV); undefined for other reports, and without a fix. */
+/** Returns the position in a line of gpsd (gpsd_json(5), TPV); undefined for other reports and for a report without a fix. */
 export function parsePosition(line: string): Position | undefined {
   const report = tryParseJson(line);
   if (!isJsonObject(report) || report.class !== 'TPV') return undefined;
@@ -169,11 +169,11 @@ interface Position {
   readonly longitude: number;
   /** Estimated horizontal error in metres. */
   readonly accuracyM: number;
-  /** Time of the fix; absent for configured coordinates. */
+  /** Time of the fix, milliseconds since 1970; absent for configured coordinates. */
   readonly atMs?: number;
 }
 
-/** Precision of a returned position. */
+/** Levels of precision of a returned position. */
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
 type Accuracy = (typeof ACCURACIES)[number];
 
@@ -182,7 +182,7 @@ const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, pre
 /** Length of a degree of latitude in metres; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
-/** Returns the position with the digits of the accuracy; `accuracyM` includes the error of the rounding. */
+/** Returns the position rounded to the digits of the accuracy; `accuracyM` then includes the rounding error. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));

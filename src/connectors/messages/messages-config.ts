@@ -13,7 +13,7 @@ export const MAX_MAIL_ADDRESS = 254;
 
 const MAIL_ADDRESS = { type: 'string', maxLength: MAX_MAIL_ADDRESS, pattern: MAIL_ADDRESS_PATTERN } as const;
 
-/** JSON Schema of a list of permitted targets: whole names, or a `*` at one end. */
+/** JSON Schema of a list of permitted targets: a whole name, or a part of a name with `*` at one end. */
 const ALLOWED_TARGETS = {
   type: 'array',
   minItems: 1,
@@ -22,8 +22,8 @@ const ALLOWED_TARGETS = {
 } as const;
 
 /**
- * Throws PERMISSION_DENIED for a target that the owner did not allow, with its name and the setting. Upper and lower case are equal.
- * Without the setting all targets are allowed.
+ * Throws PERMISSION_DENIED, with the target and the setting, for a target that the owner did not allow. Letter case is ignored. Without the
+ * setting all targets are allowed.
  */
 export function requireAllowedTargets(targets: readonly string[], allowed: readonly string[] | undefined, setting: string): void {
   if (!allowed) return;
@@ -38,7 +38,7 @@ function matchesPattern(target: string, pattern: string): boolean {
   return pattern.endsWith('*') ? target.startsWith(pattern.slice(0, -1)) : target === pattern;
 }
 
-/** An international phone number (ITU-T E.164). */
+/** Pattern of an international phone number (ITU-T E.164). */
 export const PHONE_PATTERN = '^\\+[1-9][0-9]{6,14}$';
 
 /** JSON Schema of `connectors.sms`. */
@@ -62,7 +62,7 @@ export const SMS_SECTION = optionalSection(
   ['url', 'body', 'id_at'],
 );
 
-/** `connectors.sms`: any provider with an interface over HTTP. */
+/** `connectors.sms`: any SMS provider with an HTTP API. */
 export type SmsConfig = Settings<typeof SMS_SECTION>;
 
 /** The urgency of a message. */
@@ -176,7 +176,7 @@ export const SLACK_SECTION = optionalSection(
   ['token'],
 );
 
-/** `connectors.slack`: the app of the hub. */
+/** `connectors.slack`: the hub's Slack app. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
 /** Returns a URL of the configuration file. Throws CONFIG_INVALID for a malformed URL, and for a URL with a password. */

@@ -63,7 +63,7 @@ const SUBJECT_LENGTH = 78;
 /** Longest text in characters: three SMS, each of which the provider charges. */
 const SMS_LENGTH = 459;
 
-/** Makes a channel from its settings. Throws CONFIG_INVALID for a secret that cannot be read or a service that is not configured. */
+/** Returns a channel from its settings. Throws CONFIG_INVALID if a secret cannot be read or a service is not configured. */
 export function openChannel(name: string, config: ChannelConfig, services: MessageServices): NotificationChannel {
   for (const kind of Object.keys(SENDERS) as ChannelKind[]) {
     const send = openSender(kind, config[kind], services);
@@ -167,7 +167,7 @@ const TYPES: Readonly<Record<Urgency, string>> = { low: 'info', medium: 'info', 
 const APPRISE = 'Apprise';
 const NO_CONTENT = 204;
 
-/** Sends a message to the services of a stored configuration of the Apprise API (github.com/caronc/apprise-api). */
+/** Returns a sender to the services of a configuration that an Apprise API server stores (github.com/caronc/apprise-api). */
 function appriseSender({ url: address, tag }: Settings<'apprise'>): Send {
   const url = configuredUrl(address, 'The address of Apprise');
   return async ({ id, title, message, urgency }, signal) => {

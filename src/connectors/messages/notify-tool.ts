@@ -157,7 +157,7 @@ interface ChannelFailure {
 
 /** Time limit of one channel's attempt in milliseconds, so that time is left for further channels. */
 const MAX_ATTEMPT_MS = 10_000;
-/** Urgencies at which the message is sent over a further channel after an unknown outcome: a duplicate is better than no message. */
+/** Urgencies for which a message is sent over a further channel if the outcome of the first is unknown: two are better than none. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**

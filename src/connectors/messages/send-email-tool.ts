@@ -94,7 +94,7 @@ interface AttachmentParams {
   readonly content_type?: string;
 }
 
-/** Returns the decoded files. Throws PAYLOAD_TOO_LARGE if they are more than 10 MiB in all. */
+/** Returns the decoded files. Throws PAYLOAD_TOO_LARGE if they are larger than 10 MiB together. */
 function attachmentsOf(files: readonly AttachmentParams[]): readonly MailAttachment[] {
   const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content, 'base64'), 0);
   if (bytes > MAX_ATTACHMENT_BYTES) {

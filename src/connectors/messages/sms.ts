@@ -62,7 +62,7 @@ function headersOf({ headers = {}, user, format }: SmsConfig, secret: string | u
   };
 }
 
-/** The values for `{phone}` and `{message}`. */
+/** The values that replace `{phone}` and `{message}`. */
 type SmsValues = Readonly<Record<'phone' | 'message', string>>;
 
 const PLACEHOLDER = /\{(phone|message)\}/g;
@@ -75,7 +75,7 @@ function fillTemplate(template: Json, values: SmsValues): Json {
   return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fillTemplate(item, values)]));
 }
 
-/** Longest message in characters: ten SMS parts, which most providers have as their maximum. */
+/** Longest message in characters: ten SMS parts, the maximum of most providers. */
 const MAX_MESSAGE = 1_530;
 
 /** Returns `send_sms`, which sends a text message through the configured provider. */

@@ -24,12 +24,12 @@ interface Mail {
   readonly bcc: readonly string[];
   readonly subject: string;
   readonly body: string;
-  /** Whether the body is HTML instead of plain text. */
+  /** True for an HTML body, false for plain text. */
   readonly isHtml: boolean;
   readonly attachments: readonly MailAttachment[];
 }
 
-/** The response of a mail server that took a mail. */
+/** The response of a mail server that accepted a mail. */
 interface MailReceipt {
   /** `Message-ID` of the mail, with its angle brackets (RFC 5322 §3.6.4). */
   readonly messageId: string;
@@ -87,7 +87,7 @@ interface MailHeaders {
   readonly date: Date;
 }
 
-/** Returns the bytes of a mail for the server (RFC 5322, MIME), without the addresses of blind copies. */
+/** Returns a mail's bytes for the server (RFC 5322, MIME), without the addresses of blind copies. */
 export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
@@ -99,7 +99,7 @@ export async function composeMail(mail: Mail, { from, messageId, date }: MailHea
     subject: mail.subject,
     ...(mail.isHtml ? { html: mail.body } : { text: mail.body }),
     attachments: [...mail.attachments],
-    // A mail contains only data of the caller: nodemailer must not fetch files or addresses.
+    // nodemailer must not fetch files or URLs: a mail contains only data of the caller.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -114,7 +114,7 @@ interface SmtpServer extends Pick<EmailConfig, 'host' | 'port' | 'security' | 'c
   readonly secret?: string;
 }
 
-/** The envelope of a mail, and its bytes. */
+/** The envelope and the bytes of a mail. */
 interface SmtpMessage {
   readonly from: string;
   readonly to: readonly string[];
@@ -138,7 +138,7 @@ export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, sign
   try {
     return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // The server requests the content of the mail; the stream ends before the line that closes the mail.
+    // The server has requested the mail's content; the stream ends before the line that completes the mail.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
     connection.close();

@@ -4,7 +4,7 @@ import { answerOf, type NamedModel, requestModel, unusableAnswer } from './model
 
 const COMPLETIONS_PATH = '/chat/completions';
 
-/** Messages for a model, and the length and freedom of its response. */
+/** Messages for a model, with the maximum length and the temperature of its response. */
 interface ChatRequest {
   readonly messages: readonly JsonObject[];
   readonly maxTokens: number;
@@ -37,7 +37,7 @@ export async function streamedChat(
     if (text !== '') onText(text);
   };
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body, signal, onPart }).catch((error: unknown) => {
-    // A retry would emit the beginning of the text twice.
+    // The call is not retried: a retry would emit the beginning of the text twice.
     const isRepeatable = error instanceof AtmoError && error.code === 'SERVICE_UNAVAILABLE';
     throw stream.hasText && isRepeatable ? unusableAnswer(model, 'half a stream and broke off') : error;
   });
@@ -49,21 +49,23 @@ function bodyOf({ model }: NamedModel, { messages, maxTokens, temperature }: Omi
   return { model, messages, max_tokens: maxTokens, temperature };
 }
 
-/** The text of a model. */
+/** The text that a model returned. */
 export interface ChatAnswer {
   readonly text: string;
-  /** Why the model stopped: `stop`, `length`, or another value of the service. */
+  /** Reason why the model stopped: `stop`, `length`, or another value of the service. */
   readonly finishReason?: string;
   readonly tokens?: TokenCount;
 }
 
-/** Number of tokens; absent if the service does not report it. */
+/** Numbers of tokens; absent if the service does not report them. */
 interface TokenCount {
   readonly prompt: number;
   readonly completion: number;
 }
 
-/** Returns the response to `/chat/completions` (OpenAI API reference, chat completion object). Throws SERVICE_REFUSED for any other. */
+/**
+ * Parses the response of `/chat/completions` (OpenAI API reference, chat completion object). Throws SERVICE_REFUSED if it has another form.
+ */
 export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   const choice = Array.isArray(answer.choices) ? answer.choices[0] : undefined;
   const message = isJsonObject(choice) ? choice.message : undefined;
@@ -75,7 +77,7 @@ export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   });
 }
 
-/** Returns the member `usage` of a response. */
+/** Returns the token counts in the member `usage` of a response. */
 function tokenCount(usage: Json | undefined): TokenCount | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
@@ -83,7 +85,7 @@ function tokenCount(usage: Json | undefined): TokenCount | undefined {
   return { prompt: Number(prompt), completion: Number.isInteger(completion) ? Number(completion) : 0 };
 }
 
-/** Longest line of an event stream, in characters; usual lines contain a few words. */
+/** Longest line of an event stream, in characters; a usual line contains a few words. */
 const MAX_LINE = 1_048_576;
 
 /**
@@ -107,7 +109,7 @@ export class ChatStream {
     return this.#text !== '';
   }
 
-  /** Reads the next bytes and returns their text. Throws SERVICE_REFUSED for any other stream. */
+  /** Reads the next bytes and returns their text. Throws SERVICE_REFUSED if the stream has another form. */
   take(bytes: Uint8Array): string {
     const lines = (this.#line + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r/);
     this.#line = lines.pop() ?? '';

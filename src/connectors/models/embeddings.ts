@@ -7,7 +7,7 @@ import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 100_000 } as const;
 const textDescription = 'A text, or a list of up to 256';
-/** Schema of a text or a list of texts, which the TypeScript type of the builder cannot express. */
+/** Schema of a text or a list of texts, for which the parameter builder has no TypeScript type. */
 const textParameter = {
   ...p.json({ description: textDescription }),
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
@@ -47,7 +47,7 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   );
 }
 
-/** Vectors of texts, in which near meanings are near. */
+/** Computes vectors of texts; texts with similar meanings have near vectors. */
 export type Embedder = Pick<ModelEmbedder, keyof ModelEmbedder>;
 
 /** Largest number of texts per request, which services limit. */

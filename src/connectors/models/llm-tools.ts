@@ -122,7 +122,7 @@ export function codegenTool(models: ModelRegistry): RegisteredTool {
   );
 }
 
-/** Returns the first code block of a text, or the whole text if it has none. */
+/** Returns the first code block of a text; the whole text if it has no code block. */
 export function codeOf(text: string): { readonly code: string; readonly language?: string } {
   const [, language = '', code] = CODE_BLOCK.exec(text) ?? [];
   if (code === undefined) return { code: text.trim() };

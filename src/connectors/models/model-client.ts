@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { callEndpoint, type EndpointResponse, jsonOf } from '../http-client/endpoint-call.ts';
 import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
 
-/** A model with its endpoint. */
+/** A model of the configuration with its endpoint. */
 export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
   /** Name in the configuration. */
   readonly name: string;
@@ -20,7 +20,7 @@ export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** Throws CONFIG_INVALID for a model without its endpoint, a default without its task, and secrets that cannot be read. */
+  /** Throws CONFIG_INVALID for a model whose endpoint is missing, a default model without the task, and unreadable secrets. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };
@@ -79,7 +79,7 @@ function invalid(message: string): AtmoError {
 interface ModelRequest {
   /** Path below the base URL, such as `/chat/completions`. */
   readonly path: string;
-  /** JSON, to which the model's own options are added, or a form with files. */
+  /** Request body: JSON, to which the model's own options are added, or a form with files. */
   readonly body: JsonObject | FormData;
   readonly signal: AbortSignal;
   readonly onPart?: (part: Uint8Array) => void;
@@ -107,7 +107,7 @@ export async function requestModel(model: NamedModel, request: ModelRequest): Pr
   }
 }
 
-/** Returns the JSON object of a response. Throws SERVICE_REFUSED for any other body, and for an error under a status of success. */
+/** Returns the JSON object of a response. Throws SERVICE_REFUSED for any other body, and for an error with a success status. */
 export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
   const json = jsonOf(model, answer);
   if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
@@ -115,7 +115,7 @@ export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'stat
   return json;
 }
 
-/** Throws SERVICE_REFUSED for a response that breaks the contract of the API. */
+/** Throws SERVICE_REFUSED for a response that does not follow the API. */
 export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }

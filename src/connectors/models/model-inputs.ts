@@ -21,12 +21,12 @@ export const mediaParameter = (description: string) =>
     ],
   });
 
-/** Time limits of these tools, in milliseconds. */
+/** Default time limit of the tools that write texts or transcribe, in milliseconds. */
 export const LONG_TIMEOUT_MS = 120_000;
 /** Default time limit of the tools for embeddings and pictures. */
 export const SHORT_TIMEOUT_MS = 60_000;
 
-/** Pictures of cameras and some minutes of speech, in base64. */
+/** Longest parameters with a picture or recording, in bytes: camera pictures and some minutes of speech, in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
 
 /** A picture or a recording in memory. */
@@ -45,7 +45,7 @@ interface MediaRequest {
 const WEB_URL = /^https?:\/\//i;
 const DATA_URI = /^data:[^,]{0,200};base64,/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** Pictures of cameras and some minutes of speech. */
+/** Largest picture or recording in MiB: enough for camera pictures and some minutes of speech. */
 export const MAX_MEDIA_MB = 20;
 const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 

@@ -63,7 +63,7 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
   embeddings: [{ type: 'embeddings', description: () => 'Models that turn texts into vectors' }],
   run: [],
 };
-/** Longest text of a constraint that hubs send each other. */
+/** Longest text of a capability's constraint that hubs announce, in characters. */
 const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 

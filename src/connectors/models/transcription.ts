@@ -70,9 +70,9 @@ export function transcribeAudioTool(models: ModelRegistry, fetchPublic: FetchPub
 interface Transcription {
   readonly text: string;
   readonly language?: string;
-  /** Times in seconds. */
+  /** Parts of the recording with their texts; times are in seconds. */
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[];
-  /** Geometric mean of the probabilities of the words, 0 to 1; absent if the service does not send them. */
+  /** Geometric mean of the words' probabilities, 0 to 1; absent if the service does not send them. */
   readonly confidence?: number;
 }
 

@@ -115,7 +115,7 @@ const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 
 interface ImageFinding {
   readonly result: Json;
-  /** The model's own estimate of its confidence. */
+  /** Confidence, 0 to 1, as the model estimates it. */
   readonly confidence?: number;
 }
 
@@ -124,7 +124,7 @@ export function imageQuestion(task: ImageTask, prompt: string | undefined): stri
   return [QUESTIONS[task], ...(prompt === undefined ? [] : [`Request: ${prompt}`]), UNTRUSTED, ANSWER_FORMAT].join('\n');
 }
 
-/** Returns the finding in the text of a model: the requested JSON, else the text itself as the result. */
+/** Parses a model's text as a finding: the requested JSON, else the text itself as the result. */
 export function imageFinding(text: string): ImageFinding {
   const plain = text.trim();
   const json = tryParseJson(FENCE.exec(plain)?.[1] ?? plain);
@@ -134,7 +134,7 @@ export function imageFinding(text: string): ImageFinding {
   return { result, ...(isShare && { confidence }) };
 }
 
-/** Maximum tokens of an image analysis: a list of some hundred objects, or a page of text. */
+/** Maximum number of tokens of an image analysis: a list of some hundred objects, or a page of text. */
 const MAX_TOKENS = 4_096;
 
 const imageParameters = {
@@ -157,7 +157,7 @@ async function analyzeImage(
   { task, prompt, signal }: { readonly task: ImageTask; readonly prompt: string | undefined; readonly signal: AbortSignal },
 ): Promise<ImageFinding> {
   if (task === 'custom' && prompt === undefined) throw new AtmoError('VALIDATION_ERROR', 'The task custom needs a prompt; say what to do');
-  // OpenAI API reference, chat completions. Servers at home take only data: URIs.
+  // The picture is sent as a data: URI (OpenAI API reference, chat completions), which local servers accept too.
   const url = `data:${picture.type};base64,${Buffer.from(picture.bytes).toString('base64')}`;
   const messages = messagesOf([
     { type: 'text', text: imageQuestion(task, prompt) },

@@ -13,7 +13,7 @@ export interface MqttMessage {
   readonly isRetained: boolean;
 }
 
-/** The message that the broker publishes after a client vanished (MQTT 5.0 §3.1.2.5). */
+/** The message that the broker publishes when a client's connection breaks (MQTT 5.0 §3.1.2.5). */
 interface MqttWill {
   readonly topic: string;
   readonly payload: string;
@@ -26,9 +26,9 @@ export interface MqttConnection extends AsyncDisposable {
    * SERVICE_UNAVAILABLE (no connection; the message is dropped), SERVICE_REFUSED, or OUTCOME_UNKNOWN (sent and not confirmed).
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
-  /** Lets the broker store a state; an empty payload deletes it. Does nothing without a connection. */
+  /** Makes the broker retain a state; an empty payload deletes the retained message. Does nothing without a connection. */
   retain(topic: string, payload: string): void;
-  /** Sends to the present subscribers. Does nothing without a connection. */
+  /** Sends a message to the present subscribers. Does nothing without a connection. */
   publish(topic: string, payload: string): void;
   /** Connects and reconnects; `onUp` is called after each connection, which has no subscriptions yet. */
   open(listeners: MqttListeners, will: MqttWill): void;
@@ -54,12 +54,12 @@ interface BrokerAddress {
 const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
-/** Commands and announcements are short; a broker would deliver messages of up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
+/** Longest received message in bytes: commands and announcements are short, but a broker delivers up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
 const MAX_PACKET_BYTES = 65_536;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 const STOPPING = 'the hub is stopping';
 
-/** A connection over MQTT 5.0. It stores nothing: a message that could not be sent is not sent after a reconnection. */
+/** A connection over MQTT 5.0. It stores no message: a message that could not be sent is not sent after a reconnection. */
 export class BrokerConnection implements MqttConnection {
   readonly #logger: Logger;
   readonly #address: BrokerAddress;
@@ -148,7 +148,7 @@ export class BrokerConnection implements MqttConnection {
   }
 
   async #connect(will?: MqttWill): Promise<MqttClient> {
-    // A CommonJS package: in the bundle it has no named exports.
+    // `mqtt` is a CommonJS package: in the bundle it has no named exports.
     const { default: mqtt } = await import('mqtt');
     const client = mqtt.connect(clientOptions(this.#address, will));
     client.on('connect', () => this.#onUp(client));
@@ -168,7 +168,7 @@ export class BrokerConnection implements MqttConnection {
   #onDown(client: MqttClient): void {
     if (this.#connected && !this.#isEnded) this.#logger.warn('mqtt.disconnected', { broker: this.#address.url });
     this.#connected = undefined;
-    // The client would send unconfirmed messages again after a reconnection, long after their callers got an error.
+    // Removes unconfirmed messages: the client would send them again after a reconnection, long after their callers got an error.
     for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id));
   }
 
@@ -183,14 +183,14 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   const { protocol: scheme, hostname, port } = new URL(url);
   const protocol = scheme === 'mqtts:' ? 'mqtts' : 'mqtt';
   return {
-    // Not as a URL: the package would parse it with a deprecated function of Node.
+    // The address is not passed as a URL: the package would parse it with a deprecated function of Node.
     protocol,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     protocolVersion: 5,
     properties: { maximumPacketSize: MAX_PACKET_BYTES },
     clientId,
-    // The broker stores nothing for the hub while it is away: a command of an hour ago is void.
+    // The broker stores no commands while the hub is offline, since an old command is void.
     clean: true,
     resubscribe: false,
     queueQoSZero: false,
@@ -211,7 +211,7 @@ function publishError(topic: string, error: Error): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
 }
 
-/** The topic has no subscriber (MQTT 5.0 §3.4.2.1). */
+/** MQTT reason code if the topic has no subscriber (MQTT 5.0 §3.4.2.1). */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 
 /** Returns the code or message of an error of `connect` or its stream. */

@@ -16,15 +16,15 @@ import type { BridgeConfig, MqttConfig } from './mqtt-config.ts';
 interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'hub'> {
   readonly link: MqttConnection;
   readonly topics: BridgeTopics;
-  /** True for the namespace and name of a registered tool. */
+  /** Returns whether a tool with this `namespace:name` is registered. */
   readonly hasTool: (name: string) => boolean;
-  /** Absent if the owner allows no commands. */
+  /** Absent if the owner does not allow commands. */
   readonly calls?: AgentCalls;
 }
 
 /** Changes within this time, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
-/** Interval at which sensors that were added or removed without an event are found, in milliseconds. */
+/** Interval of a full comparison, which also finds sensors that were added or removed without an event, in milliseconds. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
 
@@ -45,7 +45,7 @@ export class HomeAssistantBridge implements Service {
     this.#parts = parts;
   }
 
-  /** Throws CONFIG_INVALID for permissions that cannot be granted. */
+  /** Connects the bridge. Rejects with CONFIG_INVALID for permissions that cannot be granted. */
   async start(): Promise<void> {
     const { events, clock, link, topics, calls } = this.#parts;
     calls?.may('device:control');
@@ -172,7 +172,7 @@ export class HomeAssistantBridge implements Service {
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 
-/** Throws CONFIG_INVALID for a password that cannot be read, and for commands without permissions. */
+/** Opens the broker connection and the bridge. Throws CONFIG_INVALID for an unreadable password, and for commands without permissions. */
 export function openMqtt(context: ConnectorContext, config: MqttConfig): { readonly link: MqttConnection; readonly service: Service } {
   const { url, user, password, caFile, clientId, bridge } = config;
   if (url.startsWith('mqtt:') && caFile !== undefined) {

@@ -1,20 +1,20 @@
 import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import type { JsonObject } from '../../core/json.ts';
 
-/** The call for a command. */
+/** The tool call for a command from the broker. */
 export interface BridgeCommand {
   readonly tool: string;
   readonly params: JsonObject;
 }
 
-/** Kinds of commands; the reading of a state receives its commands. */
+/** Kinds of commands; commands arrive on the topic of the state's reading. */
 export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
 /** The id of the board as a device; each of its output lines has separate tools. */
 const BOARD_LINES = 'gpio';
-/** Maps instead of objects: a payload such as `constructor` would be a member of any object. */
+/** A Map instead of an object: a payload such as `constructor` is a member of any object. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],
@@ -23,10 +23,10 @@ const COVER_ENDS = new Map([
   ['OPEN', PERCENT_MAX],
   ['CLOSE', 0],
 ]);
-/** The modes of `set_thermostat`, which Home Assistant names equally. */
+/** The modes of `set_thermostat`; Home Assistant uses equal names. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
-/** Returns the kind of command that a reading receives; undefined for a measurement. */
+/** Returns the kind of command for a reading; undefined for a measurement. */
 export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
   if (device === BOARD_LINES && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
@@ -36,7 +36,7 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** Returns the permission for a command, and the tool that only outputs have; devices share their tools. */
+/** Returns the permission that a command requires, and for an output its tool; all devices share `control_device`. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };

@@ -13,7 +13,7 @@ interface HomeSnapshot extends Pick<ConnectorContext, 'devices' | 'hub'> {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** Returns all messages that the broker retains for the home: payloads by topic. */
+/** Returns all messages that the broker must retain for the home: payloads by topic. */
 export function retainedMessages(
   { readings, devices, hub, isControlled }: HomeSnapshot,
   topics: BridgeTopics,
@@ -42,9 +42,9 @@ interface HomeAssistantEntity {
 interface BridgedDevice {
   readonly id: string;
   readonly readings: readonly Reading[];
-  /** Absent for the board itself. */
+  /** The device; absent for the board itself. */
   readonly device?: Device;
-  /** True for readings that receive commands. */
+  /** Returns whether a reading receives commands. */
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
@@ -90,7 +90,7 @@ function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics)
       brightness_state_topic: topics.state(brightness.sensor.id),
       brightness_command_topic: topics.command(brightness.sensor.id),
       brightness_scale: 100,
-      // Otherwise a dimmed light receives two commands at once.
+      // Sends only the brightness: otherwise a dimmed light receives two commands at once.
       on_command_type: 'brightness',
     }),
   };
@@ -151,7 +151,7 @@ function discoveryMessage(
   return [topics.discovery(component, id), JSON.stringify(payload)];
 }
 
-/** Returns the name of an entity; null for the device's main entity (home-assistant.io, has_entity_name). */
+/** Returns the name of an entity; null for an entity that is the device itself (home-assistant.io, has_entity_name). */
 function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
   const isDevice = component !== 'sensor' && component !== 'binary_sensor';
   const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
@@ -173,7 +173,7 @@ function deviceOf({ id, device, readings }: BridgedDevice, { node }: BridgeTopic
 
 /** The topics of the home on the broker. */
 export class BridgeTopics {
-  /** Distinguishes this hub from others in topics and ids. */
+  /** Id in topics that distinguishes this hub from other hubs. */
   readonly node: string;
   readonly #base: string;
   readonly #discoveryPrefix: string;
@@ -204,7 +204,7 @@ export class BridgeTopics {
     return this.command('#');
   }
 
-  /** Matches every entity that a hub of this name ever announced. */
+  /** Topic filter for every entity that a hub with this name ever announced. */
   get discoveryFilter(): string {
     return this.discovery('+', '+');
   }
@@ -221,7 +221,7 @@ export class BridgeTopics {
     return `${this.#base}/set/${sensor}`;
   }
 
-  /** Returns the sensor of the topic of a command; undefined for other topics. */
+  /** Returns the sensor of a command topic; undefined for other topics. */
   sensorOfCommand(topic: string): string | undefined {
     const prefix = this.command('');
     return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;

@@ -45,7 +45,7 @@ export class NatsPublisher implements Service {
     this.#options = options;
   }
 
-  /** Does not wait for the server. */
+  /** Starts the connection without waiting for the server. */
   async start(): Promise<void> {
     const { events, open } = this.#parts;
     const matches = this.#options.types.map((type) => (type.endsWith('*') ? type.slice(0, -1) : `${type}\0`));
@@ -97,7 +97,7 @@ interface NatsConnection extends AsyncDisposable {
   publish(subject: string, text: string): void;
 }
 
-/** The servers, and the credentials of the hub there. */
+/** The servers, and the hub's credentials. */
 interface NatsTarget {
   readonly servers: readonly string[];
   readonly name: string;
@@ -108,9 +108,11 @@ interface NatsTarget {
 
 const RETRY_MS = 2_000;
 
-/** Makes a connection of the package `@nats-io/transport-node`, which only this function loads, and returns before it is open. */
+/**
+ * Opens a connection with the package `@nats-io/transport-node`, which only this function loads, and returns before the connection is open.
+ */
 export async function connectNats({ servers, ...who }: NatsTarget, { onReady, onDown }: ConnectionEvents): Promise<NatsConnection> {
-  // A CommonJS package: in the bundle its names are members of `default` only.
+  // `@nats-io/transport-node` is a CommonJS package: in the bundle its names are members of `default` only.
   const { default: nats } = await import('@nats-io/transport-node');
   const options = {
     ...who,

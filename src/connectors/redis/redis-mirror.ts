@@ -28,7 +28,7 @@ type MirrorConfig = RedisConfig & { readonly secret?: string };
 
 /** Changes come in bursts: all changes within this time are one transaction. */
 const DEBOUNCE_MS = 250;
-/** Interval at which all tools are written again, in case Redis was emptied, in milliseconds. */
+/** Interval at which all tools are written again in case Redis was emptied, in milliseconds. */
 const REFRESH_MS = 600_000;
 /** Pause after Redis has refused a transaction, for example for lack of memory. */
 const RETRY_MS = 5_000;
@@ -49,7 +49,7 @@ export class RedisMirror implements Service {
   #isWriting = false;
   #areToolsChanged = true;
   #calls: UsageEntry[] = [];
-  /** Time at which each tool was first seen since the hub's start. */
+  /** Time at which this process first saw each tool. */
   readonly #seenMs = new Map<string, number>();
   #cancelWrite: (() => void) | undefined;
   #lastProblem = '';
@@ -59,7 +59,7 @@ export class RedisMirror implements Service {
     this.#config = config;
   }
 
-  /** Does not wait for Redis. */
+  /** Starts the connection without waiting for Redis. */
   async start(): Promise<void> {
     const { clock, events, registry, open, logger } = this.#parts;
     const onToolsChanged = () => {
@@ -179,7 +179,7 @@ export class RegistryCommands {
     this.#node = node;
   }
 
-  /** Returns the key of the set of ids of this hub. */
+  /** Returns the key of the set of this hub's tool ids. */
   get own(): string {
     return `${this.#prefix}tools:node:${this.#node}`;
   }
@@ -232,17 +232,17 @@ interface RedisConnection extends AsyncDisposable {
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** Makes a connection of the package `@redis/client`, which only this function loads, and returns before it is open. */
+/** Opens a connection with the package `@redis/client`, which only this function loads, and returns before the connection is open. */
 export async function connectRedis(
   { url, user, secret }: Pick<MirrorConfig, 'url' | 'user' | 'secret'>,
   { onReady, onDown }: ConnectionEvents,
 ): Promise<RedisConnection> {
-  // A CommonJS package: in the bundle its names are members of `default` only.
+  // `@redis/client` is a CommonJS package: in the bundle its names are members of `default` only.
   const { default: redis } = await import('@redis/client');
   const client = redis.createClient({
     url,
     ...present({ username: user, password: secret }),
-    // After a break the mirror writes all tools again; a queue of commands would only grow.
+    // No queue of commands: after a break the mirror writes all tools again.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: INVOCATION_POLICY.connectTimeoutMs,
@@ -251,7 +251,7 @@ export async function connectRedis(
   });
   client.on('ready', onReady);
   client.on('error', (error: Error) => onDown(error.message));
-  // Not awaited: the promise resolves at the first connection, which may never be made.
+  // The promise is not awaited: it resolves at the first connection, which may never be established.
   void client.connect().catch((error: Error) => onDown(error.message));
   return {
     async transact(commands) {

@@ -31,7 +31,7 @@ export interface RunBounds {
 const WATCH_EVERY_MS = 25;
 /** Priority (nice value) of sandboxed programs, below the hub's priority. */
 const NICE = 15;
-/** Without free memory the kernel kills the program first (proc(5), oom_score_adj). */
+/** Out-of-memory score: without free memory the kernel kills this program first (proc(5), oom_score_adj). */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
 /** Longest status message of bubblewrap, in bytes. */
@@ -111,7 +111,7 @@ function lowerPriority(pid: number | undefined): void {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
     setPriority(pid, NICE);
   } catch {
-    // Not fatal: the sandbox works without this step, but stops more slowly.
+    // The failure is ignored: the sandbox works without this step, but stops more slowly.
   }
 }
 
@@ -157,7 +157,7 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
   };
 }
 
-/** Returns the number, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
+/** Returns the process id, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
 async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   let report = '';
   const stream = child.stdio[4] as Readable;
@@ -177,15 +177,15 @@ export function exceeded(event: string, bound: JsonObject): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
 
-/** The view and the rights of a sandboxed program; absolute paths of the host. */
+/** The file system view and the rights of a sandboxed program, with absolute paths of the host. */
 export interface SandboxView {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly hasNetwork: boolean;
-  /** False if the kernel forbids to mount another /proc, as inside of many containers. */
+  /** False if the kernel forbids to mount another /proc, as in many containers. */
   readonly hasProc: boolean;
-  /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` gives up root. */
+  /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` drops root. */
   readonly isRoot: boolean;
   readonly cwd: string;
   /** Size of each of the two folders that every program can write. */
@@ -197,22 +197,22 @@ interface ProcessLimits {
   readonly processes: number;
   readonly cpuSeconds: number;
   readonly fileBytes: number;
-  /** Data and heap; absent for runtimes that reserve more than they use. */
+  /** Largest data and heap; absent for runtimes that reserve more than they use. */
   readonly dataBytes?: number;
   /** Number of programs that share a kernel limit, such as programs of a hub that runs as root; default 1. */
   readonly together?: number;
 }
 
-/** The search path inside. */
+/** Folders of programs inside the sandbox. */
 export const PROGRAM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const SETTINGS = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/usr/share/zoneinfo'];
 const NETWORK_SETTINGS = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/services'];
-/** nobody and nogroup of Debian. */
+/** User and group id of `nobody` and `nogroup` in Debian. */
 const NOBODY = '65534';
 const OPEN_FILES = 256;
 const AS_USER = ['--unshare-user', '--disable-userns', '--uid', NOBODY, '--gid', NOBODY, '--cap-drop', 'ALL'];
-/** The remaining capabilities are needed to become nobody. */
+/** Options for a hub that runs as root; the remaining capabilities are needed to become `nobody`. */
 const AS_ROOT = ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP'];
 const BECOME_NOBODY = [
   ...['/usr/bin/setpriv', '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups'],
@@ -246,14 +246,14 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
   ];
 }
 
-/** Returns the command line of prlimit(1) before a program. It has to run inside, where the kernel counts the processes separately. */
+/** Returns the command line of prlimit(1) before a program. prlimit must run inside, where the kernel counts processes separately. */
 export function withProcessLimits(
   limits: ProcessLimits,
   { isRoot }: Pick<SandboxView, 'isRoot'>,
   command: readonly string[],
 ): readonly string[] {
   const bounds = {
-    // Two more for bubblewrap itself.
+    // Two processes more for bubblewrap itself.
     nproc: (limits.processes + 2) * (limits.together ?? 1),
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,
@@ -261,7 +261,7 @@ export function withProcessLimits(
     core: 0,
     ...(limits.dataBytes !== undefined && { data: limits.dataBytes }),
   };
-  // The kernel counts no processes of root.
+  // The kernel does not count root's processes.
   return [
     ...(isRoot ? BECOME_NOBODY : []),
     '/usr/bin/prlimit',
@@ -332,7 +332,7 @@ export class BoundedOutput {
     this.#onExceeded = onExceeded;
   }
 
-  /** Reads a stream as UTF-8; the returned function returns the text. */
+  /** Reads a stream as UTF-8; the returned function returns the text that was read. */
   collect(stream: Readable): () => string {
     const parts: Buffer[] = [];
     stream.on('data', (part: Buffer) => {

@@ -16,7 +16,7 @@ interface SandboxCollaborators {
   readonly rules: SafetyRules;
   /** Absent if the owner has not configured a container engine. */
   readonly engine?: ContainerEngine;
-  /** Has the search path for bwrap. */
+  /** Environment variables with the search path for bwrap. */
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -26,7 +26,7 @@ type SandboxMode = Pick<SandboxView, 'hasProc' | 'isRoot'>;
 const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
 const TRIAL_TIMEOUT_MS = 5_000;
-/** The best first. */
+/** Modes in the order of the trials, the best mode first. */
 const MODES: readonly SandboxMode[] = [
   { hasProc: true, isRoot: false },
   { hasProc: false, isRoot: false },
@@ -40,7 +40,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   readonly #parts: SandboxCollaborators;
   readonly #bounds: SandboxConfig;
   readonly #limiter: CallerConcurrencyLimiter;
-  /** Outcome of the trial that the first program makes. */
+  /** Outcome of the trial, which the first program starts. */
   #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
@@ -134,7 +134,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
 
   #mode(): Promise<SandboxMode> {
     this.#trial ??= this.#try().catch((error: unknown) => {
-      // A trial that took too long may succeed the next time.
+      // A trial that took too long is repeated for the next program.
       if (this.#problem === undefined) this.#trial = undefined;
       throw error;
     });
@@ -190,7 +190,7 @@ function pathOf(program: string, { read, write }: SandboxView): string {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Is called for every tool of a list: `existsSync` costs less than an error for each folder without the program. */
+/** Returns whether a file is executable. Lists call it for every tool: `existsSync` costs less than an error for each folder. */
 function isExecutable(path: string): boolean {
   if (!existsSync(path)) return false;
   try {
@@ -202,8 +202,7 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * Returns the sandbox of the configuration; it starts nothing before the first program. Throws CONFIG_INVALID for a power that cannot be
- * granted.
+ * Returns the configured sandbox, which starts nothing before the first program. Throws CONFIG_INVALID for a power that cannot be granted.
  */
 export function openProgramSandbox(
   config: SandboxConfig,

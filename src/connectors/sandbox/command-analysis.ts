@@ -4,27 +4,27 @@ import { approximateCommands, countKeywords, type ShellCommand, type ShellWord }
 
 /** A command with all commands that it would run, as far as they are known before the run. */
 interface CommandAnalysis {
-  /** Includes words that would be a command if the words before were options. */
+  /** Commands, including words that would be a command if the words before them were options. */
   readonly commands: readonly ShellCommand[];
-  /** Words of all commands, with the files that they read and write. */
+  /** Words of all commands, including the files that they read and write. */
   readonly words: readonly ShellWord[];
-  /** True if a program or a text of a shell is only known at run time: it could be any. */
+  /** True if a program or shell text is known only at run time: it could be any program. */
   readonly isComputed: boolean;
-  /** A construct that cannot be parsed: the text after it could be anything. */
+  /** A construct that cannot be parsed; the text after it could be anything. */
   readonly unreadable: string | undefined;
 }
 
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
 /** Shells with other grammars than `sh` and bash. */
 const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
-/** Builtins of a shell that change its grammar, or run their arguments. */
+/** Shell builtins that change the grammar, or run their arguments. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
 /** An awk program that runs other programs, or reads their output. */
 const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
 /** Programs that execute their input. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
-/** Programs and builtins of a shell that run their arguments. */
+/** Programs and shell builtins that run their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
 /** The required options before a runner's command. */
@@ -32,20 +32,20 @@ const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
 ]);
-/** Options before a text for a shell, also without a space. */
+/** Options before a shell text, which may follow without a space. */
 const TEXT_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(?:-[a-z]*S|--split-string=?)/],
   ['script', /^(?:-[a-z]*c|--command=?)/],
   ['flock', /^(?:-[a-z]*c|--command=?)/],
 ]);
-/** Files that are the input of the program. */
+/** Paths that mean the program's standard input or another open file. */
 const INPUT_FILES = /^(-|\/dev\/(stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
 /** An option of an interpreter whose next word is a program text. */
 const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
 const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
-/** Options of runners with a value in the next word. */
+/** Options of runners whose value is the next word. */
 const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
   ['nice', /^(-n|--adjustment)$/],
@@ -57,7 +57,7 @@ const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['time', /^-[a-z]*[fo]$/],
   ['watch', /^-[a-z]*n$/],
 ]);
-/** Options of interpreters with a value in the next word. */
+/** Options of interpreters whose value is the next word. */
 const VALUE_OPTION = /^([-+][oO]|-[WXIr]|--rcfile|--init-file|--require|--import)$/;
 const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
@@ -71,7 +71,7 @@ const MAX_ARGUMENTS = 200;
 /** Longest length of all texts together. */
 const MAX_CHARACTERS = 262_144;
 
-/** Returns the commands that a program with these arguments runs; `stdin` is its input, where that is known. */
+/** Returns the commands that a program with these arguments runs; `stdin` is its standard input, if known. */
 export function analyzeCommand(argv: readonly string[], stdin?: string): CommandAnalysis {
   const walk = new CommandAnalyzer(stdin);
   walk.visit({ words: argv.map((text) => ({ text, isComputed: false })), files: [], isFed: false }, 0);
@@ -97,7 +97,7 @@ class CommandAnalyzer implements CommandAnalysis {
   isComputed = false;
   unreadable: string | undefined;
   readonly #stdin: string | undefined;
-  /** Texts that were parsed, with their context. */
+  /** Already parsed texts, with their context. */
   readonly #texts = new Set<string>();
   #characters = 0;
 
@@ -187,7 +187,7 @@ class CommandAnalyzer implements CommandAnalysis {
   }
 }
 
-/** Returns texts that a program passes to a shell, or parses as a shell. */
+/** Returns the arguments that a program passes to a shell, or parses as a shell. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
   if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
@@ -253,7 +253,7 @@ function readsInput(name: string, args: readonly ShellWord[]): boolean {
   return file === undefined || INPUT_FILES.test(file.text);
 }
 
-/** Returns the file with the program of an interpreter; undefined if it reads its input. */
+/** Returns the program file of an interpreter; undefined if the interpreter reads its input. */
 function fileIn(name: string, args: readonly ShellWord[]): ShellWord | undefined {
   if (SHELLS.test(name)) {
     const { operand, isInput } = shellArguments(args);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** Returns the command of `xargs`: its input replaces the placeholder of an option, or follows the words. */
+/** Returns the command of `xargs`: the input replaces the placeholder of an option, or follows the words. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];

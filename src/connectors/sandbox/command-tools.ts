@@ -47,12 +47,12 @@ const RETURNS = resultSchema(['stdout', 'stderr', 'exit_code'], {
   exit_code: { type: 'integer', description: '0 when all went well' },
 });
 
-/** Returns a tool for each command that the owner allows, and two tools that take a command line. */
+/** Returns a tool for each permitted command, and two tools that take a command line. */
 function commandTools(services: CommandServices): readonly RegisteredTool[] {
   const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
   const lines = [execTool(services), shellTool(services)];
   if (named.length === 0) return lines.map((tool) => unconfigured(tool, SETTING));
-  // Only the first program finds out whether the sandbox works.
+  // The tools are configured until the first program shows that the sandbox does not work.
   return [...named, ...lines].map((tool) => whileConfigured(tool, () => services.programs.missingSetting('cmd')));
 }
 
@@ -137,7 +137,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** Returns the planned program of a command line; unknown before the line is given. */
+/** Returns the planned program of a command line; unknown until the line is given. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };

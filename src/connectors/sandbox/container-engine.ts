@@ -22,7 +22,7 @@ const LIST_ARGUMENTS = {
   images: ['images', '--format', '{{.Repository}}:{{.Tag}}'],
 } as const;
 const LIST_BYTES = 1_048_576;
-/** Exit code of podman-run(1) and docker-run(1): the engine failed, not the program. */
+/** Exit code of podman-run(1) and docker-run(1) if the engine itself failed. */
 const ENGINE_FAILED = 125;
 
 /** Podman, Docker, or an engine with equal arguments. */
@@ -43,7 +43,7 @@ export class ContainerEngine {
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
-    // The container outlives its client.
+    // The container is removed, since it outlives its client.
     const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
     const { bounds, signal, env } = run;
     const result = await this.#call(runArguments(run, name), {
@@ -70,7 +70,7 @@ export class ContainerEngine {
     args: readonly string[],
     call: {
       readonly input: string;
-      /** Added to the engine's own; `--env NAME` passes them on without their values in the list of processes. */
+      /** Variables for the container; `--env NAME` passes them without their values in the list of processes. */
       readonly env: Readonly<Record<string, string>>;
       readonly maxBytes: number;
       readonly signal: AbortSignal;

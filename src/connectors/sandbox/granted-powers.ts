@@ -6,7 +6,7 @@ import { isWithin, realPath } from '../../core/files/file-system.ts';
 import type { ProgramPower, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
-/** The rights of several powers together. */
+/** The combined rights of several powers. */
 export interface GrantedAccess {
   readonly hasNetwork: boolean;
   readonly read: readonly string[];
@@ -19,7 +19,7 @@ export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** Throws CONFIG_INVALID for a folder that contains the state of the hub, and for a variable without a value. */
+  /** Throws CONFIG_INVALID for a folder that contains the hub's state, and for a variable without a value. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -33,7 +33,7 @@ export class GrantedPowers {
     this.#stateDir = stateDir;
   }
 
-  /** Throws CONFIG_INVALID for code in a folder that also contains the state of the hub, since programs see the whole folder. */
+  /** Throws CONFIG_INVALID if code is in a folder with the hub's state, since programs see the whole folder. */
   requireCodeOutsideState(paths: readonly string[]): void {
     const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;

@@ -8,7 +8,7 @@ import { argumentParameters, fillArguments, fixedTexts } from '../../tools/progr
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CommandConfig, SandboxConfig } from './sandbox-config.ts';
 
-/** A command of the owner with its parameters filled in. */
+/** A command of the owner with filled-in parameters. */
 export interface FilledCommand {
   readonly name: string;
   readonly argv: readonly string[];
@@ -134,7 +134,10 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
   return without;
 }
 
-/** Returns the texts between the fixed parts, each of which matches as late as possible. Takes linear time, unlike a regular expression. */
+/**
+ * Returns the texts between the fixed parts; each fixed part matches as late as possible. The time is linear, unlike with a regular
+ * expression.
+ */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
   const [head = '', ...parts] = fixedTexts(template);
@@ -146,7 +149,7 @@ function matchArgument(template: string, given: string): Texts | undefined {
     const latest = end - part.length;
     const at = index === 0 && !given.endsWith(part) ? -1 : given.lastIndexOf(part, latest);
     if (latest < head.length || at < head.length) return undefined;
-    // The text after this part belongs to the next parameter.
+    // The text after this fixed part belongs to the next parameter.
     if (index > 0) values.unshift(given.slice(at + part.length, end));
     end = at;
   }

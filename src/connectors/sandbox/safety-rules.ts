@@ -83,7 +83,7 @@ export class SafetyRules {
       const message = `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
       throw new AtmoError('RULE_BLOCKED', message, { rule: UNREADABLE });
     }
-    // Rules cover only commands that are known before they run: a computed command could be any command.
+    // The rules can judge only commands that are known before the run: a computed command could be any command.
     const patterns = this.#rules.flatMap((rule) => rule.patterns);
     const isHidden =
       isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && mayMatchCommand(pattern, command)));
@@ -97,7 +97,7 @@ type SafetyPattern =
   | { readonly kind: 'segment'; readonly name: RegExp; readonly text: string }
   | { readonly kind: 'program'; readonly program: RegExp; readonly words: readonly string[] };
 
-/** Long forms of options in the programs of GNU. */
+/** Long forms of options in GNU programs. */
 const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursive'], R: ['recursive'], f: ['force'] };
 const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
@@ -139,11 +139,11 @@ type GlobTokens = readonly string[];
 
 interface NamedPaths {
   readonly paths: readonly string[];
-  /** Paths with wildcards, in segments. */
+  /** Paths with wildcards, split into segments. */
   readonly wildcards: readonly (readonly GlobTokens[])[];
 }
 
-/** Returns the paths of a word, with and without links resolved; relative paths are below `cwd`. */
+/** Returns the paths that a word may name, with and without resolved links; relative paths are below `cwd`. */
 function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   if (wildcard !== undefined)
     return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(globTokens)) };
@@ -200,7 +200,7 @@ function globTokens(wildcard: string): GlobTokens {
   const last = wildcard.lastIndexOf(']');
   for (let at = 0; at < wildcard.length; at += signs.at(-1)?.length ?? 1) {
     const isEscaped = wildcard[at] === '\\';
-    // A `]` as the first character inside does not close.
+    // A `]` as the first character inside brackets does not close them.
     const first = at + (/[!^]/.test(wildcard[at + 1] ?? '') ? 3 : 2);
     const end = wildcard[at] === '[' && first <= last ? wildcard.indexOf(']', first) : at + (isEscaped ? 1 : 0);
     signs.push(wildcard.slice(at, end + 1));
@@ -242,7 +242,7 @@ function isLongOption(option: string, name: string): boolean {
   return given !== '' && name.startsWith(given);
 }
 
-/** Returns an argument itself, its text after `=`, and its text after the letter of an option. */
+/** Returns an argument, its text after `=`, and its text after an option letter. */
 function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
   return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));

@@ -53,7 +53,7 @@ export const SANDBOX_SECTION = section({
   },
 });
 
-/** Rights of a program beyond the processor and its own memory. */
+/** Rights of a program in addition to processor time and its own memory. */
 export type PowerConfig = SandboxConfig['powers'][string];
 
 /** A permitted command line with placeholders for parameters. */

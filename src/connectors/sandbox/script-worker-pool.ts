@@ -7,15 +7,15 @@ import type { ScriptEngine, ScriptRun } from '../../tools/programs/program-sandb
 import { FUEL_GLOBAL } from '../../tools/programs/wasm-limits.ts';
 import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 
-/** Limits of the JavaScript around a script; the memory of the script has its own. */
+/** Limits of the JavaScript engine that runs a script's thread; the script's own memory has another limit. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
-/** Lifetime of an idle thread: the start of a thread takes most of the time of a call. */
+/** Lifetime of an idle thread in milliseconds: starting a thread takes most of a call's time. */
 const IDLE_MS = 30_000;
 /** Largest number of threads; each has separate memory. */
 const MAX_CONCURRENT = 4;
 /** Longest result as JSON: in the hub's memory, nested lists take twenty times the length of their text. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
-/** `threadId` of an ended thread. */
+/** `threadId` of a thread that has ended. */
 const ENDED = -1;
 
 /**
@@ -73,7 +73,7 @@ export class ScriptWorkerPool implements ScriptEngine {
 async function startWorker(): Promise<Worker> {
   const { SCRIPT_PROGRAM, SCRIPT_WORKER_URL } = await import('./script-worker.ts');
   const worker = new Worker(SCRIPT_WORKER_URL, { workerData: SCRIPT_PROGRAM, resourceLimits: LIMITS, env: {} });
-  // After a failure of an idle thread the next call starts another.
+  // After a failure of an idle thread, the next call starts a new thread.
   return worker.on('error', () => {});
 }
 

@@ -2,36 +2,36 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/program-sandbox.ts';
 
-/** A job of a thread. */
+/** A call that a thread runs. */
 export interface ScriptJob {
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
-  /** JSON. */
+  /** Parameters as JSON text. */
   readonly params: string;
   readonly config: string;
   /** Time and random numbers of a bounded script. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
-  /** Exported global of a module that counts its fuel. */
+  /** Name of the exported global with which a module counts its fuel. */
   readonly fuelGlobal: string;
 }
 
-/** The outcome of a job: JSON, the exceeded limit, or an error. */
+/** The outcome of a call: JSON, the exceeded limit, or an error. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
-/** Marks a thread of this program, as opposed to other imports of the file. */
+/** Marks a worker thread of this program, in contrast to an import of this file. */
 export const SCRIPT_PROGRAM = 'atmo-script';
-/** The URL of this code, also in the bundle, where `import.meta.url` has another meaning. */
+/** The URL of this file, also in the bundle, where `import.meta.url` has another meaning. */
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));
 
 const PAGE_BYTES = 65_536;
-/** The memory of QuickJS itself. */
+/** WebAssembly pages for QuickJS itself. */
 const RUNTIME_PAGES = 256;
-/** Steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
+/** Number of steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
 
-/** The members that Node's types lack. */
+/** Members of WebAssembly that Node's types lack. */
 interface WebAssemblyApi {
   readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => { readonly buffer: ArrayBuffer };
   compile(code: Uint8Array): Promise<WebAssembly.Module>;

@@ -29,15 +29,15 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   x64: { audit: 0xc000003e, socket: 41, clone: 56, numbers: [...X64, ...NEW_CALLS] },
   arm64: { audit: 0xc00000b7, socket: 198, clone: 220, numbers: [...ARM64, ...NEW_CALLS] },
 };
-/** AF_INET, AF_INET6, AF_NETLINK. */
+/** Socket families with network: AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
-/** AF_UNIX: its abstract addresses belong to a network namespace, and services of the machine listen at some. */
+/** AF_UNIX: its abstract addresses belong to a network namespace, and some services of the machine listen there. */
 const UNIX_FAMILY = 1;
 /** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
 const NEW_NAMESPACES = 0x7e020000;
 /** The flags of clone3 are in memory, where no filter sees them; without clone3 libraries use `clone`. */
 const CLONE3 = 435;
-/** System calls of the x32 interface on x86-64. */
+/** Flag of system calls in the x32 interface on x86-64. */
 const X32 = 0x40000000;
 
 const LOAD = 0x20;
@@ -77,7 +77,7 @@ function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly
     [JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES],
     [RETURN, 0, 0, REFUSE_EPERM],
     [RETURN, 0, 0, ALLOW],
-    // Any other call than `socket` continues after the families.
+    // A system call other than `socket` skips the checks of families.
     [JUMP_EQUAL, 0, families.length + 3, socket],
     [LOAD, 0, 0, AT.firstArgument],
     ...families,

@@ -10,7 +10,7 @@ import {
   ShellWordParser,
 } from './shell-words.ts';
 
-/** The commands of a text. */
+/** The commands of a shell text. */
 interface ParsedShell {
   readonly commands: readonly ShellCommand[];
   /** The construct at which parsing ended; the text after it is not among the commands. */
@@ -20,7 +20,7 @@ interface ParsedShell {
 interface ParseShellOptions {
   /** True if the text has input from outside. */
   readonly isFed: boolean;
-  /** Placeholder for a word from the caller of the shell. */
+  /** Text that the caller of the shell replaces by a word. */
   readonly place: string | undefined;
 }
 
@@ -74,7 +74,7 @@ interface Group {
   readonly isFed: boolean;
   /** Index of the group's first command. */
   readonly from: number;
-  /** For `case`: the next element. */
+  /** For `case`: the next expected element. */
   stage?: 'subject' | 'in' | 'pattern' | 'pattern end' | 'commands';
 }
 
@@ -99,23 +99,23 @@ class ShellParser extends ShellWordParser {
   #words: ShellWord[] = [];
   #files: ShellWord[] = [];
   #isFed: boolean;
-  /** True after a redirection, where reserved words are words like others. */
+  /** True after a redirection, where reserved words are ordinary words. */
   #isRedirected = false;
   /** True after `&>`, which ends a command in `sh` but not in bash. */
   #isSplit = false;
   /** True directly after a pipe, which a new line does not end. */
   #isPiped = false;
-  /** True if the next group is the body of a function, which may have any input. */
+  /** True if the next group is the body of a function, whose input is unknown. */
   #isBody = false;
   #isFor = false;
-  /** Between `[[` and `]]`. */
+  /** True between `[[` and `]]`. */
   #isInTest = false;
   #isOver = false;
   /** The open groups, the outermost first. */
   readonly #groups: Group[];
   /** The group that ended directly before: its input redirections follow it. */
   #ended: Group | undefined;
-  /** Here-documents that begin in the next line. */
+  /** Here-documents whose bodies begin in the next line. */
   #documents: HereDocument[] = [];
 
   constructor(source: ShellParserState, options: ParserOptions) {

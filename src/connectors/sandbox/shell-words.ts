@@ -1,13 +1,13 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** A text, the position in it, and the commands so far. */
+/** A text, the current position, and the commands found so far. */
 export interface ShellParserState {
   readonly text: string;
   at: number;
   readonly commands: ShellCommand[];
-  /** Placeholder for a word from the caller of the shell. */
+  /** Text that the caller of the shell replaces by a word. */
   readonly place: string | undefined;
-  /** Number of words that braces may still make. */
+  /** Number of words that brace expansion may still produce. */
   readonly budget: { words: number };
 }
 
@@ -19,7 +19,7 @@ const ARITHMETIC = /[\w \t+*/%<>=!&|^~?:,.-]+/y;
 const SUBSCRIPT = /\[[\w$@*!^?.-]*\]/y;
 const BRACKETS = /\[+/y;
 const INVISIBLE = /[\s\p{Z}\p{Cc}\p{Cf}]/u;
-/** After a backslash in double quotes (POSIX, 2.2.3). */
+/** Characters that a backslash escapes in double quotes (POSIX, 2.2.3). */
 const ESCAPED_IN_QUOTES = /[$`"\\\n]/;
 
 /** Parses the parts of words: quotes, and constructs that begin with `$`. */
@@ -47,7 +47,7 @@ export abstract class ShellWordParser {
     return this.text.startsWith(text, this.source.at);
   }
 
-  /** Returns the match of the expression at this position; the position is after it then. */
+  /** Matches an expression at this position and moves the position behind the match. */
   protected found(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.source.at;
     const found = expression.exec(this.text) ?? undefined;

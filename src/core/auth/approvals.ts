@@ -7,24 +7,24 @@ import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
-/** Form of the name of an approver. */
+/** Pattern of an approver's name. */
 export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
 /** A person's decision about a request. */
 export type ApprovalDecision = 'approve' | 'deny';
 
-/** A call that will be made once a person approves it, with the calls that it makes in turn. */
+/** A call that will be made after its approval, with its inner calls. */
 export interface PlannedCall {
   /** Canonical id of the tool; the name as written if no registered tool has it. */
   readonly tool: string;
   readonly title: string;
   /** Parameters with masked secrets; references to results of earlier steps are unresolved. */
   readonly params: JsonObject;
-  /** SHA-256, hex, over the tool's definition and all that it runs, without the parameters; empty if no tool has the name. */
+  /** SHA-256 (hex) of the tool's definition and of everything that it runs, without the parameters; empty if no tool has the name. */
   readonly definition: string;
-  /** SHA-256, hex, over all parameters in full, however short `params` shows them; secrets count sealed with a key of the hub. */
+  /** SHA-256 (hex) of all parameters in full length, even if `params` is shortened; secrets are replaced by their seals. */
   readonly arguments: string;
-  /** Results of earlier steps fill placeholders in `params`. */
+  /** True if results of earlier steps replace placeholders in `params`. */
   readonly open?: true;
   readonly program?: PlannedProgram;
   readonly targets: readonly string[];
@@ -43,11 +43,11 @@ export interface ApprovalView {
   /** Parameters of the call, with secrets masked. */
   readonly params: JsonObject;
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
-  /** Devices among the targets, by the names and in the rooms that they have now. */
+  /** Affected devices with their present names and areas. */
   readonly devices: readonly NamedDevice[];
   /** The program or the steps that will run; absent if the call runs neither. */
   readonly runs?: PlannedCall;
-  /** Number of distinct persons who have to approve. */
+  /** Number of persons who must approve. */
   readonly needed: number;
   readonly given: number;
   readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
@@ -74,7 +74,7 @@ export interface OwnedApproval {
   readonly view: ApprovalView;
 }
 
-/** Port: lists the requests for approval and takes the decisions of people. */
+/** Port: lists approval requests and receives the decisions of people. */
 export interface ApprovalService {
   /** Returns the requests, newest first; a closed request stays listed for an hour. */
   list(): readonly OwnedApproval[];
@@ -101,17 +101,17 @@ export interface ApproverKey {
 export interface ApproverDirectory {
   /** Returns the keys, sorted by person, then in the order of enrolment. */
   list(): readonly ApproverKey[];
-  /** Throws VALIDATION_ERROR if the name or key is malformed, CONFLICT if the key is enrolled already or there are too many keys. */
+  /** Enrols a key. Rejects with VALIDATION_ERROR if the name or key is malformed, and CONFLICT if it is enrolled or there are too many. */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
-  /** Removes a key. Throws NOT_FOUND if it is not enrolled, CONFLICT if it is the last key of all. */
+  /** Removes a key. Rejects with NOT_FOUND if it is not enrolled, and CONFLICT if it is the last key. */
   remove(keyId: string): Promise<ApproverKey>;
 }
 
-/** A dangerous call that people have to approve. */
+/** A dangerous call that people must approve. */
 export interface ApprovalRequest {
   readonly principal: Principal;
   readonly toolId: string;
-  /** Name of the tool for people. */
+  /** Title of the tool for people. */
   readonly title: string;
   /** Parameters with secrets masked, for people to read. */
   readonly params: JsonObject;
@@ -134,7 +134,7 @@ export type ApprovalStatus =
       readonly given: number;
       /** The request in a sentence for people. */
       readonly summary: string;
-      /** A line for each program and step that will run. */
+      /** Lines about each program and step that will run. */
       readonly willDo: readonly string[];
     }
   | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
@@ -145,11 +145,11 @@ export interface ApprovalQueue {
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status without consuming an approval. Stores the request if there is no approval. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Returns the approval of a call that dispatched nothing: the call may be tried again until the approval expires. */
+  /** Restores the approval of a call that had no effect: the call may be repeated until the approval expires. */
   giveBack(approvalId: string): void;
 }
 
-/** Longest value of a parameter in a sentence; `params` has the whole. */
+/** Longest parameter value in a sentence, in characters; `params` has the whole value. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
 const SECRET = '[secret]';
@@ -203,7 +203,7 @@ function describeCall(
   return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
 }
 
-/** Returns whether the parameters name the cluster and the command or attribute that all targets are. */
+/** Returns whether the parameters already name the cluster and the command or attribute of all targets. */
 function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
   const elements = targets.map(deviceElement);
   return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));

@@ -26,7 +26,7 @@ export type Grant =
   | { readonly kind: 'action'; readonly namespace: string; readonly action: string }
   | { readonly kind: 'any-resource'; readonly namespace: string; readonly action: string }
   | { readonly kind: 'resource'; readonly namespace: string; readonly action: string; readonly resource: string }
-  /** The `path` of the grant ends with a slash. */
+  /** A grant whose `path` ends with a slash. */
   | { readonly kind: 'path'; readonly namespace: string; readonly action: string; readonly path: string }
   | { readonly kind: 'group'; readonly namespace: string; readonly action: string; readonly group: ResourceGroup };
 
@@ -41,7 +41,7 @@ export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
-/** Port: membership of the devices of other hubs in groups, as each hub announces its own devices. */
+/** Port: the members of groups on other hubs, as each hub announces its own devices. */
 export interface RemoteGroups {
   isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
 }
@@ -52,7 +52,7 @@ const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
 const SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
 const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
 
-/** Groups without members, for callers that know no devices. */
+/** Groups without members, for a hub without devices. */
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
 
 /**
@@ -81,7 +81,7 @@ function readGrant(text: string): Grant | undefined {
   return parseResourceGrant({ namespace, action }, resource);
 }
 
-/** Parses a grant that must be well formed. Throws VALIDATION_ERROR with the allowed forms. */
+/** Parses a grant. Throws VALIDATION_ERROR with the permitted forms if it is malformed. */
 export function requireGrant(text: string): Grant {
   const grant = parseGrant(text);
   if (grant) return grant;
@@ -113,7 +113,7 @@ export function covers(grant: Grant, required: Permission, groups: ResourceGroup
   }
 }
 
-/** Returns whether `parent` covers every permission that `child` covers, now and later. */
+/** Returns whether `parent` covers every permission that `child` covers now or may cover later. */
 export function includesGrant(parent: Grant, child: Grant): boolean {
   if (child.kind === 'everything') return parent.kind === 'everything';
   if (parent.kind === 'everything') return child.namespace !== ADMIN;
@@ -154,7 +154,7 @@ export function commonPermissions(permissions: readonly string[], ceiling: reado
   return [...new Set(common)];
 }
 
-/** Returns whether the grant covers the resource of the requirement for some action. */
+/** Returns whether the grant covers the resource of a permission, for any action. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);

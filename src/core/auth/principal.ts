@@ -1,7 +1,7 @@
 import type { DeviceId, HubId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 
-/** Rate limit of a token: `calls` at once, and as many again in every `seconds`, refilled evenly. */
+/** Rate limit of a token: a burst of `calls`, refilled evenly by `calls` in each period of `seconds`. */
 export interface RateLimit {
   readonly calls: number;
   readonly seconds: number;
@@ -9,11 +9,11 @@ export interface RateLimit {
 
 /** Claims of a verified token, except the permissions. */
 export interface TokenFacts {
-  /** Id of the token itself, hex (`cti`, RFC 8392 §3.1.7). */
+  /** Id of the token, hex (`cti`, RFC 8392 §3.1.7). */
   readonly id: string;
-  /** Ids of the tokens of its chain, root first, its own last. The revocation of any of them ends the token. */
+  /** Ids of the tokens in the chain, root first, this token last. The revocation of any of them ends this token. */
   readonly chain: readonly string[];
-  /** The token itself, `at1.…`, for the mesh and for child tokens; never shown or logged. */
+  /** Text of the token, `at1.…`, for the mesh and for child tokens; it is never shown or logged. */
   readonly text: string;
   /** Expiry, milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -22,16 +22,16 @@ export interface TokenFacts {
   /** Ids of the hubs on which the token may be used; absent for every hub of this mesh. */
   readonly allowedNodes?: readonly string[];
   readonly maxHops?: number;
-  /** The limits of the whole chain: a call is charged to each. */
+  /** Rate limits of all tokens in the chain: a call counts for each of them. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }
 
-/** The caller, made by an endpoint from a credential; nothing in a request's body can change it. */
+/** The caller. An endpoint derives it from a credential; the body of a request cannot change it. */
 export interface Principal {
   /** `owner`, or an agent's id; a child's id is its parent's id, a slash and the child's name. */
   readonly id: string;
   readonly kind: 'owner' | 'agent' | 'hub';
-  /** Grants as in the permission grammar; the owner holds `*` and `admin:*`. */
+  /** Grants in the permission grammar; the owner has `*` and `admin:*`. */
   readonly permissions: readonly string[];
   /** The verified token; absent for the owner and for calls of the hub itself. */
   readonly token?: TokenFacts;
@@ -40,7 +40,7 @@ export interface Principal {
 /** Milliseconds by which the clocks of hubs may differ: a token stays valid for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 
-/** Returns unique key of a principal, also where an agent has the id of the owner or of a hub. */
+/** Returns a key that is unique to a principal, even if an agent has the id of the owner or of a hub. */
 export function principalKey({ kind, id }: Principal): string {
   return `${kind}:${id}`;
 }
@@ -54,14 +54,14 @@ export interface Credentials {
   readonly operation: string;
 }
 
-/** A principal, and the content that its proof of possession covers. */
+/** An authenticated principal, and the content that its proof of possession covers. */
 export interface Authenticated {
   readonly principal: Principal;
-  /** SHA-256, hex, that the bytes of the request's body must have; absent without a proof. */
+  /** SHA-256 (hex) that the request's body must have; absent without a proof. */
   readonly contentSha256?: string;
 }
 
-/** Port: turns credentials into a principal. */
+/** Port: authenticates credentials and returns the principal. */
 export interface Authenticator {
   /** Authenticates the caller. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
   authenticate(credentials: Credentials): Promise<Authenticated>;
@@ -69,7 +69,7 @@ export interface Authenticator {
   isStillValid(principal: Principal): boolean;
 }
 
-/** The name of an agent: its whole id when the owner made it, else the part after its parent's id and a slash. */
+/** Pattern of an agent's name: its whole id if the owner created it, else the part after its parent's id and a slash. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
 /** Returns the root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every limit. */
@@ -99,7 +99,7 @@ export function hubOfForeignAgent(id: string): string | undefined {
   return at > 0 ? root.slice(at + 1) : undefined;
 }
 
-/** The harm that an effect can do; `dangerous` needs the approval of a person. */
+/** Degree of harm that an effect can cause; `dangerous` requires a person's approval. */
 export type Risk = 'none' | 'low' | 'medium' | 'dangerous';
 
 /** One effect of a call with canonical ids. Risk and permission belong to the effect, not to the tool. */
@@ -124,7 +124,7 @@ export interface PlannedProgram {
   /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Powers that the owner granted it, by name and in words. Without any it reaches nothing of the home. */
+  /** Powers that the owner granted to the program, with a description. Without powers it reaches nothing in the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
   /** Digests of the program's code and of the writable files among its arguments. */
   readonly versions: readonly string[];
@@ -137,9 +137,9 @@ export type Decision =
 
 /** Port: decides what a principal may do and see. Expired and revoked tokens grant nothing. */
 export interface Authorizer {
-  /** Allows the principal an action that needs all of these permissions, or denies it. */
+  /** Returns whether the principal has all of these permissions. */
   authorize(principal: Principal, permissions: readonly string[]): Decision;
-  /** Returns whether the principal holds a grant for any action on the resource of this permission; other resources do not exist for it. */
+  /** Returns whether the principal has a grant for any action on the permission's resource; otherwise the resource is hidden. */
   canSee(principal: Principal, permission: string): boolean;
   /** Returns whether the principal has this permission (a template such as `device:control:{device_id}`) on some resource. */
   mayTry(principal: Principal, permission: string): boolean;
@@ -152,12 +152,12 @@ export interface Authorizer {
 
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
 
-/** Returns the highest of the risks. */
+/** Returns the highest risk. */
 export function maxRisk(...risks: readonly Risk[]): Risk {
   return RISKS.findLast((risk) => risks.includes(risk)) ?? 'none';
 }
 
-/** A call as the owner's rules judge it, with parsed values and canonical ids. */
+/** A call in the form that the owner's rules judge: with parsed values and canonical ids. */
 export interface RuledCall {
   readonly principal: Principal;
   readonly toolId: string;
@@ -167,7 +167,7 @@ export interface RuledCall {
   readonly params: JsonObject;
 }
 
-/** The verdict of the owner's rules. An `allow` never lifts the approval that a dangerous effect needs by itself. */
+/** The verdict of the owner's rules. `allow` never replaces the approval that a dangerous effect requires. */
 export type RuleVerdict =
   | { readonly kind: 'allow'; readonly rule?: string }
   | { readonly kind: 'deny'; readonly rule: string; readonly reason: string }
@@ -180,11 +180,11 @@ export interface RuleEngine {
 
 /** Port: limits the rate of calls. */
 export interface RateLimiter {
-  /** Throws RATE_LIMITED, with `details.retry_after_ms`, when the principal or an ancestor of its token called too often. */
+  /** Counts a call. Throws RATE_LIMITED, with `details.retry_after_ms`, if the limit of the token or of an ancestor is exceeded. */
   charge(principal: Principal): void;
 }
 
-/** Longest life of a token, and of its agent: 400 days. */
+/** Longest lifetime of a token and of its agent: 400 days. */
 export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
 
 /** A request for a new token. */
@@ -198,7 +198,7 @@ export interface TokenRequest {
   readonly rateLimit?: RateLimit;
   /** Raw Ed25519 key of the agent, base64url. Without a key the token is bound to the hub's key and is a bearer token on this hub. */
   readonly key?: string;
-  /** Role (named profile of the configuration) that the permissions came from; kept beside the token, not in it. */
+  /** Role from which the permissions came (a named profile of the configuration); stored with the token's record, not in the token. */
   readonly role?: string;
 }
 
@@ -221,10 +221,10 @@ export interface TokenRecord {
   readonly revokedAtMs?: number;
 }
 
-/** The content of a token's text, and whether the token may be used on this hub now. */
+/** The claims in a token's text, and whether the token may be used on this hub now. */
 export interface TokenInspection {
   readonly state: 'valid' | 'expired' | 'revoked' | 'unusable';
-  /** Why the token may not be used; absent while it is valid. */
+  /** Reason why the token may not be used; absent if it is valid. */
   readonly reason?: string;
   readonly principal: Principal & { readonly token: TokenFacts };
   readonly issuer: string;
@@ -241,7 +241,7 @@ export interface TokenInspection {
 export interface TokenAuthority {
   /** Issues a root token for the owner, a child token for any other principal: never with more permissions than `by` has. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
-  /** Returns the principal of a token's text, verified anew. */
+  /** Verifies a token's text again and returns its principal. */
   principalOf(token: string): Principal;
   /** Reads a token with valid signatures, also after its expiry. Throws TOKEN_INVALID if a signature is invalid. */
   inspect(token: string): TokenInspection;
@@ -254,23 +254,23 @@ export interface TokenAuthority {
   list(): readonly TokenRecord[];
 }
 
-/** A hub that the mesh vouches for. */
+/** A hub for which the mesh has a valid certificate. */
 export interface TrustedHub {
   /** Raw Ed25519 key, 32 bytes, base64url. */
   readonly key: string;
-  /** Grants that tokens issued by the hub may hold at most, as in the permission grammar. */
+  /** Largest permissions of tokens that the hub issues, as grants. */
   readonly permissions: readonly string[];
 }
 
-/** Port: the other hubs that this hub trusts. A certificate that expired or was revoked vouches for no hub. */
+/** Port: the other hubs that this hub trusts. A hub with an expired or revoked certificate is not trusted. */
 export interface MeshTrust {
   /** Returns the id of the mesh; undefined while the hub is in no mesh. */
   meshId(): string | undefined;
-  /** Returns undefined for a hub that no certificate vouches for now. */
+  /** Returns a trusted hub; undefined for a hub without a valid certificate. */
   hub(id: string): TrustedHub | undefined;
 }
 
-/** Form of a challenge: 32 random bytes in base64url, which the caller generates for each request. */
+/** Pattern of a challenge: 32 random bytes in base64url, which the caller generates for each request. */
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**

@@ -18,12 +18,12 @@ export interface RuleListing {
   readonly file: string;
   /** SHA-256 of the file's bytes, hex; absent while there is no file. */
   readonly hash?: string;
-  /** IANA time zone of the times of day. */
+  /** IANA time zone of the rules' times. */
   readonly timezone: string;
-  /** Decision about calls of agents to which no rule applies. */
+  /** Decision about an agent's call to which no rule applies. */
   readonly default: 'allow' | 'deny';
   readonly rules: readonly ListedRule[];
-  /** Why the present rules file was refused; the earlier rules stay in force. */
+  /** Reason why the present rules file was refused; the earlier rules are then in force. */
   readonly problem?: string;
 }
 
@@ -43,7 +43,7 @@ export interface EffectTestResult {
   readonly because: readonly string[];
 }
 
-/** The verdict that the rules would give about a call. */
+/** The verdict of the rules about a test call. */
 export interface RuleTestResult {
   readonly verdict: RuleVerdict;
   /** The assumed day and time of day, such as `fri 22:30`; absent while the hub's clock is not trusted. */
@@ -56,13 +56,13 @@ export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
   readonly types: readonly string[];
-  /** Names of the values that tools show and set. */
+  /** Names of the values that tools return and set. */
   readonly values: readonly string[];
   /** Ids of tools, in the form `namespace:name`. */
   readonly tools: readonly string[];
 }
 
-/** A part of a rule that is allowed and probably a mistake. */
+/** A permitted part of a rule that is probably a mistake. */
 export interface RuleWarning {
   readonly line: number;
   readonly message: string;
@@ -72,12 +72,12 @@ export interface RuleWarning {
 export interface RuleCheck {
   readonly file: string;
   readonly count: number;
-  /** Why a hub would refuse the rules file, with file and line. */
+  /** Reason why a hub would refuse the rules file, with file and line. */
   readonly problem?: string;
   readonly warnings: readonly RuleWarning[];
 }
 
-/** Port: the owner's rules as people administer them. */
+/** Port: administration of the owner's rules. */
 export interface RuleAdministration {
   list(): RuleListing;
   /** Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR. */
@@ -86,11 +86,11 @@ export interface RuleAdministration {
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 
-/** Returns the values that the result of a device's tool shows, from its schema. */
+/** Returns the names of the values in the result of a device's tool, from its schema. */
 export function shownValues(returns: unknown): readonly string[] {
   const values = isJsonObject(returns) ? valueAt(returns, '/properties/state/properties') : undefined;
   return isJsonObject(values) ? Object.keys(values) : [];
 }
 
-/** A scalar that a rule compares with. */
+/** A scalar with which a rule compares. */
 export type RuleScalar = Exclude<Json, readonly Json[] | JsonObject>;

@@ -18,10 +18,10 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   throw invalid(file, line, missingKey(error, path) ?? describe(error, path, schema));
 }
 
-/** The value of a YAML text, with the lines of its parts. */
+/** A parsed YAML text, with the lines of its parts. */
 export interface LocatedYaml {
   readonly value: unknown;
-  /** Returns the line of the part at `path`, or of the nearest existing part around it. */
+  /** Returns the line of the value at `path`, or of its nearest existing ancestor. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
@@ -39,32 +39,32 @@ function parsed(text: string, file: string) {
     if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // Aliases without end and nesting without end are thrown as errors of other classes.
+    // Errors of other classes are endless aliases or nesting.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
 }
 
-/** Returns the message of the parser, without its own position and excerpt. */
+/** Returns the parser's message without its position and excerpt. */
 function yamlMistake(message: string): string {
   const words = (message.split('\n')[0] ?? 'not YAML').replace(/ at line \d+, column \d+:?$/, '');
   return words.startsWith('Tabs') ? `${words}; use spaces` : words;
 }
 
-/** Returns the name of a member that is unknown or not allowed. */
+/** Returns the name of an unknown or forbidden member. */
 function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
   const unknown: unknown = params.additionalProperty;
   return typeof unknown === 'string' ? unknown : propertyName;
 }
 
-/** Returns the line of a key itself; its value may begin lines below. */
+/** Returns the line of a key; its value may begin on a later line. */
 function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly string[], name: string): number {
   const map = document.getIn(path, true);
   const key = isMap(map) ? map.items.map((pair) => pair.key).find((node) => isScalar(node) && String(node.value) === name) : undefined;
   return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
 }
 
-/** Returns the line of the part at `path`, or of the nearest existing part around it. */
+/** Returns the line of the value at `path`, or of its nearest existing ancestor. */
 function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   const node = document.getIn(path, true);
   if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
@@ -72,8 +72,8 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 }
 
 /**
- * Tests validate our schemas against the metaschema, which takes longer to compile than they do. Compiled schemas are dropped once the
- * file is read.
+ * The schemas are not validated at run time: tests do it, since the metaschema takes longer to compile than the schemas. Compiled schemas
+ * are dropped after the file is read.
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
@@ -133,7 +133,7 @@ export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const met = Object.entries(known).flatMap(([name, part]) => {
     if (Object.hasOwn(value, name)) return [[name, partOf(part, value[name])]];
     if (isSchema(part) && 'default' in part) return [[name, partOf(part, part.default)]];
-    // The names of members that have to be there help to tell which is misspelt.
+    // The names of required members help to find which key is misspelt.
     return named.includes(name) ? [[name, {}]] : [];
   });
   const hasMore = Object.keys(value).some((name) => !Object.hasOwn(known, name));

@@ -7,7 +7,7 @@ import type { JsonObject, JsonSchema } from '../json.ts';
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** As `section`, for a part without defaults, which is absent unless the owner wrote it. */
+/** Returns the schema of a part without defaults, which is absent if the file lacks it; otherwise like `section`. */
 export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
   properties: Properties,
   required?: Required,
@@ -81,7 +81,7 @@ function camelCase(key: string): string {
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** JSON Schema of a setting that names the source of a secret and never holds the secret: others may read the configuration file. */
+/** JSON Schema of a setting that names the source of a secret, never the secret: others may read the configuration file. */
 export const SECRET_SOURCE = {
   type: 'string',
   pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|credential:[A-Za-z0-9._-]+)$',
@@ -121,10 +121,10 @@ function invalid(message: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', message);
 }
 
-/** The result of a reload of the configuration: keys of the file, with dots. */
+/** The result of a configuration reload, as dotted keys of the file. */
 export interface ConfigReload {
-  /** Keys that changed and are in force now. */
+  /** Changed keys that are already in force. */
   readonly applied: readonly string[];
-  /** Keys that changed and are in force after the next start. */
+  /** Changed keys that take effect at the next start. */
   readonly needsRestart: readonly string[];
 }

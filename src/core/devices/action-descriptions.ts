@@ -12,7 +12,7 @@ export interface NamedDevice {
   readonly shares_name?: boolean;
 }
 
-/** Verbs for commands and writes, with their paths; all others are named in the words of Matter. */
+/** Verbs for commands and writes, with their paths; other elements get the words of their Matter names. */
 const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   'Turn on': 'OnOff/On',
   'Turn on for a time': 'OnOff/OnWithTimedOff',
@@ -58,7 +58,7 @@ const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 
-/** A command or attribute of a device, as the target of an effect names it: `front-door/1/DoorLock/UnlockDoor`. */
+/** A command or attribute of a device, parsed from a target such as `front-door/1/DoorLock/UnlockDoor`. */
 export interface DeviceElement {
   readonly device: string;
   readonly part: string;
@@ -78,7 +78,7 @@ export function verbOf({ cluster, element }: DeviceElement): string | undefined 
   return VERBS.get(`${cluster}/${element}`);
 }
 
-/** Targets of effects as a person reads them. */
+/** The targets of a call's effects in words. */
 export interface TargetDescription {
   /** Actions on devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; may be empty. */
   readonly does: string;
@@ -89,7 +89,7 @@ export interface TargetDescription {
 const READS = /^(device|sensor):read(:|$)/;
 const NO_READS: ReadonlySet<string> = new Set();
 
-/** Returns the targets that are only read. */
+/** Returns the targets that a call only reads. */
 export function readsIn(effects: readonly { readonly target: string; readonly permission: string }[]): ReadonlySet<string> {
   const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
@@ -117,7 +117,7 @@ export function targetText(targets: readonly string[], devices: readonly NamedDe
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
-/** Returns the actions of a past call on devices, from its effects in the audit log; empty without any. */
+/** Returns a past call's actions on devices in words, from its effects in the audit log; empty if there are none. */
 export function describeCompleted(effects: unknown, devices: readonly NamedDevice[]): string {
   const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
     const { target, permission } = Object(effect);
@@ -127,7 +127,7 @@ export function describeCompleted(effects: unknown, devices: readonly NamedDevic
   return targetText(targets, devices, readsIn(all));
 }
 
-/** Returns a name that a device or an agent chose, quoted unless it has the form of a plain name. */
+/** Returns a name that a device or agent chose, in quotes unless it has the form of a plain name. */
 export function nameText(name: string): string {
   return PLAIN_NAME.test(name) && isVisible(name) ? name : escapeAllHidden(JSON.stringify(name));
 }
@@ -152,7 +152,7 @@ export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
-/** Returns texts for devices, with the numbers of their parts where a device has several. */
+/** Returns texts for devices, with the number of the part if a device has several parts. */
 function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
   const parts = Map.groupBy(elements, ({ device }) => device);
   return [...parts].flatMap(([id, own]) => {

@@ -2,16 +2,16 @@ import type { DeviceId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Device, Reachability } from './device-model.ts';
 
-/** Policy for findings of device attestation (Core §6.2): refuse them, ask the person, or accept any device. */
+/** Policy for findings of device attestation (Core §6.2): refuse the device, ask the person, or accept any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
 
 /** A request to commission a device, by a setup code or by passcode and discriminator. */
 export interface CommissionRequest {
-  /** QR text `MT:…`, or a manual pairing code of 11 or 21 digits. Secret: never logged. */
+  /** Setup code: QR text `MT:…`, or a manual pairing code of 11 or 21 digits. It is secret and never logged. */
   readonly code?: string;
-  /** Instead of a code. Secret: never logged. */
+  /** Passcode instead of a setup code. It is secret and never logged. */
   readonly passcode?: number;
-  /** 12 bits; with `passcode`. */
+  /** Discriminator (12 bits) for `passcode`. */
   readonly discriminator?: number;
   /** Known IP address and UDP port, instead of discovery. */
   readonly address?: { readonly host: string; readonly port: number };
@@ -21,11 +21,11 @@ export interface CommissionRequest {
   readonly wifi?: string;
   readonly thread?: string;
   readonly attestation?: AttestationPolicy;
-  /** Accepts the findings under the `ask` policy in advance, after a person has seen them. */
+  /** Accepts attestation findings in advance under the `ask` policy, after a person has seen them. */
   readonly acceptAttestation?: boolean;
 }
 
-/** Steps of a commissioning, in their order. */
+/** Steps of a commissioning, in order. */
 export const COMMISSION_STEPS = ['parse', 'discover', 'connect', 'attest', 'network', 'join', 'interview', 'record', 'done'] as const;
 export type CommissionStep = (typeof COMMISSION_STEPS)[number];
 
@@ -42,7 +42,7 @@ export interface CommissionResult {
   /** One device for a plain device, several behind a bridge or in a composed device. */
   readonly devices: readonly Device[];
   readonly findings: readonly string[];
-  /** Devices among them that seem to have been commissioned before. */
+  /** New devices that seem to have been commissioned before. */
   readonly recognised: readonly RecognisedDevice[];
 }
 
@@ -52,36 +52,36 @@ export interface RecognisedDevice {
   /** The device's former id, to which history and grants refer. */
   readonly former: DeviceId;
   readonly name?: string;
-  /** Milliseconds since 1970. */
+  /** Time of the removal, milliseconds since 1970. */
   readonly removedAtMs: number;
 }
 
-/** A commissioning that a crash interrupted and that adoption could not finish. */
+/** A commissioning that a crash interrupted and that the recovery could not finish. */
 export interface HalfCommissioned {
   readonly id: string;
-  /** Milliseconds since 1970. */
+  /** Start of the commissioning, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** The commissioning step at the interruption. */
   readonly step: string;
-  /** Instructions for the person. */
+  /** Advice for the person. */
   readonly advice: string;
 }
 
-/** A fabric that a device belongs to, from its Node Operational Credentials cluster. */
+/** A fabric of a device, from its Node Operational Credentials cluster. */
 export interface FabricInfo {
   readonly fabricIndex: number;
   readonly label: string;
   readonly vendorId: number;
-  /** 64 bits, decimal. */
+  /** Fabric id: 64 bits, decimal. */
   readonly fabricId: string;
   readonly isOurs: boolean;
 }
 
-/** Setup codes with which another controller can commission the device (Core §5.1.3, §5.1.4). Secret until they expire. */
+/** Setup codes with which another controller can commission the device (Core §5.1.3, §5.1.4). They are secret until they expire. */
 export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
-  /** ISO 8601. */
+  /** Expiry of the codes in ISO 8601. */
   readonly expiresAt: string;
 }
 
@@ -107,7 +107,7 @@ export interface GroupInfo {
 export interface CredentialSet {
   readonly name: string;
   readonly kind: 'wifi' | 'thread';
-  /** SSID or Thread network name; the secret part is never read back. */
+  /** SSID or Thread network name; the secret part is never returned. */
   readonly network: string;
 }
 
@@ -123,7 +123,7 @@ export interface DeviceAdministration {
   ): Promise<CommissionResult>;
   /** Returns the interrupted commissionings that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
-  /** Forgets a half commissioned device after the person has reset it. Throws NOT_FOUND for another id. */
+  /** Removes the entry of a half commissioned device after the person has reset it. Throws NOT_FOUND for an unknown id. */
   forget(id: string): void;
   /** Removes the whole node from the fabric and returns the ids of the removed devices; `isForced` also removes an unreachable device. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
@@ -133,7 +133,7 @@ export interface DeviceAdministration {
   recognised(): readonly RecognisedDevice[];
   /** Gives a recognised device its former id, and former name and area if it has none. Throws NOT_FOUND for any other device. */
   restore(device: DeviceId): Device;
-  /** Sets the area that the owner chose; null removes it. */
+  /** Sets the area that the owner has chosen; null removes the area. */
   setArea(device: DeviceId, area: string | null): Device;
   /**
    * Blinks or beeps for `seconds`; 0 stops it (Application Clusters §1.2). Rejects with NOT_SUPPORTED if the device cannot identify itself.
@@ -141,16 +141,16 @@ export interface DeviceAdministration {
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
   /** Measures the round trip of reading a small attribute over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
-  /** Reads everything again: structure, attributes, software version. */
+  /** Reads the structure, attributes and software version of the device again. */
   interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
   /** Opens an enhanced commissioning window for `seconds` (180 to 900). */
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
-  /** Closes the window of `share` early. */
+  /** Closes the commissioning window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
   /** Removes another controller's fabric. Rejects with NOT_FOUND, or CONFLICT for our fabric (see `decommission`). */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
-  /** Reads the general, software and network diagnostics clusters. */
+  /** Reads the diagnostics clusters: general, software and network. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
   /** Returns the Thread and Wi-Fi networks as all devices report them; devices that do not respond are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
@@ -176,7 +176,7 @@ export interface DeviceAdministration {
 
   /** Returns our fabric's access control entries on the device, in the JSON form of AccessControl.Acl. */
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
-  /** Replaces the access control entries; refuses a list that would lock this hub out. */
+  /** Replaces the access control entries. Rejects a list that would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
   /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
@@ -195,7 +195,7 @@ export interface DeviceAdministration {
 
 /** A software version, as a number and as text. */
 export interface SoftwareVersion {
-  /** Greater is newer (Core §11.1.5.10). */
+  /** Version number; a greater number is newer (Core §11.1.5.10). */
   readonly number: number;
   /** Version text of the manufacturer; empty if unknown. */
   readonly text: string;
@@ -207,10 +207,10 @@ export interface UpdateOffer {
   readonly name: string;
   readonly from: SoftwareVersion;
   readonly to: SoftwareVersion;
-  /** Name of the file in the folder. */
+  /** File name of the image in the folder. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** Web page of the manufacturer, as the image says; the hub does not open it. */
+  /** Web page of the manufacturer in the image; the hub does not open it. */
   readonly notesUrl?: string;
 }
 
@@ -220,7 +220,7 @@ export interface UnfitImage {
   readonly reason: string;
 }
 
-/** Images of the folder, for the devices of this home. */
+/** Images in the folder, for the devices of this home. */
 export interface UpdateList {
   readonly folder: string;
   readonly offers: readonly UpdateOffer[];
@@ -233,7 +233,7 @@ export type UpdateStep = 'querying' | 'downloading' | 'applying' | 'done';
 /** Progress of an update. */
 export interface UpdateProgress {
   readonly step: UpdateStep;
-  /** 0 to 1 of the whole. */
+  /** Progress of the whole update, 0 to 1. */
   readonly fraction: number;
   readonly note: string;
 }
@@ -246,7 +246,7 @@ export interface UpdateResult {
   readonly to: SoftwareVersion;
 }
 
-/** Network by which a node reaches the hub. */
+/** Kind of network through which a node reaches the hub. */
 export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 
 /** A radio of the home, reported by one of our devices or by its neighbour. */
@@ -262,14 +262,14 @@ export interface TopologyNode {
   /** Name of the Thread network, or BSSID of the Wi-Fi access point. */
   readonly network?: string;
   readonly channel?: number;
-  /** Of Wi-Fi, in dBm. */
+  /** Received signal strength of Wi-Fi, in dBm. */
   readonly rssi?: number;
   readonly reachability?: Reachability;
   /** Reason why the node's diagnostics could not be read. */
   readonly problem?: string;
 }
 
-/** A radio link, as the node at `from` receives the node at `to`. */
+/** A radio link, measured where the radio `from` receives the radio `to`. */
 export interface TopologyLink {
   readonly from: string;
   readonly to: string;

@@ -4,7 +4,7 @@ import type { Service } from '../lifecycle.ts';
 import type { DeviceAdministration } from './device-administration.ts';
 import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescription, DeviceEvent } from './device-model.ts';
 
-/** A change of the directory. */
+/** A change in the directory. */
 export type DeviceChange =
   | { readonly kind: 'added'; readonly device: Device }
   /** The device's name, area, endpoints or clusters have changed. */
@@ -24,7 +24,7 @@ export interface DeviceDirectory {
 
 /** Options of one interaction with a device. */
 export interface DeviceCallOptions {
-  /** Cancels the interaction; messages that are not sent yet are never sent. */
+  /** Cancels the interaction; messages that are not yet sent are dropped. */
   readonly signal: AbortSignal;
 }
 
@@ -37,18 +37,18 @@ export interface DeviceCallOptions {
 export interface DeviceAccess {
   /** Returns the last reported value, without an interaction; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
-  /** Returns reads all paths in one interaction; returns the values in the order of the paths. */
+  /** Reads all paths in one interaction and returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;
-  /** Calls `listener` at every attribute report, first values included; the returned function unsubscribes. */
+  /** Calls `listener` for every attribute report, including first values. The returned function removes the listener. */
   onReport(listener: (reading: AttributeReading) => void): () => void;
   /** Calls `listener` at every Matter event of every device; the returned function unsubscribes. */
   onEvent(listener: (event: DeviceEvent) => void): () => void;
 }
 
-/** Port: a module that provides devices, with access to them and their administration. */
+/** Port: a module that provides devices, access to them, and their administration. */
 export interface DeviceSource extends Service {
   readonly directory: DeviceDirectory;
   readonly access: DeviceAccess;

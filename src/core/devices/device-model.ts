@@ -21,12 +21,12 @@ export interface AttributeDescription {
   readonly writable: boolean;
   readonly readPrivilege: Privilege;
   readonly writePrivilege?: Privilege;
-  /** Unit of `value * scale`, where the data model states it. */
+  /** Unit of `value * scale`, if the data model defines it. */
   readonly unit?: string;
   readonly scale?: number;
-  /** The device does not report changes (quality C); the value has to be polled. */
+  /** True if the device does not report changes (quality C): the hub must read the value. */
   readonly changesOmitted: boolean;
-  /** The value never changes (quality F). */
+  /** True if the value never changes (quality F). */
   readonly fixed: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface CommandDescription {
   readonly id: number;
   readonly name: string;
   readonly description?: string;
-  /** Schema of the request fields: always an object, `additionalProperties: false`. */
+  /** Schema of the request fields: an object without additional properties. */
   readonly parameters: JsonSchema;
   /** Schema of the response fields; absent if the command returns only a status. */
   readonly returns?: JsonSchema;
@@ -97,14 +97,14 @@ export type Reachability = (typeof REACHABILITIES)[number];
 /** A device as people see it: a Matter node, a bridged device, or a logical part of a composed device. */
 export interface Device {
   readonly id: DeviceId;
-  /** Name for people, which need not be unique. At most 64 characters, no control characters. */
+  /** Name for people, not necessarily unique: at most 64 characters, no control characters. */
   readonly name: string;
-  /** True if a person gave the name on this hub; absent if the device reports it. */
+  /** True if a person set the name on this hub; absent if the device reports it. */
   readonly isNamedHere?: true;
   readonly area?: string;
-  /** `board` is no Matter device, but a chip, a probe or a line of the board itself. */
+  /** Kind of device; `board` is no Matter device, but a chip, a probe or a line of the board. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
-  /** Operational node id in this hub's fabric, decimal text; empty for the board's own. */
+  /** Operational node id in this hub's fabric, as decimal text; empty for devices of the board. */
   readonly nodeId: string;
   /** The device that represents this device's node or bridge. */
   readonly parent?: DeviceId;
@@ -112,7 +112,7 @@ export interface Device {
   readonly product: { readonly id: number; readonly name: string };
   readonly serial?: string;
   readonly softwareVersion?: string;
-  /** Primary device type first. */
+  /** Device types, the primary type first. */
   readonly deviceTypes: readonly string[];
   readonly reachability: Reachability;
   /** Time of the last response or report, ms since 1970; 0 before the first. */
@@ -121,7 +121,7 @@ export interface Device {
   readonly isSleepy: boolean;
 }
 
-/** A device with its application endpoints; endpoint 0 is among them when the device is the node itself. */
+/** A device with its application endpoints, including endpoint 0 if the device is the node itself. */
 export interface DeviceDescription {
   readonly device: Device;
   readonly endpoints: readonly EndpointDescription[];
@@ -143,7 +143,7 @@ export interface CommandPath {
   readonly command: string;
 }
 
-/** A value with its age, in the JSON form of its attribute's schema. */
+/** A value with its age; the value has the JSON form of its attribute's schema. */
 export interface AttributeReading {
   readonly path: AttributePath;
   readonly value: Json;

@@ -5,7 +5,7 @@ import type { NamedDevice } from './action-descriptions.ts';
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const SENSOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){1,2}$/;
 
-/** Parses a device id. Throws VALIDATION_ERROR with the allowed form. */
+/** Parses a device id. Throws VALIDATION_ERROR with the permitted form. */
 export function parseDeviceId(text: string): DeviceId {
   if (!DEVICE_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Device id ${JSON.stringify(text)} is not of the form ${DEVICE_ID.source}`);
@@ -13,7 +13,7 @@ export function parseDeviceId(text: string): DeviceId {
   return text as DeviceId;
 }
 
-/** Parses a sensor id. Throws VALIDATION_ERROR with the allowed form. */
+/** Parses a sensor id. Throws VALIDATION_ERROR with the permitted form. */
 export function parseSensorId(text: string): SensorId {
   if (!SENSOR_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);
@@ -21,7 +21,7 @@ export function parseSensorId(text: string): SensorId {
   return text as SensorId;
 }
 
-/** Port: properties of devices by which grants and rules select them. */
+/** Port: properties of devices, by which grants and rules select devices. */
 export interface DeviceFacts {
   /** Returns the key of a device's area, in the form of `areaKey`; undefined for an unknown device, or without an area. */
   areaOf(device: string): string | undefined;
@@ -33,7 +33,7 @@ export interface DeviceFacts {
   typesOf(device: string): ReadonlySet<string>;
 }
 
-/** Returns a device type of the Matter device library as hubs announce it: `DimmableLight` as `dimmable_light`. */
+/** Returns a Matter device type in the form of announcements: `dimmable_light` for `DimmableLight`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -41,7 +41,7 @@ export function announcedType(deviceType = 'unknown'): string {
     .slice(0, 64);
 }
 
-/** Returns the name in the device library of an announced type. */
+/** Returns the Matter device type for an announced type: `DimmableLight` for `dimmable_light`. */
 export function libraryType(announced: string): string {
   return announced.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -55,14 +55,14 @@ export function areaKey(name: string): string {
 
 /** Further names of an area. */
 export interface AreaNames {
-  /** `Upstairs`, `Ground floor`; absent when not set. */
+  /** Floor such as `Upstairs`; absent if not set. */
   readonly floor?: string;
   readonly aliases: readonly string[];
 }
 
 /** Port: names in addition to the names that devices have themselves. Areas with equal `areaKey` are one area. */
 export interface HomeNames {
-  /** Changes with every change of a name, so that caches can be renewed. */
+  /** Number that changes with every change of a name, so that caches can be renewed. */
   readonly revision: number;
   deviceAliases(device: string): readonly string[];
   /** Returns the fixed prefix of a device's tool names; undefined if it has none. */
@@ -73,14 +73,14 @@ export interface HomeNames {
   areaToday(area: string): string;
 }
 
-/** Port: notifies of renamed areas. */
+/** Port: notifies listeners of renamed areas. */
 export interface AreaChanges {
   areaToday(area: string): string;
   /** Calls `listener` after present or earlier names of areas changed; the returned function unsubscribes. */
   onAreaRenamed(listener: () => void): () => void;
 }
 
-/** A home without given names. */
+/** Names of a home in which people have set none. */
 export const NO_HOME_NAMES: HomeNames = {
   revision: 0,
   deviceAliases: () => [],
@@ -90,7 +90,9 @@ export const NO_HOME_NAMES: HomeNames = {
   areaToday: (area) => area,
 };
 
-/** Returns the form in which names are compared: without differences of case, surrounding spaces and Unicode forms (NFKC, UAX #15). */
+/**
+ * Returns the form in which names are compared: without letter case, surrounding spaces and differences of Unicode form (NFKC, UAX #15).
+ */
 export function foldedName(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();
 }

@@ -8,7 +8,7 @@ export function snakeCase(name: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
-/** An element that only its manufacturer names: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
+/** Pattern of a manufacturer-specific element without a name: prefix and suffix of 16 bits each in hexadecimal (Core §7.18.2). */
 const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
 /** Lowest number of manufacturer-specific clusters (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
@@ -90,7 +90,7 @@ export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   f4_yellow: 'yellow',
 };
 
-/** Returns the present word for a present or former word of a value, in any letter case; any other text in lower case. */
+/** Returns the present word for a value's present or former word, in any letter case; any other text in lower case. */
 export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;

@@ -8,9 +8,9 @@ export interface SensorInfo {
   readonly device: DeviceId;
   /** Name of the reading within its device, such as `temperature`. */
   readonly name: string;
-  /** Measured quantity: `temperature`, `humidity`, `occupancy` …; the word of the capability file. */
+  /** Measured quantity, such as `temperature` or `occupancy`: the `kind` in the capability file. */
   readonly kind: string;
-  /** UCUM-like unit text for people: `°C`, `%`, `lx`, `W`; empty for on/off and counts. */
+  /** Unit for people, UCUM-like: `°C`, `%`, `lx`, `W`; empty for on/off and counts. */
   readonly unit: string;
   readonly area?: string;
   readonly title: string;
@@ -22,9 +22,9 @@ export type ReadingValue = number | boolean | string;
 /** A sensor's present value with its age. */
 export interface Reading {
   readonly sensor: SensorInfo;
-  /** Null where the sensor reports no value, or has not reported yet. */
+  /** Present value; null if the sensor reports none or has not reported yet. */
   readonly value: ReadingValue | null;
-  /** Time of the report, milliseconds since 1970; 0 without a report or when its time is not known. */
+  /** Time of the report, milliseconds since 1970; 0 if there is no report or its time is unknown. */
   readonly atMs: number;
   readonly reachability: Reachability;
 }
@@ -39,30 +39,30 @@ export function freshnessOf(atMs: number, nowMs: number): { readonly timestamp: 
 export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
-/** A time range of a sensor's history and its aggregation. */
+/** A query of a sensor's history: time range and aggregation. */
 export interface HistoryQuery {
   readonly sensor: SensorId;
-  /** Milliseconds since 1970; both ends belong to the range. */
+  /** Start of the range, milliseconds since 1970; both ends are included. */
   readonly startMs: number;
   readonly endMs: number;
-  /** `avg` is the mean of the stored readings; a reading repeated unchanged within minutes is stored once. */
+  /** Aggregation; `avg` is the mean of the stored readings, of which an unchanged value is stored once within minutes. */
   readonly aggregation: Aggregation;
   /** Width of a bucket, counted from 1970-01-01T00:00Z; default: the whole range. Ignored for `none`. */
   readonly everyMs?: number;
-  /** Largest number of points; the newest are returned. Default 10,000. */
+  /** Largest number of points; the newest points are returned. Default 10,000. */
   readonly limit?: number;
 }
 
 /** One point of a history. */
 export interface HistoryPoint {
-  /** Time of the reading, or start of the bucket, milliseconds since 1970; the first bucket begins where the range does. */
+  /** Time of the reading, or start of the bucket, milliseconds since 1970; the first bucket begins at the start of the range. */
   readonly atMs: number;
   readonly value: number | string;
 }
 
 /** Port: present and past readings of sensors. */
 export interface ReadingStore {
-  /** Adds or changes a sensor; null removes it (its history stays). */
+  /** Adds or changes a sensor; null removes it, but not its history. */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
    * Stores a reading; `atMs` is its time in milliseconds since 1970. 0 means unknown: if the last value in the history is equal, its time
@@ -73,7 +73,7 @@ export interface ReadingStore {
   setReachability(device: DeviceId, reachability: Reachability): void;
   /** Returns every sensor with its present value, sorted by id. */
   sensors(): readonly Reading[];
-  /** Returns undefined for an unknown or removed sensor. */
+  /** Returns a sensor's present reading; undefined for an unknown or removed sensor. */
   current(id: SensorId): Reading | undefined;
   /** Returns the history, oldest first, without empty buckets. Throws SENSOR_NOT_FOUND, VALIDATION_ERROR or STORAGE_FAILED. */
   history(query: HistoryQuery): readonly HistoryPoint[];

@@ -16,7 +16,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { AtmoError, systemCode } from '../errors.ts';
 
-/** Writes bytes from an offset on, as many as the disk takes, and returns their number (write(2), pwrite(2)). */
+/** Writes bytes at an offset, as many as the disk accepts, and returns their number (write(2), pwrite(2)). */
 export type WriteBytes = (
   descriptor: number,
   bytes: Uint8Array,
@@ -29,15 +29,15 @@ interface WholeWrite {
   readonly path: string;
   readonly descriptor: number;
   readonly bytes: Uint8Array;
-  /** Place in the file; the end of the last write when absent. */
+  /** Position in the file; default: after the last write. */
   readonly position?: number;
-  /** The function of the file system when undefined. */
+  /** Function that writes; default: that of the file system. */
   readonly write?: WriteBytes | undefined;
 }
 
 /**
- * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. Throws STORAGE_FAILED if it takes no
- * more, and the errors of the file system.
+ * Writes all bytes: an almost full disk accepts a part of them without an error. Throws STORAGE_FAILED if the disk accepts no more, and the
+ * errors of the file system.
  */
 export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
   for (let done = 0; done < bytes.length; ) {

@@ -12,9 +12,9 @@ import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts'
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
-  /** Throws when the disk refuses the write. */
+  /** Stores the text. Throws if the write fails. */
   set(text: string): void;
-  /** Deletes the text. Throws when the disk refuses the write. */
+  /** Deletes the text. Throws if the write fails. */
   forget(): void;
 }
 
@@ -26,29 +26,29 @@ interface EmptyForm {
   readonly text: string;
 }
 
-/** The places and the parser of a file that people edit. */
+/** The paths and the parser of a file that people edit. */
 interface OwnerFileParts<Content> {
   /** Possible paths: the first existing file is read. */
   readonly paths: readonly [string, ...string[]];
   /** Returns the text of a file, or undefined. Throws for a file that must not be used. */
   readonly read: (path: string) => string | undefined;
-  /** Throws for a text with mistakes. */
+  /** Parses the text. Throws if the text has mistakes. */
   readonly parse: (text: string, path: string) => Content;
   readonly takenOf: (path: string) => AcceptedText;
   readonly nothing: EmptyForm;
 }
 
-/** The text in force of a file that people edit. */
+/** The text in force, for a file that people edit. */
 export interface OwnerText<Content> {
   readonly content: Content;
   readonly text: string;
-  /** Place of the file, or its place when the text was accepted. */
+  /** Path of the file, or its path when the text was accepted. */
   readonly path: string;
-  /** The reason why the accepted text is in force and not the file; absent when the file is in force. */
+  /** Reason why the accepted text is in force instead of the file; absent if the file is in force. */
   readonly fault?: unknown;
 }
 
-/** White space, and the zeros that a power cut leaves. */
+/** Pattern of a blank text: white space, and the zeros that a power cut leaves. */
 const BLANK = /^[\s\0]*$/;
 const SPACE = 'owner-files';
 const GONE = 'is gone';
@@ -64,7 +64,7 @@ export class OwnerFile<Content> {
     this.#parts = parts;
   }
 
-  /** Returns the place with a file, else that of the accepted text, else the first. */
+  /** Returns the path of the existing file, else of the accepted text, else the first path. */
   get path(): string {
     const [first] = this.#parts.paths;
     return this.#placeOfFile() ?? this.#before()?.path ?? first;
@@ -110,7 +110,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** Returns the accepted text of the place with the file; for a new place, that of the earlier place. */
+  /** Returns the accepted text for the path of the file; for a new path, the text of the earlier path. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();
@@ -126,7 +126,7 @@ export class OwnerFile<Content> {
     throw blankFileError(this.path, text === undefined ? GONE : 'is empty', this.#parts.nothing);
   }
 
-  /** Parses the accepted text. If this version does not accept it any more, the owner gets the error of the file itself. */
+  /** Parses the accepted text. If this version no longer accepts that text, throws the error of the file. */
   #parsedOr({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>, fault: unknown): Content {
     try {
       return this.#parts.parse(text, path);
@@ -136,25 +136,25 @@ export class OwnerFile<Content> {
   }
 }
 
-/** Stores a text that is in force from now on, unless it is blank or the disk refuses the write. */
+/** Stores the text that is now in force, unless the text is blank or the write fails. */
 export function saveAccepted(taken: AcceptedText, text: string): void {
   attemptWrite(() => {
     if (!isBlank(text) && taken.get() !== text) taken.set(text);
   });
 }
 
-/** Returns true for white space, and for the zeros that a power cut leaves. */
+/** Returns whether a text has only white space or the zeros that a power cut leaves. */
 export function isBlank(text: string): boolean {
   return BLANK.test(text);
 }
 
-/** Returns true for two texts that differ only in comments, white space and markers of YAML. */
+/** Returns whether two texts differ only in comments, white space and YAML markers. */
 function isSame(a: string, b: string): boolean {
   const plain = (text: string) => text.replaceAll(/(^|\s)#.*$|^(---|\.\.\.)\s*$|\s/gm, '');
   return plain(a) === plain(b);
 }
 
-/** Returns the error for a blank or missing file that had a text before, with the text by which the owner empties it. */
+/** Returns the error for a blank or missing file that had a text before; it names the text by which the owner empties the file. */
 export function blankFileError(path: string, found: string, { purpose, text }: EmptyForm): AtmoError {
   const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
@@ -186,23 +186,23 @@ export function acceptedTextInStore(store: TextStore, space: string, key: string
   };
 }
 
-/** The files of JSON in a folder that people edit, and their parser. */
+/** A folder of JSON files that people edit, with their parser. */
 interface OwnerFolderParts<Content> {
   readonly path: string;
   readonly names: readonly string[];
-  /** Throws for JSON with mistakes. */
+  /** Parses the JSON. Throws if it has mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
   /** Returns the subject that only one file may have; undefined for a file that may coexist with all others. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** The contents in force of a folder. */
+/** The contents in force, for the files in a folder. */
 export interface OwnerFolder<Content> {
   readonly contents: readonly Content[];
-  /** Reasons why files are not in force, or are missing. */
+  /** Faults of files that are missing or not in force. */
   readonly faults: readonly string[];
-  /** Stores the texts that are in force from now on. */
+  /** Stores the texts that are now in force. */
   readonly keep: () => void;
 }
 
@@ -211,7 +211,7 @@ interface Read<Content> extends OwnerText<Content | undefined> {
   readonly file: OwnerFile<Content | undefined>;
 }
 
-/** By this text the owner removes a file. */
+/** Text with which the owner takes a file out of force. */
 const EMPTY_JSON = 'null';
 
 /**
@@ -242,7 +242,7 @@ export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): Owne
   };
 }
 
-/** Reports, as a problem and in the log, that accepted texts are in force in place of the files of a folder. */
+/** Reports, as a problem and in the log, that accepted texts are in force instead of a folder's files. */
 export function reportStaleFolder(
   { logger, problems }: { readonly logger: Logger; readonly problems: Pick<HubProblems, 'raise'> },
   { path, faults }: { readonly path: string; readonly faults: readonly string[] },
@@ -253,7 +253,7 @@ export function reportStaleFolder(
   logger.error('owner_files_refused', { path, reason });
 }
 
-/** Returns undefined for a missing file that the owner had emptied. */
+/** Returns undefined for a missing file if the owner has emptied it before. */
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],

@@ -29,19 +29,19 @@ interface RecoverableFileOptions {
 
 interface Copy {
   readonly text: string;
-  /** Digest of the text that is being replaced; absent when that is done. */
+  /** Digest of the text that is being replaced; absent after the replacement. */
   readonly before?: string;
 }
 
 const FOLDER = 'snapshots';
 const NO_FILE = 'none';
 
-/** Returns path of the copy of a file, for messages that advise to delete both. */
+/** Returns the path of a file's copy, for messages that advise to delete both. */
 export function backupCopyPath(path: string): string {
   return join(dirname(path), FOLDER, `${basename(path)}.kept`);
 }
 
-/** Reports repairs in the log and as problems of the hub. */
+/** Returns a function that reports repairs in the log and as problems of the hub. */
 export function repairReporter({
   logger,
   problems,
@@ -67,7 +67,10 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /** Returns undefined when there is no file and no copy. Throws STORAGE_FAILED if both are lost, and the errors of the file system. */
+  /**
+   * Returns the text; undefined if there is neither file nor copy. Throws STORAGE_FAILED if both are lost, and the errors of the file
+   * system.
+   */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
     const copy = readCopy(backupCopyPath(path));
@@ -92,7 +95,7 @@ export class RecoverableFile {
     this.#keep({ text });
   }
 
-  /** Deletes the copy first, and syncs that before it deletes the file, so that no copy can restore the text. */
+  /** Deletes the copy, syncs the folder, and then deletes the file, so that no copy can restore the text. */
   remove(): void {
     for (const path of [backupCopyPath(this.#parts.path), this.#parts.path]) {
       rmSync(path, { force: true });
@@ -102,7 +105,7 @@ export class RecoverableFile {
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
     const { path, onRepaired } = this.#parts;
-    // An interrupted `write` is no damage.
+    // An interrupted `write` is no damage to the file.
     const isCutOff = copy.before === (text === undefined ? NO_FILE : digestOf(text)) && folderAside === undefined;
     const aside = folderAside ?? (isCutOff ? undefined : setAside(path));
     const found =

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json.ts';
 
-/** Kinds of rows. Rows on the disk hold indexes of this list, so it only grows at its end. */
+/** Kinds of rows. Rows on the disk contain indexes of this list, so that it only grows at its end. */
 export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
 /** A row of the audit log. */
 export interface AuditRow {
   /** Sequence number of the row, one higher than that of the previous row. */
   readonly seq: number;
-  /** ISO 8601. */
+  /** Time of the row in ISO 8601. */
   readonly at: string;
   readonly kind: (typeof AUDIT_KINDS)[number];
   /** SHA-256 (hex) of the previous row's hash and this row's content. */
@@ -15,7 +15,7 @@ export interface AuditRow {
   readonly hub: string;
   readonly agent?: string;
   readonly token?: string;
-  /** Ids of the ancestors of the token, root first. */
+  /** Ids of the token's ancestors, root first. */
   readonly chain?: readonly string[];
   readonly tool?: string;
   readonly request?: string;
@@ -24,15 +24,15 @@ export interface AuditRow {
   readonly content: JsonObject;
 }
 
-/** The time and the randomness of a call, so that replay can repeat it. */
+/** The time and the random seed of a call, so that replay can repeat it. */
 export interface RunContext {
   readonly runId: string;
-  /** Milliseconds since 1970 that a bounded tool saw as the time. */
+  /** The time that a bounded tool saw, milliseconds since 1970. */
   readonly logicalTimeMs: number;
   readonly randomSeed: string;
 }
 
-/** A selection of rows. Times in milliseconds since 1970. */
+/** A selection of rows; times are milliseconds since 1970. */
 export interface AuditQuery {
   readonly sinceMs?: number;
   readonly untilMs?: number;
@@ -40,12 +40,12 @@ export interface AuditQuery {
   readonly tool?: string;
   readonly request?: string;
   readonly kind?: AuditRow['kind'];
-  /** Rows before this number, for paging towards the past. */
+  /** Only rows with lower numbers, for paging towards older rows. */
   readonly before?: number;
   readonly limit: number;
 }
 
-/** The end of the chain: with a copy of it elsewhere, a truncation can be proved later. */
+/** The end of the chain. With a copy elsewhere, a later truncation can be proved. */
 export interface AuditHead {
   readonly hub: string;
   readonly seq: number;
@@ -58,7 +58,7 @@ export interface AuditVerification {
   readonly intact: boolean;
   readonly rows: number;
   readonly head: AuditHead;
-  /** First row that does not fit, with the reason; absent when all fit. */
+  /** First wrong row, with the reason; absent if all rows are right. */
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
@@ -66,7 +66,7 @@ export interface AuditVerification {
 export interface AuditLog {
   /** Returns rows, newest first, at most 1,000. */
   read(query: AuditQuery): readonly AuditRow[];
-  /** Returns the link of the newest row. */
+  /** Returns the hash chain's link of the newest row. */
   head(): AuditHead;
   /** Recomputes the chain; `expected` is a head that was stored elsewhere. Works in slices, so that the hub can serve requests. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;

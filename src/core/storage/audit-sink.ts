@@ -11,47 +11,47 @@ interface AuditBase {
   readonly toolId: string;
   /** The other hub that runs or ran the call; absent for this hub. */
   readonly nodeId?: string;
-  /** Milliseconds since 1970. */
+  /** Time of the entry, milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Written before a call runs. */
+/** Row that is written before a call runs. */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
   /** SHA-256 (hex) of the tool and its canonical arguments, with sealed secrets. */
   readonly argumentsHash: string;
-  /** With secrets masked; absent if the tool's declaration forbids it. */
+  /** Parameters with masked secrets; absent if the tool's declaration forbids it. */
   readonly params?: JsonObject;
   readonly effects: readonly Effect[];
-  /** The reasons why the call was allowed: the approvers, and the rule that decided. */
+  /** Reasons why the call was permitted: the approvers, and the deciding rule. */
   readonly decision: { readonly approvedBy?: readonly string[]; readonly approvalId?: string; readonly rule?: string };
   readonly run: RunContext;
-  /** Dangerous calls wait until the row is on the disk. */
+  /** True for a dangerous call, which waits until the row is on the disk. */
   readonly mustSync: boolean;
 }
 
-/** Written after a call ran (ToolResponse), or when it was refused (ToolDenied). */
+/** Row that is written after a call has run (ToolResponse) or was refused (ToolDenied). */
 export interface AuditOutcome extends AuditBase {
   readonly kind: 'outcome' | 'refusal';
   readonly error?: ErrorCode;
   readonly message?: string;
-  /** BLAKE3, hex, of the RFC 8785 form of result or error. */
+  /** BLAKE3 (hex) of the RFC 8785 form of the result or error. */
   readonly responseHash?: string;
-  /** With secrets masked; absent if the tool's declaration forbids it or it is too long. */
+  /** Result with masked secrets; absent if the tool's declaration forbids it or the result is too long. */
   readonly result?: Json;
   readonly durationMs: number;
 }
 
-/** An event of access control that is no call of a tool: a refused token, a new approval, a changed clock. */
+/** Row about an event of access control that is no call: a refused token, a new approval, a changed clock. */
 export interface AuditNote {
   readonly kind: 'note';
   /** Name of the event, such as `token.refused`, `approval.given` or `rules.loaded`. */
   readonly event: string;
   readonly atMs: number;
-  /** The principal who acted or is concerned, where known. */
+  /** The principal who acted or is affected, if known. */
   readonly principalId?: string;
   readonly traceId?: string;
-  /** Never contains secrets, tokens or keys. */
+  /** Data of the event; never secrets, tokens or keys. */
   readonly data: JsonObject;
 }
 
@@ -64,7 +64,7 @@ export interface AuditSink {
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }
 
-/** Writes a note about an event that has happened already; a failure is logged. */
+/** Writes a row about an event that has already happened; a failed write is only logged. */
 export async function recordNote(
   { audit, logger }: { readonly audit: AuditSink; readonly logger: Logger },
   note: Omit<AuditNote, 'kind'>,

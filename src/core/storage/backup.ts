@@ -1,18 +1,18 @@
 /** A request for a backup. */
 export interface BackupRequest {
   readonly stateDir: string;
-  /** Path of the new file; stdout when absent. */
+  /** Path of the new file; undefined means stdout. */
   readonly file: string | undefined;
   readonly passphrase: string;
-  /** Requests copies of the databases from a running hub; paths are below the state directory. */
+  /** Requests copies of the databases from a running hub; returns paths below the state directory. */
   readonly askForCopies: () => Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
-/** Figures of a backup. */
+/** Numbers about a finished backup. */
 export interface BackupReport {
   readonly hub: string;
   readonly files: number;
-  /** Size of the archive. */
+  /** Size of the archive in bytes. */
   readonly bytes: number;
   readonly isOfRunningHub: boolean;
 }
@@ -20,13 +20,13 @@ export interface BackupReport {
 /** The result of a restore. */
 export interface RestoreReport {
   readonly hub: string;
-  /** ISO 8601. */
+  /** Time of the backup in ISO 8601. */
   readonly madeAt: string;
   readonly version: string;
   readonly files: number;
-  /** Folder with the earlier files; absent without any. */
+  /** Folder with the earlier files; absent if there were none. */
   readonly aside?: string;
-  /** Files from outside of the state directory, with their former and present paths. */
+  /** Files from outside of the state directory, with their former and new paths. */
   readonly outside: readonly { readonly path: string; readonly restoredAs: string }[];
 }
 

@@ -12,11 +12,11 @@ export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'ap
  * (the value is too long) or STORAGE_FAILED.
  */
 export interface KeyValueStore {
-  /** Returns undefined for an absent or expired entry. */
+  /** Returns the value of an entry; undefined for an absent or expired entry. */
   get(space: string, key: string): Json | undefined;
   /** Stores a value. The entry expires after `ttlMs`; by default never. */
   set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void;
-  /** Returns whether there was a live entry. */
+  /** Deletes an entry and returns whether there was an unexpired entry. */
   delete(space: string, key: string): boolean;
   /** Returns the unexpired entries, sorted by key. */
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
@@ -30,11 +30,11 @@ export interface FileMark {
   readonly digest: string;
 }
 
-/** Port: stores the progress of a file elsewhere, so that a lost, emptied or older file is detected. */
+/** Port: stores the state of a file elsewhere, so that a lost, emptied or older file is detected. */
 export interface FileAnchor {
   /**
-   * Returns the progress that the file must have reached. A file that is ahead is sound: the process ended between the two writes. The
-   * digest is empty when it is not known. Undefined without an anchor.
+   * Returns the state that the file must at least have; undefined if nothing is stored. A newer file is sound: the process ended between
+   * the two writes. The digest is empty if it is unknown.
    */
   least(): FileMark | undefined;
   /**
@@ -47,7 +47,7 @@ export interface FileAnchor {
 
 const SPACE = 'file-anchors';
 
-/** Returns an anchor in the store, for a file that changes seldom and is synced with each change. */
+/** Returns an anchor in the store, for a file that changes rarely and is synced with each change. */
 export function anchorInStore(store: Pick<KeyValueStore, 'get' | 'set'>, name: string): FileAnchor {
   const keep = ({ generation, digest }: FileMark) => store.set(SPACE, name, { generation, digest });
   return {

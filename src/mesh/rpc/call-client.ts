@@ -40,10 +40,10 @@ export class CallClient {
 
 /** The answer of a cancelled call still counts for this time, which is shorter than the pipeline's wait. */
 const CANCEL_GRACE_MS = 200;
-/** Request ids of callers that fit into a message; others are replaced. */
+/** Pattern of a caller's request id that fits into a message; another id is replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
 const ID_SUFFIX_LENGTH = 13;
-/** Refusals after which another hub may be tried, as long as no hub has accepted the call. */
+/** Refusals after which another hub may be tried if no hub has accepted the call. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'NODE_UNAVAILABLE',
   'NO_CAPABLE_NODE',
@@ -102,7 +102,7 @@ class MeshCallRouter implements CallRouter {
   #sign(target: HubId, call: ForwardedCall, epoch: number): Sent {
     const { self, tokens, time } = this.#context;
     const { versionRange, sessionId, idempotencyKey } = call;
-    // A second attempt is a new request: the executing hub accepts each id once.
+    // A second attempt gets a new id, since the executing hub accepts each id once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const token = tokens.textFor(call.principal, target);
     const invoke = signToolInvoke(
@@ -144,7 +144,7 @@ class MeshCallRouter implements CallRouter {
     return Math.max(0, Math.floor(deadlineMs - this.#context.clock.now()));
   }
 
-  /** Handles an error that the executing hub did not sign: a neighbour sent it, or this end of the link made it. */
+  /** Handles an error that the executing hub did not sign: it comes from a neighbour, or from this end of the link. */
   async #afterFailure(error: AtmoError, sentCall: LostCallFacts): Promise<RemoteResult> {
     const { target, call, progress } = sentCall;
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
@@ -185,7 +185,7 @@ function refusal(target: HubId, error: AtmoError): AtmoError {
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
-/** A call that is safe to repeat is given up early: another hub may be able to run it. */
+/** Wait for the outcome of a call that is safe to repeat: it is short, since another hub may run the call. */
 const SAFE_CALL_PATIENCE_MS = 2_000;
 
 /** A call with an unknown outcome. */
@@ -202,7 +202,7 @@ class LostCall {
   readonly #context: ClientContext;
   readonly #facts: LostCallFacts;
   readonly #giveUpMs: number;
-  /** Epoch of the process that runs on the executing hub now. */
+  /** Epoch of the executing hub's present process. */
   #epoch: number;
 
   constructor(context: ClientContext, facts: LostCallFacts) {
@@ -260,7 +260,7 @@ class LostCall {
     if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
     const status: JsonObject = isJsonObject(answer.result) ? answer.result : {};
     if (status.state === 'running') return undefined;
-    // Only the process that received the request can know that it never ran.
+    // Only the process that received the request can confirm that the request never ran.
     if (status.state === 'unknown' && status.epoch === this.#facts.sent.epoch)
       return new AtmoError('NODE_UNAVAILABLE', `The connection to ${this.#facts.target} was lost before it accepted the call`);
     return this.#inDoubt();
@@ -298,7 +298,7 @@ class CallProgress {
     };
   }
 
-  /** Records once that the call was let through; an accept frame or its result shows it. */
+  /** Records once that the other hub has accepted the call, which an accept frame or the result shows. */
   accepted(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;

@@ -75,7 +75,7 @@ export class CallServer {
     const outcome = await this.#outcome(opened, record, request);
     // Nothing ran and no caller waits: the ledger treats the request as one that never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
-    // The failure of a call that ran must not look like a refusal.
+    // The failure of a call that has run must not look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
     const answer = signer.sign(outcome, opened, startMs);
     record.settle(answer);
@@ -165,12 +165,12 @@ function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** Returns the ledger entry of a request, valid for longer than the request could be accepted. */
+/** Returns the ledger entry of a request; the entry outlives the time in which the request could be accepted. */
 export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
   return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
 }
 
-/** How long the ledger keeps a request that can no longer be accepted, so that its entry hub can ask for the outcome. */
+/** Time for which the ledger keeps a request that can no longer be accepted, so that its entry hub can query the outcome. */
 const KEPT_MS = 60_000;
 const SWEEP_MS = 10_000;
 const MAX_REQUESTS_PER_HUB = 16_384;
@@ -178,11 +178,11 @@ const MAX_REQUESTS = 65_536;
 /** Largest size of all stored answers, in bytes. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
-/** A request in the ledger; the entry hub makes the ids. */
+/** A request in the ledger. The entry hub chooses the ids. */
 interface LedgerEntry {
   readonly entryHub: HubId;
   readonly id: string;
-  /** Hash of the signed bytes. */
+  /** Hash of the request's signed bytes. */
   readonly fingerprint: string;
   /** Time until which the request can be accepted or runs, by the monotonic clock. */
   readonly untilMs: number;
@@ -190,7 +190,7 @@ interface LedgerEntry {
 
 /** A request and its outcome. */
 export interface LedgerRecord extends LedgerEntry {
-  /** `spent`: it never ran and never will. */
+  /** State of a request; `spent`: the request never ran and never will. */
   state: 'running' | 'finished' | 'spent';
   /** Resolves when the request was accepted; never for a refused request. */
   readonly dispatched: Promise<void>;
@@ -234,7 +234,7 @@ export class CallLedger {
     return record;
   }
 
-  /** Records that a request with this id must not run when it arrives. Throws as `open`. */
+  /** Records that a request with this id must not run if it arrives later. Throws like `open`. */
   spend(entry: LedgerEntry): void {
     this.open(entry).settle(undefined);
   }

@@ -9,7 +9,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { errorOfFrame, IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
 import { type DropSink, type PeerLink, REQUEST_KINDS, type RequestHandler, type RequestKind, type RequestOptions } from './peer-link.ts';
 
-/** Why a link ended. */
+/** Reasons for which a link ended. */
 export type LinkEnd = 'closed' | 'goodbye' | 'silent' | 'malformed' | 'flooded' | 'replaced' | 'stopped';
 
 interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -82,7 +82,7 @@ export class ControlLink implements PeerLink {
     return request.answer;
   }
 
-  /** Sends a goodbye frame and ends when everything is sent. */
+  /** Sends a goodbye frame, and ends the link after everything is sent. */
   async goodbye(): Promise<void> {
     if (this.#end) return;
     this.#sender.send({ type: 'goodbye', reason: 'stopping' });
@@ -90,7 +90,7 @@ export class ControlLink implements PeerLink {
     await this.#collaborators.stream.close();
   }
 
-  /** Ends at once; unanswered requests fail. */
+  /** Ends the link at once; unanswered requests fail. */
   end(reason: LinkEnd): void {
     if (this.#end) return;
     this.#finish(reason);
@@ -117,7 +117,7 @@ export class ControlLink implements PeerLink {
     this.end('malformed');
   }
 
-  /** Returns false for a frame that the protocol does not allow now. */
+  /** Handles a frame. Returns false for a frame that the protocol does not permit now. */
   #take(frame: Frame): boolean {
     switch (frame.type) {
       case 'request':
@@ -203,7 +203,7 @@ export class ControlLink implements PeerLink {
 interface OutgoingCollaborators {
   readonly clock: Clock;
   readonly route: BodyRoute;
-  /** Called once, at the end of the request. */
+  /** Is called once at the end of the request. */
   readonly onEnd: () => void;
 }
 
@@ -238,7 +238,7 @@ class OutgoingRequest {
     const sending = sendBody(body, route, (last) =>
       route.sender.send({ type: 'request', id: route.id, kind: REQUEST_KINDS[kind], body: last }),
     );
-    // Sending fails only when the request has ended: the peer must not wait for the rest.
+    // Sending fails only after the end of the request: the peer must not wait for the rest.
     sending?.catch(() => route.sender.send({ type: 'cancel', id: route.id }));
   }
 
@@ -248,9 +248,9 @@ class OutgoingRequest {
     this.#options.onAccept?.();
   }
 
-  /** Returns false for a part that is empty, out of order or beyond the credit of the peer. */
+  /** Handles a part. Returns false for a part that is empty, out of order, or larger than the peer's credit. */
   part(sequence: number, bytes: Uint8Array): boolean {
-    // Empty parts would cost no credit, and each waits for its reader.
+    // Empty parts are refused: they would cost no credit, but each would wait for its reader.
     if (bytes.length === 0) return false;
     if (sequence !== this.#partCount || !this.#ledger.add(bytes.length)) return false;
     this.#partCount += 1;

@@ -27,7 +27,7 @@ export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
   readonly #rate: BucketRate;
   readonly #links = new Map<HubId, ControlLink>();
-  /** Kept while the peer is connected: a new stream does not fill its bucket again. */
+  /** Rate limits of connected peers; they survive a link, so that a new stream does not refill the bucket. */
   readonly #buckets = new Map<HubId, TokenBucket>();
   readonly #handlers = new Map<number, RequestHandler>();
   readonly #up = new Set<LinkListener>();
@@ -141,11 +141,11 @@ export class ControlLinks implements PeerLinks, Service {
   }
 }
 
-/** How long the hub with the higher id waits for the stream of the other hub. */
+/** Time for which the hub with the higher id waits for the other hub's stream. */
 const THEIR_TURN_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
-/** After a link that lived this long, retries start quickly again. */
+/** Duration of a link after which retries start with the short delay again. */
 const GOOD_LIFE_MS = 60_000;
 
 interface PendingLink {
@@ -170,7 +170,7 @@ class LinkOpener {
     this.#onOpen = onOpen;
   }
 
-  /** Opens a stream to a hub that is connected now. */
+  /** Schedules the opening of a stream to a connected hub. */
   schedule(id: HubId): void {
     if (this.#pending.has(id)) return;
     const pending: PendingLink = {
@@ -239,7 +239,7 @@ class LinkOpener {
       this.#onOpen(stream);
     } catch {
       pending.isOpening = false;
-      // The hub is gone or does not know the protocol yet: the engine has counted it.
+      // The hub is gone or does not support the protocol yet; the engine has counted the failure.
       if (this.#pending.get(id) === pending) this.#retryLater(id, pending);
     }
   }

@@ -18,7 +18,7 @@ export class CreditWindow {
   /** Creates the error of the end only if a sender waits: most requests end without an error. */
   #end: (() => AtmoError) | undefined;
 
-  /** Returns undefined when the bytes may be sent at once; else a promise until then, which rejects when the request ends. */
+  /** Takes credit. Returns undefined if the bytes may be sent at once, else a promise, which rejects if the request ends first. */
   take(bytes: number): Promise<void> | undefined {
     if (this.#end) return Promise.reject(this.#end());
     if (this.#waiting.length === 0 && this.#credit >= bytes) {
@@ -38,7 +38,7 @@ export class CreditWindow {
     }
   }
 
-  /** Throws when the request has ended. */
+  /** Throws if the request has ended. */
   check(): void {
     if (this.#end) throw this.#end();
   }
@@ -59,13 +59,13 @@ export class CreditLedger {
   #owed = 0;
   #read = 0;
 
-  /** Records received bytes; returns false when the sender exceeds its credit. */
+  /** Records received bytes. Returns false if the sender has exceeded its credit. */
   add(bytes: number): boolean {
     this.#owed += bytes;
     return this.#owed <= CREDIT_WINDOW_BYTES;
   }
 
-  /** Records read bytes; returns the credit to grant, 0 while it is not worth a frame. */
+  /** Records read bytes. Returns the credit to grant; 0 while the credit is too small for a frame. */
   read(bytes: number): number {
     this.#read += bytes;
     if (this.#read < GRANT_BYTES) return 0;
@@ -102,7 +102,7 @@ export class FrameSender {
 
 /** Longest body in one frame, and longest piece of a longer body. */
 const CHUNK_BYTES = 32_768;
-/** Shortest piece but the last: each piece costs memory beyond its bytes. */
+/** Shortest piece except the last one: each piece costs memory beyond its bytes. */
 const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
 export const MAX_BODY_BYTES = 4_194_304;
@@ -145,7 +145,7 @@ async function sendLongBody(body: Uint8Array, { id, sender, window }: BodyRoute,
 /** Largest size of all unfinished bodies from one peer, in bytes. */
 const MAX_KEPT_BYTES = 16_777_216;
 
-/** The fate of a piece: kept, its body discarded for being too long, or sent against the rules. */
+/** What happened to a received piece: stored, discarded because its body is too long, or sent against the rules. */
 type Arrival = { readonly kind: 'kept'; readonly grantBytes: number } | { readonly kind: 'too-much' } | { readonly kind: 'malformed' };
 
 interface IncomingBody {
@@ -182,7 +182,7 @@ export class IncomingBodies {
     return { kind: 'too-much' };
   }
 
-  /** Returns the whole body with its last piece; undefined when it was refused or is too long. */
+  /** Returns the whole body after its last piece; undefined if the body was refused or is too long. */
   finish(id: number, last: Uint8Array): Uint8Array | undefined {
     const body = this.#bodies.get(id);
     if (!body) return last;

@@ -1,17 +1,17 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ArrivalCheck } from '../transport/mesh-engine.ts';
 
-/** Times of silence after which a heartbeat acts. */
+/** Times of silence in milliseconds, after which a heartbeat acts. */
 interface HeartbeatTimes {
-  /** The leading side sends a ping. */
+  /** Silence after which the leading hub sends a ping. */
   readonly leaderPingMs: number;
-  /** The following side sends a ping. */
+  /** Silence after which the following hub sends a ping. */
   readonly followerPingMs: number;
-  /** The link has ended, unless the kernel knows that the peer's machine received everything. */
+  /** Silence after which the link ends, unless the kernel shows that the peer's machine has received everything. */
   readonly cutMs: number;
-  /** The link has ended in any case. */
+  /** Silence after which the link always ends. */
   readonly endMs: number;
-  /** A timer that is later than this shows that this process stood still. */
+  /** Delay of a timer that shows that this process was paused. */
   readonly stallMs: number;
 }
 
@@ -27,7 +27,7 @@ const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_20
 const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
 /** Each hub sends at least one ping in this number of intervals, to measure the round trip. */
 const MEASURE_BEATS = 20;
-/** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */
+/** Weight of a new measurement in the smoothed round trip time, as in TCP (RFC 6298 §2). */
 const SMOOTHING = 1 / 8;
 
 interface HeartbeatCollaborators {
@@ -35,9 +35,9 @@ interface HeartbeatCollaborators {
   /** One hub of each pair leads: its pings and their answers show both hubs that the other is alive. */
   readonly role: 'leads' | 'follows';
   readonly ping: (number: number) => void;
-  /** Called once, when the peer has been silent for too long. */
+  /** Is called once if the peer has been silent for too long. */
   readonly onSilence: () => void;
-  /** As `MeshStream.hasArrived`. */
+  /** Returns whether the peer's machine has received everything, like `MeshStream.hasArrived`. */
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
@@ -87,7 +87,7 @@ export class Heartbeat {
 
   #beat(): void {
     const silentMs = this.#collaborators.clock.monotonic() - this.#receivedMs;
-    // Every other frame of the peer is a sign of life too.
+    // A ping is also unnecessary if another frame has arrived from the peer.
     if (silentMs >= this.#pingMs || this.#number % MEASURE_BEATS === 0) this.#ping();
     this.#number++;
     this.#wait(silentMs);
@@ -99,7 +99,7 @@ export class Heartbeat {
     ping(this.#number);
   }
 
-  /** Waits until the silence is long enough for the next ping, or too long. */
+  /** Waits until the silence is long enough for the next ping, or for the end of the link. */
   #wait(silentMs: number): void {
     const { clock } = this.#collaborators;
     const { cutMs, endMs } = this.#times;

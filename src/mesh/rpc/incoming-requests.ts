@@ -30,11 +30,11 @@ export class IncomingRequests {
     this.#collaborators = collaborators;
   }
 
-  /** Runs a request or refuses it; returns `flooded` when the peer does not even read the refusals. */
+  /** Runs a request or refuses it. Returns `flooded` if the peer does not even read the refusals. */
   admit({ id, kind, body: last }: Extract<Frame, { readonly type: 'request' }>): 'taken' | 'flooded' | 'malformed' {
     if (this.#running.has(id)) return 'malformed';
     const body = this.#bodies.finish(id, last);
-    // The request was refused while its body arrived.
+    // The request was refused while its body was arriving.
     if (!body) return 'taken';
     const refusal = this.#refusal(kind);
     if (refusal) return this.#refuse(id, refusal);
@@ -55,7 +55,9 @@ export class IncomingRequests {
     return 'taken';
   }
 
-  /** Returns false when the peer exceeds its credit, or sends more bodies at once than it may send requests. */
+  /**
+   * Handles a piece of a body. Returns false if the peer has exceeded its credit, or sends more bodies at once than requests are permitted.
+   */
   chunk(id: number, bytes: Uint8Array): boolean {
     if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
     const arrival = this.#bodies.add(id, bytes);
@@ -111,7 +113,7 @@ function stackOf({ cause, stack }: AtmoError): string {
 interface IncomingCollaborators {
   readonly from: HubId;
   readonly route: BodyRoute;
-  /** Called once, when the request was answered or its connection is lost. */
+  /** Is called once, after the request was answered or its connection was lost. */
   readonly onEnd: () => void;
   readonly onBug: (error: AtmoError) => void;
 }
@@ -119,7 +121,7 @@ interface IncomingCollaborators {
 class IncomingExchange implements IncomingRequest {
   readonly body: Uint8Array;
   readonly #collaborators: IncomingCollaborators;
-  /** Created on first use: most handlers do not need it. */
+  /** Created at the first use, since most handlers do not need it. */
   #controller: AbortController | undefined;
   #aborted: AtmoError | undefined;
   #isAccepted = false;
@@ -233,7 +235,7 @@ const MAX_DETAILS_LENGTH = 16_384;
 
 type ErrorFrame = Extract<Frame, { readonly type: 'error' }>;
 
-/** Returns the frame of an error, without details that are too long for it. */
+/** Returns the frame of an error; details that are too long are left out. */
 function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFrame {
   const text = JSON.stringify(details);
   return {

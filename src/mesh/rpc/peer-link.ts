@@ -22,7 +22,7 @@ export const MAX_PART_BYTES = 49_152;
 /** Cancels a request, and listens to events before its answer. */
 export interface RequestOptions {
   readonly signal: AbortSignal;
-  /** Called when the peer has accepted the request: from now on a lost connection leaves its outcome unknown. */
+  /** Is called when the peer has accepted the request: a later loss of the connection leaves the outcome unknown. */
   readonly onAccept?: () => void;
   /** Is called if the connection ends between request and answer: whether the peer accepted the request is unknown. */
   readonly onLost?: () => void;
@@ -52,14 +52,14 @@ export interface PeerLink {
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;
-  /** Aborts when the peer cancels. A lost connection aborts it too, unless the request was accepted `detached`. */
+  /** Aborts if the peer cancels, and if the connection is lost, unless the request was accepted as `detached`. */
   readonly signal: AbortSignal;
   /**
    * Sends an accept frame; `detached` work continues if the connection is lost. With `soon` the frame is sent in the next turn of the event
    * loop, unless the answer is ready earlier: a handler that fails afterwards calls `accept` again.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
-  /** Sends a part of at most `MAX_PART_BYTES`. Resolves when it is sent, rejects when the request has ended. */
+  /** Sends a part of at most `MAX_PART_BYTES`. Resolves after it is sent; rejects if the request has ended. */
   part(bytes: Uint8Array): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export interface PeerLinks {
   onLinkDown(listener: (link: PeerLink) => void): () => void;
 }
 
-/** Port: counts refused and dropped messages, by reason. */
+/** Port: counts refused and dropped messages by reason. */
 export interface DropSink {
   count(reason: string): void;
 }

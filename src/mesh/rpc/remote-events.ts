@@ -86,7 +86,7 @@ interface Attempt {
   isGap: boolean;
   /** True once the hub has accepted the subscription. */
   wasSubscribed: boolean;
-  /** Time at which the hub became unreachable, by the monotonic clock; undefined while it is reachable. */
+  /** Time since which the hub is unreachable, by the monotonic clock; undefined while it is reachable. */
   lostMs: number | undefined;
 }
 

@@ -145,7 +145,7 @@ export class RequestGuard {
         new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
       );
     }
-    // Epoch 0 means that the hub has not announced itself yet: it accepts no requests.
+    // Epoch 0 means that the hub has not yet announced itself and accepts no requests.
     if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
       this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
     const member = members.keyOf(head.entryHub);

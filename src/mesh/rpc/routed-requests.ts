@@ -103,7 +103,7 @@ export interface MemberKeys {
 
 /** Port: routes to other hubs. */
 export interface CallRoutes {
-  /** Returns the neighbour on the route; undefined while no route is known. */
+  /** Returns the neighbour on the route; undefined if no route is known. */
   nextHop(target: HubId): HubId | undefined;
   /** Returns the epoch of the newest announcement of the hub. */
   epochOf(target: HubId): number | undefined;
@@ -133,7 +133,7 @@ export async function atNewestEpoch<Answer>(
   try {
     return await send(epoch);
   } catch (error) {
-    // The new announcement has not arrived yet, and the target has not read the request.
+    // The target's new announcement has not arrived yet, and the target has not read the request.
     const newer = staleEpoch(error);
     if (newer === undefined || newer === epoch) throw error;
     return send(newer);

@@ -112,7 +112,7 @@ export class RpcEndpoint {
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
-  /** Waits for the end of a call, no longer than its entry hub waits; resolves with whether the call has ended. */
+  /** Waits for the end of a call, at most as long as its entry hub waits. Resolves to whether the call has ended. */
   #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {

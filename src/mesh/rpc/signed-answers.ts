@@ -122,7 +122,7 @@ export class PartReader {
   }
 }
 
-/** How a request ended. `returns` is the schema of the result: bytes in it travel as bytes. */
+/** The outcome of a request. `returns` is the schema of the result, whose bytes are sent as bytes. */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
   | { readonly kind: 'error'; readonly error: ErrorBody };

@@ -6,9 +6,9 @@ import { ReasonCounter } from '../reason-counter.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 import type { SocketEnds } from './tcp-connection.ts';
 
-/** Time limit of the gate, milliseconds. */
+/** Time limit of the gate in milliseconds. */
 export const GATE_TIMEOUT_MS = 5_000;
-/** Longest message of a `GateTransport`, bytes: a kind and the content. */
+/** Longest message of a `GateTransport` in bytes: a kind and the content. */
 export const MAX_GATE_TRANSPORT_BYTES = MAX_GATE_MESSAGE_BYTES + 1;
 
 const MESSAGE = 0;
@@ -31,7 +31,7 @@ export interface ConnectionSlots {
   release(id: HubId): void;
 }
 
-/** The admission parts that all connections of an engine share. */
+/** The collaborators for admission that all connections of an engine share. */
 export interface AdmissionPolicy {
   readonly self: HubId;
   readonly slots: ConnectionSlots;
@@ -193,7 +193,7 @@ function reasonOf(error: unknown): RefusalReason {
   return error.code === 'NODE_UNAVAILABLE' || error.code === 'CANCELLED' ? 'gate_closed' : 'gate_refused';
 }
 
-/** Why an engine refused or dropped something. */
+/** Reasons for which an engine refuses or drops something. */
 type RefusalReason =
   | 'gate_refused'
   | 'refused_by_peer'
@@ -223,12 +223,12 @@ export class RefusalCounter extends ReasonCounter<RefusalReason> {}
 /** A connection before the end of handshake and gate. */
 export interface ConnectionAttempt {
   readonly direction: 'inbound' | 'outbound';
-  /** `host:port` of the peer. */
+  /** Address `host:port` of the peer. */
   readonly address: string;
   readonly gate: ConnectionGate;
   readonly expect?: HubId | undefined;
   readonly signal: AbortSignal;
-  /** Undefined when the socket was already closed. */
+  /** Addresses of the socket's ends; undefined if the socket was already closed. */
   readonly ends: SocketEnds | undefined;
   /** The hub that passed the gate. */
   peer?: HubId;
@@ -236,13 +236,13 @@ export interface ConnectionAttempt {
   error?: unknown;
 }
 
-/** A hub that passed the gate, and the ends of its socket. */
+/** A hub that has passed the gate, and the addresses of its socket. */
 export interface PassedPeer {
   readonly peer: GatePeer;
   readonly ends: SocketEnds | undefined;
 }
 
-/** Finds the attempt to which a stream belongs while libp2p passes it through its layers. */
+/** Finds the connection attempt of a stream, while libp2p wraps the stream in its layers. */
 export class ConnectionAttempts {
   readonly #attempts = new WeakMap<MessageStream, ConnectionAttempt>();
   readonly #passed = new Map<HubId, PassedPeer>();
@@ -261,7 +261,7 @@ export class ConnectionAttempts {
     if (attempt) this.set(outer, attempt);
   }
 
-  /** Records that the hub passed the gate; its connection opens next. */
+  /** Records that the hub has passed the gate; its connection opens next. */
   pass(attempt: ConnectionAttempt, peer: GatePeer): void {
     attempt.peer = peer.id;
     this.#passed.set(peer.id, { peer, ends: attempt.ends });
@@ -283,11 +283,11 @@ interface TimeLimitOptions {
   readonly problem: string;
   /** Signal of the caller; its abort becomes CANCELLED. */
   readonly signal: AbortSignal;
-  /** Aborts at the end of the engine; its reason is passed on. */
+  /** Aborts when the engine stops, with the reason for callers. */
   readonly stopped: AbortSignal;
 }
 
-/** Aborts with NODE_UNAVAILABLE when the time is over and with CANCELLED when the caller aborts. Dispose it when the wait ends. */
+/** A signal that aborts with NODE_UNAVAILABLE when the time is over, and with CANCELLED if the caller aborts. Dispose it after the wait. */
 export class TimeLimit implements Disposable {
   readonly signal: AbortSignal;
   readonly #release: () => void;

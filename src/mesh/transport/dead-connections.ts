@@ -9,7 +9,7 @@ interface LostAddressWatchOptions<Connection> {
   readonly clock: Clock;
   readonly connections: () => readonly Connection[];
   readonly drop: (connection: Connection) => void;
-  /** Reads the interfaces of the machine; replaced in tests. */
+  /** Returns the network interfaces of the machine; tests replace it. */
   readonly list?: typeof networkInterfaces;
 }
 
@@ -60,7 +60,7 @@ function normalizedHost(host: string): string {
   return unmappedAddress(address);
 }
 
-/** Longer than gossipsub needs to agree on the topic; younger connections are not checked. */
+/** Age of a connection from which it is checked: gossipsub needs less time to agree on the topic. */
 const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {
@@ -89,7 +89,7 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
     this.#stop();
   }
 
-  /** Ends connections that were silent at the last check too. */
+  /** Closes connections that were also silent at the last check. */
   #check(): void {
     const silent = new Set(this.#watched.connections().filter((connection) => !this.#watched.receivesGossip(connection)));
     for (const connection of silent) if (this.#silent.has(connection)) this.#watched.drop(connection);

@@ -66,7 +66,7 @@ export class Libp2pGossip {
 
 /** The only gossip topic of the mesh. */
 export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
-/** Longest RPC of gossipsub: a few announcements and its own control messages. */
+/** Longest RPC of gossipsub in bytes: a few announcements and its own control messages. */
 const MAX_RPC_BYTES = 65_536;
 
 /** Only rejected messages lower the score of a neighbour: a quiet neighbour is not a bad one. */
@@ -118,5 +118,5 @@ const SETTINGS: Partial<GossipsubOpts> = {
   },
 };
 
-/** Returns gossipsub (specification v1.2) with the settings of the mesh; docs/decisions has the measurements. */
+/** Returns gossipsub (specification v1.2) with the settings of the mesh; docs/decisions has measurements of them. */
 export const meshGossipsub = (): ReturnType<typeof gossipsub> => gossipsub(SETTINGS);

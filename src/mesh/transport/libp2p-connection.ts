@@ -13,7 +13,7 @@ import {
 import type { TableConnection } from './peer-table.ts';
 import { arrivalCheck } from './tcp-connection.ts';
 
-/** A libp2p connection to a hub that passed the gate. */
+/** A libp2p connection to a hub that has passed the gate. */
 export class Libp2pConnection implements TableConnection, StreamRoute {
   readonly peer: EnginePeer;
   /** Address of this machine. */
@@ -36,7 +36,7 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     return this.#connection.remotePeer;
   }
 
-  /** Rejects with NODE_UNAVAILABLE if the peer does not accept the stream, or with the reason of the signal. */
+  /** Opens a stream. Rejects with NODE_UNAVAILABLE if the peer does not accept it, or with the signal's reason. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {
       const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this, refusals);
@@ -55,7 +55,7 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     this.#connection.abort(new Error('ended by this hub'));
   }
 
-  /** Ends the connection when everything is sent. */
+  /** Closes the connection after everything is sent. */
   async close(): Promise<void> {
     await this.#connection.close().catch(() => this.drop());
   }
@@ -66,7 +66,7 @@ const EMPTY = new Uint8Array(0);
 
 interface StreamRoute {
   readonly peer: EnginePeer;
-  /** As `MeshStream.hasArrived`. */
+  /** Returns whether the peer's machine has received everything, like `MeshStream.hasArrived`. */
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
@@ -97,7 +97,7 @@ export class Libp2pStream implements MeshStream {
     if (stream.status !== 'open') this.#end();
   }
 
-  /** Resolves when the peer has accepted the stream; rejects when it ends before that. */
+  /** Resolves when the peer has accepted the stream; rejects if the stream ends first. */
   get accepted(): Promise<void> {
     return this.#accepted.promise;
   }
@@ -146,7 +146,7 @@ export class Libp2pStream implements MeshStream {
 
   #listen(decoder: FrameDecoder): void {
     this.#stream.addEventListener('message', (event) => this.#decode(decoder, event));
-    // In the next microtask libp2p has sent its queue or has found the socket full again.
+    // In the next microtask libp2p has either sent its queue or found the socket full again.
     this.#stream.addEventListener('drain', () => queueMicrotask(() => this.#checkRoom()));
     this.#stream.addEventListener('idle', () => this.#checkRoom());
     this.#stream.addEventListener('remoteCloseWrite', () => queueMicrotask(() => void this.#peerEnded()));
@@ -184,7 +184,7 @@ export class Libp2pStream implements MeshStream {
   }
 
   #hasRoom(): boolean {
-    // An abort empties the queue and then reports that nothing waits.
+    // After an abort the queue is empty, and libp2p reports that nothing waits.
     return this.#stream.status === 'open' && !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
   }
 
@@ -201,7 +201,7 @@ export class Libp2pStream implements MeshStream {
   }
 }
 
-/** Bytes of the length in front of each frame, big-endian. */
+/** Length of the big-endian header with a frame's length, in bytes. */
 export const FRAME_HEADER_BYTES = 4;
 
 /** Returns a frame with its length in front. */
@@ -212,7 +212,7 @@ export function frameWithHeader(frame: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Decodes a stream of bytes into frames, without a copy when a frame arrives whole. */
+/** Decodes a byte stream into frames; a frame that arrives in one piece is not copied. */
 export class FrameDecoder {
   readonly #maxBytes: number;
   readonly #onFrame: (frame: Uint8Array) => void;
@@ -223,7 +223,7 @@ export class FrameDecoder {
     this.#onFrame = onFrame;
   }
 
-  /** Returns false for a frame that is too long: nothing after it can be decoded. */
+  /** Decodes a piece. Returns false for a frame that is too long: nothing after it can be decoded. */
   push(chunk: Uint8Array): boolean {
     let bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
     while (bytes.length >= FRAME_HEADER_BYTES) {
@@ -240,7 +240,7 @@ export class FrameDecoder {
   }
 }
 
-/** Read bytes that are worth a window update. */
+/** Number of read bytes after which a window update is sent. */
 const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
@@ -256,7 +256,7 @@ function batchWindowUpdates(stream: Stream): void {
     readBytes += frame.header.length;
     handleData(frame);
   };
-  // In other states the update opens or accepts the stream, or the peer must wait.
+  // In other states the update opens or accepts the stream, or keeps the peer waiting.
   stream.sendWindowUpdate = () => {
     if (stream.state === StreamState.Established && readBytes < WINDOW_UPDATE_BYTES) return;
     if (stream.state !== StreamState.Paused) readBytes = 0;

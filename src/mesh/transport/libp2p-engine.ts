@@ -29,7 +29,7 @@ import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } f
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
 /** Time for which libp2p keeps records of a disconnected hub, in milliseconds: it reads them when a connection ends. */
 const FORGET_PEER_MS = 30_000;
-/** Streams beyond the limit that libp2p still hands over, so that the engine can count them. */
+/** Number of streams above the limit that libp2p still passes on, so that the engine can count them. */
 const STREAMS_TO_REFUSE = 16;
 
 /** Options of a libp2p engine. */
@@ -38,14 +38,14 @@ export interface Libp2pEngineOptions {
   readonly key: KeyObject;
   readonly gate: ConnectionGate;
   readonly listen: ListenAddress;
-  /** 32 bytes that all members share. */
+  /** Secret of 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array;
   readonly maxConnections?: number;
   readonly inboundLimits?: InboundLimits;
   readonly clock?: Clock;
 }
 
-/** The parts between start and dispose. */
+/** The parts that exist between start and dispose. */
 interface Running {
   readonly node: Libp2pNode;
   readonly listener: TcpListener;
@@ -85,7 +85,7 @@ export class Libp2pEngine implements MeshEngine {
     });
   }
 
-  /** Rejects with CONFLICT or CONFIG_INVALID if it cannot listen. */
+  /** Starts to listen. Rejects with CONFLICT or CONFIG_INVALID if the address cannot be used. */
   async start(): Promise<void> {
     const node = await createNode({
       privateKey: toLibp2pKey(this.#options.key),
@@ -201,7 +201,7 @@ export class Libp2pEngine implements MeshEngine {
 
   #opened(connection: Connection): void {
     const passed = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
-    // A connection that passed the gate while the engine stopped ends here.
+    // Closes a connection that has passed the gate while the engine was stopping.
     if (passed && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, passed));
     else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened without the gate or after the end'));
   }
@@ -217,7 +217,7 @@ export class Libp2pEngine implements MeshEngine {
     connection.drop();
   }
 
-  /** Deletes the peer from libp2p's store, which would keep about 5 kB of every hub for ever. */
+  /** Deletes the peer from libp2p's store, which would keep about 5 kB for each hub forever. */
   #forget(connection: Connection): void {
     const node = this.#running?.node;
     if (node && node.getConnections(connection.remotePeer).length === 0) void node.peerStore.delete(connection.remotePeer);

@@ -22,7 +22,7 @@ function jwkOf(key: KeyObject): { readonly d: string; readonly x: string } {
   throw new AtmoError('VALIDATION_ERROR', 'A hub of a mesh needs a private Ed25519 key');
 }
 
-/** Returns the hub of a proven libp2p identity; undefined for a key that is not Ed25519. */
+/** Returns the hub of a proven libp2p identity; undefined unless its key is an Ed25519 key. */
 export function hubOf(peer: PeerId): { readonly id: HubId; readonly publicKey: string } | undefined {
   if (peer.type !== 'Ed25519') return undefined;
   const publicKey = Buffer.from(peer.publicKey.raw).toString('base64url');

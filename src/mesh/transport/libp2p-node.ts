@@ -30,14 +30,14 @@ import { hubOf } from './libp2p-key.ts';
 import type { GatePeer } from './mesh-engine.ts';
 import { silentLogger } from './tcp-connection.ts';
 
-/** Disables libp2p's own limits, which only prune; the engine refuses at the gate. */
+/** Disables libp2p's own limits, which would only prune connections; the engine refuses them at the gate. */
 const NO_LIMIT = 100_000;
 
 interface Libp2pNodeOptions {
   readonly privateKey: PrivateKey;
   readonly attempts: ConnectionAttempts;
   readonly policy: AdmissionPolicy;
-  /** 32 bytes that all members share. */
+  /** Secret of 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function createNode({ privateKey, attempts, policy, preSharedKey }:
     nodeInfo: { name: 'atmosphere-edge', version: '1', userAgent: 'atmosphere-edge' },
     ...(preSharedKey && { connectionProtector: () => protector(preSharedKey, attempts) }),
     connectionEncrypters: [(components) => new MemberEncrypter(noise()(components), attempts, policy)],
-    // The control stream has its own heartbeat.
+    // Yamux's keep-alive is off, since the control stream has its own heartbeat.
     streamMuxers: [yamux({ enableKeepAlive: false, maxInboundStreams: 256, maxOutboundStreams: 256 })],
     connectionMonitor: { enabled: false },
     connectionManager: {
@@ -83,11 +83,11 @@ function protector(key: Uint8Array, attempts: ConnectionAttempts): ConnectionPro
   };
 }
 
-/** Differs from libp2p's `/noise`, so that a node without the gate gets no further. */
+/** Name of the protocol. It differs from libp2p's `/noise`, so that a node without the gate gets no further. */
 const PROTOCOL = '/atmosphere-edge/noise/1';
-/** Most bytes that a peer may send ahead while the gate reads its messages. */
+/** Maximum number of bytes that a peer may send ahead while the gate reads its messages. */
 const MAX_READ_AHEAD_BYTES = 65_536;
-/** Time limit for sending a refusal, milliseconds. */
+/** Time limit for sending a refusal, in milliseconds. */
 const REFUSAL_MS = 500;
 
 /**
@@ -140,7 +140,7 @@ class MemberEncrypter implements ConnectionEncrypter {
     await admit(this.#policy, { transport: new GateMessages(messages, address), gate, peer, expect, signal });
     this.#attempts.pass(attempt, peer);
     secured.connection.addEventListener('close', () => this.#policy.slots.release(peer.id), { once: true });
-    // Returns the bytes after the gate to the connection, for the multiplexer.
+    // Passes the bytes after the gate's messages to the multiplexer.
     messages.unwrap();
   }
 }

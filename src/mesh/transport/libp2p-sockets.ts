@@ -12,7 +12,7 @@ interface Libp2pSocketsCollaborators {
   readonly limiter: InboundLimiter;
   readonly refusals: RefusalCounter;
   readonly gate: ConnectionGate;
-  /** Ends unfinished connections. */
+  /** Aborts unfinished connections. */
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export class Libp2pSockets {
     this.#collaborators = collaborators;
   }
 
-  /** Dials and passes the gate. Rejects as `MeshEngine.connect`, or with CONFLICT and the id of the hub in the details. */
+  /** Dials a hub and passes the gate. Rejects like `MeshEngine.connect`, or with CONFLICT and the hub's id in the details. */
   async dial(address: PeerAddress, { gate, signal }: { readonly gate: ConnectionGate; readonly signal: AbortSignal }): Promise<HubId> {
     const socket = await dialTcp(address, signal);
     const attempt: ConnectionAttempt = {
@@ -47,7 +47,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Takes an inbound socket through handshake and gate, or ends it. */
+  /** Takes an inbound socket through handshake and gate, or closes it. */
   async accept(socket: Socket): Promise<void> {
     const { remoteAddress: host, remotePort: port } = socket;
     if (host === undefined || port === undefined) return void socket.destroy();
@@ -64,7 +64,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Returns false for a peer that was refused; a second connection to a hub does not count as a failure. */
+  /** Returns false if the peer was refused; a second connection to a hub does not count as a failure. */
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#collaborators;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));

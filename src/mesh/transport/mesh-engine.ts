@@ -2,11 +2,11 @@ import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 
-/** Largest message of the gate, bytes. */
+/** Largest message of the gate in bytes. */
 export const MAX_GATE_MESSAGE_BYTES = 8_192;
-/** Largest frame of a stream, bytes. */
+/** Largest frame of a stream in bytes. */
 export const MAX_FRAME_BYTES = 65_536;
-/** Largest gossip message, bytes. */
+/** Largest gossip message in bytes. */
 export const MAX_GOSSIP_BYTES = 4_096;
 
 /** An address of a hub. */
@@ -14,45 +14,45 @@ export interface PeerAddress {
   /** IPv4 address, IPv6 address (with a zone if needed, `fe80::1%eth0`) or host name. */
   readonly host: string;
   readonly port: number;
-  /** When given, a connection to any other hub is closed. */
+  /** Id of the expected hub; a connection to any other hub is closed. */
   readonly expect?: HubId;
 }
 
-/** The hub at the other end of a connection; the handshake of the transport has proven its key. */
+/** The hub at the other end of a connection; the transport's handshake has proven its key. */
 export interface GatePeer {
   readonly id: HubId;
   /** Raw Ed25519 key, base64url. */
   readonly publicKey: string;
   readonly direction: 'inbound' | 'outbound';
-  /** `host:port` of the socket. */
+  /** Address `host:port` of the socket. */
   readonly address: string;
 }
 
-/** A hub that passed the gate and is connected. */
+/** A connected hub that has passed the gate. */
 export type EnginePeer = GatePeer;
 
 /** Encrypted messages before admission, at most 8 KiB each. */
 export interface GateChannel {
   write(message: Uint8Array): Promise<void>;
-  /** Rejects when the peer closes, when a message is too long, or at the time limit of the gate (5 s). */
+  /** Reads a message. Rejects if the peer closes the connection, the message is too long, or the gate's time limit (5 s) is over. */
   read(): Promise<Uint8Array>;
 }
 
-/** Admits peers right after the handshake of the transport, before anything else of the peer is parsed. */
+/** Admits peers directly after the transport's handshake, before anything else from the peer is parsed. */
 export interface ConnectionGate {
-  /** Rejects with an AtmoError to close the connection; the dialling side sends first. */
+  /** Runs the gate. Rejects with an AtmoError to close the connection. The dialling hub sends first. */
   admit(channel: GateChannel, peer: GatePeer): Promise<void>;
 }
 
-/** Returns whether the peer's machine has received everything; undefined when that is unknown. */
+/** Returns whether the peer's machine has received everything; undefined if unknown. */
 export type ArrivalCheck = () => boolean | undefined;
 
-/** Ordered frames between two hubs. */
+/** An ordered stream of frames between two hubs. */
 export interface MeshStream {
   readonly peer: EnginePeer;
   /** Sends a frame of at most `MAX_FRAME_BYTES`. Returns false if the sender should await `drained`. Does nothing after the end. */
   send(frame: Uint8Array): boolean;
-  /** Returns whether the peer's machine has received everything, read or not; takes milliseconds. Absent on other systems than Linux. */
+  /** Returns whether the peer's machine has received everything, even if unread; takes milliseconds. Absent on systems other than Linux. */
   readonly hasArrived?: ArrivalCheck | undefined;
   /** Resolves when there is space again; rejects if the stream ends. */
   drained(): Promise<void>;
@@ -60,13 +60,13 @@ export interface MeshStream {
   onFrame(listener: (frame: Uint8Array) => void): void;
   /** Calls the listener once when the stream ends, or at once if the stream has already ended. */
   onClose(listener: () => void): void;
-  /** Ends the stream when everything is sent. */
+  /** Ends the stream after everything is sent. */
   close(): Promise<void>;
   /** Ends the stream at once. */
   abort(): void;
 }
 
-/** Verdict on a gossip message: forward it, drop it, or drop it and lower the score of the neighbour that sent it. */
+/** Verdict on a gossip message: `accept` forwards it, `ignore` drops it, `reject` also lowers the score of the sending neighbour. */
 export type GossipVerdict = 'accept' | 'ignore' | 'reject';
 
 /** Port: connections, streams and gossip between members of the mesh. One contract suite runs against every engine. */
@@ -81,32 +81,32 @@ export interface MeshEngine extends Service {
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;
-  /** Sends a message to every member, over any number of hubs; the own validator must accept it. */
+  /** Sends a message to every member, over any number of hubs. This hub's validator must accept the message too. */
   publish(message: Uint8Array): Promise<void>;
   /** Sets the only validator; it runs for each new message before the message is forwarded. */
   onGossip(validate: (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>): void;
-  /** Rejects with NODE_UNAVAILABLE if there is no connection or the peer does not know the protocol. */
+  /** Opens a stream. Rejects with NODE_UNAVAILABLE if there is no connection or the peer does not support the protocol. */
   openStream(id: HubId, protocol: string, options: { readonly signal: AbortSignal }): Promise<MeshStream>;
-  /** Sets the handler of a protocol, before `start` or after it. */
+  /** Sets the handler of a protocol, before or after `start`. */
   handle(protocol: string, handler: (stream: MeshStream) => void): void;
-  /** Calls the listener once per hub, also when two connections to it exist for a moment. Returns the function that stops it. */
+  /** Calls the listener once per hub, even if two connections to it exist for a moment. Returns a function that removes the listener. */
   onPeerUp(listener: (peer: EnginePeer) => void): () => void;
   onPeerDown(listener: (peer: EnginePeer) => void): () => void;
-  /** Returns the refusals since the start, by reason. */
+  /** Returns the number of refusals since the start, by reason. */
   refusals(): Readonly<Record<string, number>>;
 }
 
 /** Default for the largest number of connections. */
 export const DEFAULT_MAX_CONNECTIONS = 64;
-/** Time limit of a connection attempt, gate included, milliseconds. */
+/** Time limit of a connection attempt including the gate, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
-/** Unread bytes at which a sender should wait. */
+/** Number of unread bytes at which a sender should wait. */
 export const SEND_WINDOW_BYTES = 262_144;
-/** Unread bytes at which a sender that does not wait loses the stream. */
+/** Number of unread bytes at which a sender that does not wait loses the stream. */
 export const MAX_SEND_QUEUE_BYTES = 4_194_304;
 /** Largest number of open streams per protocol and peer. */
 export const MAX_INBOUND_STREAMS = 16;
-/** How long `openStream` waits for the peer to accept, milliseconds. */
+/** Longest wait of `openStream` for the peer's acceptance, in milliseconds. */
 export const OPEN_STREAM_TIMEOUT_MS = 5_000;
 
 const HOST_PORT = /^(?:\[([^\]\s]+)\]|([^\s[\]]+)):(\d{1,5})$/;

@@ -5,13 +5,13 @@ import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
 /** Longer than the simultaneous dialling of two hubs takes: an older connection cannot be the second connection of such a pair. */
 const SIMULTANEOUS_MS = 10_000;
-/** Time in which the first packets of a working connection arrive. */
+/** Time after its opening in which a working connection receives its first packets, in milliseconds. */
 const FIRST_PACKETS_MS = 1_000;
 
 /** A connection of the table. */
 export interface TableConnection {
   readonly peer: EnginePeer;
-  /** As `MeshStream.hasArrived`. */
+  /** Returns whether the peer's machine has received everything, like `MeshStream.hasArrived`. */
   readonly hasArrived?: ArrivalCheck | undefined;
   /** Ends the connection at once. */
   drop(): void;
@@ -73,7 +73,7 @@ export class PeerTable<Connection extends TableConnection> {
     former?.drop();
   }
 
-  /** Gives back the slot of a connection that did not open. */
+  /** Releases the slot of a connection that did not open. */
   release(id: HubId): void {
     if (!this.get(id)) this.#slots.delete(id);
   }
@@ -84,7 +84,7 @@ export class PeerTable<Connection extends TableConnection> {
     for (const listener of [...this.#upListeners]) listener(peer);
   }
 
-  /** Does nothing for a connection that has lost its slot before. */
+  /** Handles a closed connection; does nothing if it had already lost its slot. */
   closed(connection: Connection): void {
     const { peer } = connection;
     if (this.get(peer.id) !== connection) return;

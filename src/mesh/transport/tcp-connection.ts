@@ -9,7 +9,7 @@ import { type ArrivalCheck, formatHostPort, type PeerAddress } from './mesh-engi
 
 type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 
-/** Up to this length it is cheaper to join the pieces of a message than to write each. */
+/** Longest message whose pieces are joined before the write: joining them is cheaper than several writes. */
 const MAX_JOINED_BYTES = 16_384;
 
 /**
@@ -101,7 +101,7 @@ export function unreachable(address: PeerAddress, cause: Error & { code?: string
   return new AtmoError('NODE_UNAVAILABLE', `No hub answers at ${formatHostPort(address)}: ${reason}`, {}, { cause });
 }
 
-/** Both ends of a TCP connection. */
+/** The local and remote address of a TCP connection. */
 export interface SocketEnds {
   readonly localHost: string;
   readonly localPort: number;
@@ -110,7 +110,7 @@ export interface SocketEnds {
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 
-/** Returns undefined for a closed socket. */
+/** Returns both addresses of a socket; undefined for a closed socket. */
 export function endsOf({ localAddress: localHost, localPort, remotePort }: Socket): SocketEnds | undefined {
   if (localHost === undefined || localPort === undefined || remotePort === undefined) return undefined;
   return { localHost, localPort, remotePort };
@@ -149,7 +149,7 @@ export function toMultiaddr(host: string, port: number): Multiaddr {
 
 const nothing = (): void => undefined;
 
-/** libp2p logs addresses and peers as prose, and each connection would add loggers that are never freed. */
+/** A logger without output: libp2p logs addresses and peers as prose, and its loggers per connection are never freed. */
 const silent: Logger = Object.assign(nothing, { error: nothing, trace: nothing, enabled: false, newScope: () => silent });
 
 /** A logger for libp2p without output; the engine counts and throws all errors that matter. */
@@ -180,7 +180,7 @@ export class TcpListener implements AsyncDisposable {
     server.once('error', (error) => reject(listenError({ host, port }, error)));
     server.listen({ port, ...(host !== '' && { host }) }, resolve);
     await promise;
-    // For example too many open files: the connection is lost, the listener stays open.
+    // For example too many open files: the connection is lost, but the listener stays open.
     server.on('error', () => undefined);
     this.#server = server;
   }
@@ -204,7 +204,7 @@ export class TcpListener implements AsyncDisposable {
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // A reset before the connection adds its own listener must not end the process.
+    // A reset before the connection has its own error listener must not end the process.
     socket.on('error', () => undefined);
     this.#onSocket(socket);
   }
@@ -223,7 +223,7 @@ function listenError(address: ListenAddress, error: NodeJS.ErrnoException): Atmo
 /** Limits of inbound connections. */
 export interface InboundLimits {
   readonly perSourcePerSecond: number;
-  /** Connections that have not passed the gate yet, from all addresses. */
+  /** Maximum number of connections, from all addresses, that have not passed the gate yet. */
   readonly pending: number;
 }
 

@@ -19,7 +19,7 @@ import {
   readRequestFd,
 } from './gpio-uapi.ts';
 
-/** The user of our lines in `gpioinfo`. */
+/** Name of the hub as the user of its lines, which `gpioinfo` shows. */
 const CONSUMER = 'atmosphere-edge';
 
 /** A chip through version 2 of the kernel's GPIO character device (<linux/gpio.h>, Linux 5.10 or newer). */
@@ -97,7 +97,7 @@ const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants
 const NANOSECONDS_PER_MS = 1e6;
 const COUNTER_VALUES = 2 ** 32;
 
-/** A line of a character device: the descriptor of the kernel for it. Closing it gives the line back. */
+/** A requested line of a character device: its file descriptor. Closing the descriptor releases the line. */
 class ChardevLine implements GpioInput, GpioOutput {
   readonly #kernel: GpioKernel;
   readonly #fd: number;
@@ -160,7 +160,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   }
 }
 
-/** Drivers of the header with 40 pins: Raspberry Pi 5, Raspberry Pi 4, Raspberry Pi 3 and Zero 2 W. */
+/** Labels of the chips at the 40-pin header: Raspberry Pi 5, Raspberry Pi 4, Raspberry Pi 3 and Zero 2 W. */
 const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 

@@ -13,16 +13,16 @@ import { OutputLine, outputTools } from './gpio-outputs.ts';
 /** Collaborators that have defaults; tests replace the chip and the end of the process. */
 type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
 
-/** The lines of a board. */
+/** The configured lines of a board. */
 export interface OpenGpio {
   /** Requests the lines at its start and leaves outputs safe at its end; it must start before the source is read. */
   readonly service: Service;
   readonly source: SensorSource;
-  /** Tools of the outputs, with the present names of their rooms. */
+  /** Returns the tools of the outputs, with the present names of their areas. */
   readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
 }
 
-/** Returns the lines of the configuration; the service opens their chip. Throws CONFIG_INVALID for lines that contradict each other. */
+/** Returns the configured lines; the service opens their chip. Throws CONFIG_INVALID for contradictory lines. */
 export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
   const { clock, logger, events, store, onExit = onProcessExit } = parts;
@@ -61,18 +61,18 @@ function onProcessExit(callback: () => void): () => void {
 
 /** Interval of attempts: a missing chip, such as an expander, may be connected later. */
 const RETRY_MS = 30_000;
-/** The counts that a power cut may lose; more frequent writes would wear the card. */
+/** Interval at which meter counts are saved, in milliseconds: a power cut loses at most this; more writes would wear out the card. */
 const SAVE_MS = 300_000;
 /** People receive at most one warning of a kind about a line in this time. */
 const WARNING_MS = 600_000;
 
 interface GpioBoardCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly openChip: () => Promise<GpioChip>;
-  /** Calls back when the process ends while it can still run code; the returned function stops that. */
+  /** Calls `callback` at the end of the process, while code can still run. The returned function removes the callback. */
   readonly onExit: (callback: () => void) => () => void;
 }
 
-/** The named lines of a chip: inputs that are read, outputs that are set and left safe. */
+/** The named lines of a chip: inputs, which are read, and outputs, which are set and left in their safe state. */
 class GpioBoard implements Service, SensorSource {
   readonly name = GPIO_DEVICE;
   readonly outputs: readonly OutputLine[];
@@ -200,7 +200,7 @@ function isMeter(config: GpioInputConfig): config is GpioInputConfig & { readonl
   return config.countsPerUnit !== undefined;
 }
 
-/** The result of `makeOutputsSafe`, each output as text for people. */
+/** The result of `makeOutputsSafe`: a text for people about each output. */
 export interface SafeOutputs {
   /** Outputs in their safe state, such as `garden_pump off`. */
   readonly safe: readonly string[];

@@ -2,14 +2,14 @@ import { AtmoError } from '../../core/errors.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
 
-/** Resistor of an undriven line. `as-is` leaves the setting of the firmware or the kernel. */
+/** Settings of a line's resistor. `as-is` keeps the setting of the firmware or the kernel. */
 export const GPIO_BIASES = ['as-is', 'disabled', 'pull-up', 'pull-down'] as const;
 export type GpioBias = (typeof GPIO_BIASES)[number];
 /** The emitted edges of an input. They refer to its active state: an active-low line rises when its voltage falls. */
 export const GPIO_EDGES = ['both', 'rising', 'falling'] as const;
 export type GpioEdgeSelection = (typeof GPIO_EDGES)[number];
 
-/** A line in the view of the kernel, with any user. */
+/** A line as the kernel describes it, whoever uses it. */
 export interface GpioLineInfo {
   /** Number within its chip, from 0; only this number is equal on every kernel. */
   readonly offset: number;
@@ -21,17 +21,17 @@ export interface GpioLineInfo {
   readonly direction: 'input' | 'output';
 }
 
-/** An input to take. */
+/** A request for an input line. */
 export interface GpioInputRequest {
   readonly offset: number;
   readonly isActiveLow: boolean;
   readonly bias: GpioBias;
   readonly edge: GpioEdgeSelection;
-  /** Shortest duration of a new state; 0 for any. */
+  /** Shortest duration of a new state in milliseconds; 0 for no limit. */
   readonly debounceMs: number;
 }
 
-/** An output to take. */
+/** A request for an output line. */
 export interface GpioOutputRequest {
   readonly offset: number;
   readonly isActiveLow: boolean;
@@ -39,7 +39,7 @@ export interface GpioOutputRequest {
   readonly isActive: boolean;
 }
 
-/** A change of an input. */
+/** A change of an input's state. */
 export interface GpioEdge {
   readonly edge: 'rising' | 'falling';
   /** Age at the time of the emission, by the kernel's time stamp if there is one. */
@@ -48,15 +48,15 @@ export interface GpioEdge {
   readonly missed: number;
 }
 
-/** An input that is ours until it is disposed. */
+/** An input line that this hub has requested; disposal releases it. */
 export interface GpioInput extends Disposable {
-  /** Throws DEVICE_UNREACHABLE if the chip is gone. */
+  /** Returns whether the line is active. Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
 }
 
-/** An output that is ours until it is disposed; the chip decides its state afterwards. */
+/** An output line that this hub has requested; after disposal the chip decides its state. */
 export interface GpioOutput extends Disposable {
-  /** Returns the last state that was set, read back from the chip. Throws DEVICE_UNREACHABLE if the chip is gone. */
+  /** Returns the last set state, read back from the chip. Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
   /** Sets the output synchronously, so that an exit handler can call it. Throws DEVICE_UNREACHABLE if the chip is gone. */
   set(isActive: boolean): void;
@@ -67,7 +67,7 @@ export interface GpioOutput extends Disposable {
  * time: throws CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, and NOT_FOUND for an unknown offset.
  */
 export interface GpioChip extends Disposable {
-  /** `gpiochip0`: changes between starts, so it is for people only. */
+  /** Name such as `gpiochip0`, for people only, since it changes between starts. */
   readonly name: string;
   /** The driver's name, such as `pinctrl-rp1`, which is equal after every start. */
   readonly label: string;
@@ -82,7 +82,7 @@ export function findLine(lines: readonly GpioLineInfo[], wanted: number | string
   return lines.find(({ offset, name }) => (typeof wanted === 'number' ? offset === wanted : name === wanted))?.offset;
 }
 
-/** Returns a function that calls `call` only the first time: a second disposal must not take the line from its next user. */
+/** Returns a function that runs `call` only once: a second disposal must not release the line of its next user. */
 export function onlyOnce(call: () => void): () => void {
   let isDone = false;
   return () => {
@@ -92,14 +92,14 @@ export function onlyOnce(call: () => void): () => void {
   };
 }
 
-/** Device that all lines belong to: it is unreachable without their chip. */
+/** Id of the device to which all lines belong; it is unreachable without their chip. */
 export const GPIO_DEVICE = 'gpio';
 
 /** A named line of the configuration, with or without a chip. */
 export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   readonly name: string;
   readonly sensor: FoundSensor;
-  /** The line of the chip while it is ours. */
+  /** The chip's line while this hub has requested it. */
   protected held: Held | undefined;
   readonly #listeners = new Set<SampleListener>();
   #problem = 'its chip was not opened yet';
@@ -125,14 +125,14 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     }
   }
 
-  /** Gives the line back. */
+  /** Releases the line. */
   detach(problem: string): void {
     this.held?.[Symbol.dispose]();
     this.held = undefined;
     this.#problem = problem;
   }
 
-  /** Returns the present value, or the reason for its absence. */
+  /** Returns a sample with the present value, or with the reason for its absence. */
   sample(): SensorSample {
     const { address } = this.sensor;
     try {
@@ -143,7 +143,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     }
   }
 
-  /** Calls the listener for each sample that the line emits; the returned function stops that. */
+  /** Calls the listener for each sample that the line emits. The returned function removes the listener. */
   listen(onSample: SampleListener): () => void {
     this.#listeners.add(onSample);
     return () => this.#listeners.delete(onSample);
@@ -170,12 +170,12 @@ export function offsetOf(chip: GpioChip, wanted: number | string): number {
   throw new AtmoError('NOT_FOUND', `${chip.label} has no line ${wanted}, ${there}`, { line: wanted });
 }
 
-/** Returns the message of an error, for people. */
+/** Returns the message of an error for people. */
 export function problemOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns a name as a title: `front_door` is `Front door`. */
+/** Returns a name as a title: `Front door` for `front_door`. */
 function titleOf(name: string): string {
   const words = name.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

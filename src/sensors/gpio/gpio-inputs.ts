@@ -74,7 +74,7 @@ export class PulseInput extends GpioLine {
 
   override detach(problem: string): void {
     super.detach(problem);
-    // After a failed write the count is saved with all meters.
+    // A failed save is repeated: the count is saved with all meters.
     attemptWrite(() => this.save());
   }
 
@@ -95,18 +95,18 @@ export class PulseInput extends GpioLine {
   }
 }
 
-/** A hand, a door and a relay stay far below; an unconnected wire does not. */
+/** Maximum rate of changes per second: a hand, a door and a relay are far below it, an unconnected wire is not. */
 const MOST_A_SECOND = 20;
 const SECOND_MS = 1000;
 
 interface EdgeRateLimitCollaborators {
   readonly clock: Clock;
   readonly emitState: () => void;
-  /** Warns of changes that come too fast. */
+  /** Warns people about too many changes. */
   readonly warn: () => void;
 }
 
-/** Emits changes up to a rate; above it, only the state at the end of each second. */
+/** Emits changes up to a maximum rate; above it, emits only the state at the end of each second. */
 class EdgeRateLimit {
   readonly #parts: EdgeRateLimitCollaborators;
   #emitted = 0;
@@ -117,7 +117,7 @@ class EdgeRateLimit {
     this.#parts = parts;
   }
 
-  /** Emits a change, or drops it above the rate. */
+  /** Emits a change, or drops it above the maximum rate. */
   pass(emit: () => void): void {
     this.#cancel ??= this.#parts.clock.after(SECOND_MS, () => this.#endSecond());
     this.#emitted += 1;

@@ -3,15 +3,15 @@ import koffi from 'koffi';
 import { systemCode } from '../../core/errors.ts';
 import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 
-/** Port: the calls of the kernel for the character device. */
+/** Port: the kernel's system calls for the character device. */
 export interface GpioKernel {
   /** Opens a device file and returns its descriptor; undefined if it is missing or cannot be opened. */
   open(path: string): number | undefined;
-  /** Fills `bytes` and returns the errno, 0 for success. */
+  /** Calls ioctl(2), which fills `bytes`, and returns the errno; 0 means success. */
   ioctl(fd: number, request: number, bytes: Buffer): number;
   /** Returns the waiting changes, possibly none; undefined if the chip is gone. Never blocks. */
   readWaiting(fd: number): Buffer | undefined;
-  /** Calls back on the event loop whenever changes wait; the returned function stops that. Does not keep the process alive. */
+  /** Calls `callback` on the event loop whenever changes wait, without keeping the process alive. The returned function stops it. */
   whenReadable(fd: number, callback: () => void): () => void;
   close(fd: number): void;
   /** Returns CLOCK_MONOTONIC, the clock of the kernel's time stamps. */
@@ -21,7 +21,7 @@ export interface GpioKernel {
 /** The kernel stores 16 changes of a line by default; further changes are read in the next turn of the event loop. */
 const MOST_EVENTS_AT_ONCE = 64;
 
-/** The machine's own kernel. Loading this file loads koffi. */
+/** The kernel of this machine. Loading this file loads koffi. */
 export const linuxGpioKernel: GpioKernel = {
   open(path) {
     try {
@@ -42,7 +42,7 @@ export const linuxGpioKernel: GpioKernel = {
     }
   },
   whenReadable(fd, callback) {
-    // libuv's poll, which also makes the descriptor non-blocking: a line needs no thread.
+    // libuv polls the descriptor, which also becomes non-blocking: a line needs no thread.
     const handle = koffi.node.poll(fd, { readable: true }, callback);
     handle.unref();
     return () => handle.close();

@@ -11,7 +11,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
   #isFirst = true;
-  /** Aborts the timer or pulse of the last change. */
+  /** Aborts the timer or pulse of the last change of the output. */
   #turn = new AbortController();
 
   constructor(clock: Clock, name: string, config: GpioOutputConfig) {
@@ -35,13 +35,13 @@ export class OutputLine extends GpioLine<GpioOutput> {
     return output;
   }
 
-  /** Sets the safe state before it returns, and never throws. */
+  /** Sets the safe state synchronously, and never throws. */
   makeSafe(): void {
     this.#turn.abort();
     try {
       this.held?.set(this.#config.safe === 'on');
     } catch {
-      // A lost chip drives nothing.
+      // A lost chip drives no output.
     }
   }
 
@@ -57,7 +57,10 @@ export class OutputLine extends GpioLine<GpioOutput> {
     if (isOn !== this.#isSafeOn) this.#limit(seconds);
   }
 
-  /** Leaves the safe state for a moment. Returns false when another call took over meanwhile. An aborted signal ends the pulse early. */
+  /**
+   * Leaves the safe state for a moment. Returns false if another call has set the output in the meantime. An aborted signal ends the pulse
+   * early.
+   */
   async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
     this.set(!this.#isSafeOn);
     const turn = this.#turn.signal;
@@ -96,7 +99,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
 }
 
 const LONGEST_PULSE_MS = 10_000;
-/** Longer than the longest pulse; the call waits for nothing else. */
+/** Time limit of a call: longer than the longest pulse, since the call waits for nothing else. */
 const TIMEOUT_MS = 15_000;
 
 const RETURNS = {

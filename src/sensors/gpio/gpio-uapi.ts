@@ -10,7 +10,7 @@ const CHIP_INFO_BYTES = 68;
 const LINE_INFO_BYTES = 256;
 const LINE_REQUEST_BYTES = 592;
 const LINE_VALUES_BYTES = 16;
-/** `sizeof(struct gpio_v2_line_event)`; a read of the descriptor of a line returns a multiple of it. */
+/** `sizeof(struct gpio_v2_line_event)`: a read of a line's descriptor returns a multiple of it. */
 export const LINE_EVENT_BYTES = 48;
 
 /** Second arguments of ioctl(2). */
@@ -61,7 +61,7 @@ export function lineInfoOf(offset: number): Buffer {
   return info;
 }
 
-/** Returns the line in the filled structure of `lineInfoOf`. */
+/** Parses the line's information that the kernel wrote into the structure of `lineInfoOf`. */
 export function readLineInfo(info: Buffer): GpioLineInfo {
   const flags = info.readBigUInt64LE(72);
   return {
@@ -89,7 +89,7 @@ export function outputRequest({ offset, isActiveLow, isActive }: GpioOutputReque
   return request;
 }
 
-/** Returns the descriptor in a filled request. */
+/** Returns the file descriptor that the kernel wrote into a request. */
 export function readRequestFd(request: Buffer): number {
   return request.readInt32LE(REQUEST_OFFSET.fd);
 }
@@ -102,7 +102,7 @@ export function lineValues(isActive = false): Buffer {
   return values;
 }
 
-/** Returns the state of the only line, in the filled structure of `lineValues`. */
+/** Returns the line's state that the kernel wrote into the structure of `lineValues`. */
 export function isLineActive(values: Buffer): boolean {
   return (values.readBigUInt64LE(0) & ONLY_LINE) !== 0n;
 }
@@ -112,7 +112,7 @@ export interface KernelEdge {
   readonly edge: 'rising' | 'falling';
   /** Time on CLOCK_MONOTONIC. */
   readonly atNs: bigint;
-  /** Number of the change of the line from 1, with lost changes counted. */
+  /** Number of the line's change from 1, including lost changes. */
   readonly sequence: number;
 }
 

@@ -14,7 +14,7 @@ import {
 interface SimLine {
   consumer: string;
   direction: GpioLineInfo['direction'];
-  /** Voltage, before active-low. */
+  /** True for a high voltage, before active-low is applied. */
   isHigh: boolean;
   /** Is called after a change of the voltage. */
   changed: (() => void) | undefined;
@@ -22,7 +22,7 @@ interface SimLine {
 
 interface SimOptions {
   readonly label?: string;
-  /** Names of the lines, by offset; 8 lines without names when absent. */
+  /** Names of the lines by offset; default: 8 lines without names. */
   readonly names?: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export class SimulatedChip implements GpioChip {
     this.#lines = names.map(() => ({ consumer: '', direction: 'input', isHigh: false, changed: undefined }));
   }
 
-  /** Sets the voltage of a line from outside, as a button or a sensor does. */
+  /** Sets the voltage of a line from outside, like a button or a sensor. */
   drive(offset: number, isHigh: boolean): void {
     const line = this.#line(offset);
     if (line.isHigh === isHigh) return;
@@ -49,7 +49,7 @@ export class SimulatedChip implements GpioChip {
     line.changed?.();
   }
 
-  /** Returns true for a line with voltage. */
+  /** Returns whether a line has a high voltage. */
   isHigh(offset: number): boolean {
     return this.#line(offset).isHigh;
   }

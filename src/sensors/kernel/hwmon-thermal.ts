@@ -3,7 +3,7 @@ import type { FoundSensor } from '../sensor-source.ts';
 import { KernelSource, kernelNumber, type ReadOutcome, scaled } from './sysfs.ts';
 
 const HWMON_CLASS = 'class/hwmon';
-/** Devices that the kernel shows a second time: thermal zones, and probes on 1-Wire, which would convert twice. */
+/** Devices that the kernel shows in another class too: thermal zones, and 1-Wire probes, which would convert twice. */
 const SHOWN_ELSEWHERE = /^(?:thermal_zone\d+|(?:10|22|28|3b|42)-[0-9a-f]{12})$/;
 
 interface HwmonLocation {
@@ -54,7 +54,7 @@ export class HwmonSource extends KernelSource {
     const location = this.#locations.get(address);
     if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
     const { folder, channel } = location;
-    // The chip reports an open or shorted diode of a channel; its value is then any number.
+    // The chip reports an open or shorted diode of the channel; the value is then meaningless.
     if ((await this.kernel.maybe(`${folder}/${channel.channel}_fault`)) === '1') {
       return { fault: 'suspect', detail: 'the chip reports a fault of this channel' };
     }
@@ -69,7 +69,7 @@ interface MonitorChannel {
   readonly attribute: string;
   readonly kind: string;
   readonly unit: string;
-  /** Converts the kernel's unit to ours; absent for an alarm, which is 0 or 1. */
+  /** Factor from the kernel's unit to the hub's unit; absent for an alarm, which is 0 or 1. */
   readonly factor?: number;
 }
 

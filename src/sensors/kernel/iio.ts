@@ -33,7 +33,7 @@ export class IioSource extends KernelSource {
     return Promise.all(channels.map((channel) => this.#add({ folder, channel, attributes }, { chip, place })));
   }
 
-  /** Returns each search reads scale and offset anew: they depend on the range, which programs may change. */
+  /** Each search reads scale and offset again: they depend on the range, which programs may change. */
   async #add(
     { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
     { chip, place }: { readonly chip: string; readonly place: string },
@@ -67,7 +67,7 @@ export class IioSource extends KernelSource {
   }
 }
 
-/** The measured quantity of a channel; `factor` converts the kernel's unit to ours. */
+/** The quantity that a channel measures; `factor` converts the kernel's unit to the hub's unit. */
 interface ChannelKind {
   readonly kind: string;
   readonly unit: string;
@@ -131,7 +131,7 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
     if (!known) return [];
     return [{ ...known, channel, reading: slug(modified ? modified.kind : known.kind + rest, '_'), isProcessed: form === 'input' }];
   });
-  // The value that the chip computes is better than ours.
+  // A value that the chip computes is better than one that the hub computes.
   return channels.filter(
     ({ channel, isProcessed }) => isProcessed || !channels.some((other) => other.channel === channel && other.isProcessed),
   );

@@ -89,19 +89,19 @@ function probe(name: string): FoundSensor {
   };
 }
 
-/** The value in the memory of the chip until the first conversion (Maxim DS18B20, "Memory"). */
+/** Value in the chip's memory before the first conversion (Maxim DS18B20, "Memory"). */
 const POWER_ON = 85;
-/** The value of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
+/** Value of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
 const NO_POWER = 127.94;
 /** Byte 6 of the memory before the first conversion (Documentation/w1/slaves/w1_therm.rst). */
 const NO_CONVERSION = 0x0c;
-/** Before a true 85 °C the temperature was near. */
+/** Largest difference of the previous temperature from a true 85 °C. */
 const NEAR_CELSIUS = 5;
-/** Thermocouples have a greater range than the other chips. */
+/** Family code of thermocouples, whose range is greater than that of other chips. */
 const THERMOCOUPLES = '3b';
 
 interface ProbeContext {
-  /** Family code, the first two digits of the id. */
+  /** Family code: the first two digits of the id. */
   readonly family: string;
   /** The last accepted value, °C. */
   readonly lastCelsius?: number;
@@ -115,7 +115,7 @@ export function parseProbe(text: string, context: ProbeContext): ReadOutcome {
   if (text.trim() === '') return { fault: 'busy', detail: 'a conversion is running' };
   const [first = '', second = ''] = text.split('\n');
   if (!first.includes('crc=')) return checkedValue(kernelNumber(first), { ...context, memory: [] });
-  // With NO the second line has the last correct value, however old.
+  // After NO, the second line has the last correct value, which may be old.
   if (!first.endsWith('YES')) return { fault: 'garbled', detail: 'the checksum is wrong; look at the wires and the resistor' };
   const [bytes = ''] = first.split(' : ');
   const memory = bytes.split(' ').map((byte) => Number.parseInt(byte, 16));

@@ -35,7 +35,7 @@ export class Sysfs {
     return this.text(path).catch(() => undefined);
   }
 
-  /** Returns the text of the first of two attributes that exists. */
+  /** Returns the text of the first existing attribute of two. */
   async either(first: string, second: string): Promise<string> {
     return this.text(first).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -52,7 +52,7 @@ export class Sysfs {
     return realpath(join(this.#root, path)).then(basename, () => undefined);
   }
 
-  /** Returns names of the folders of the real path, the outermost first. */
+  /** Returns the names of the folders in the real path, the outermost first. */
   async placeOf(path: string): Promise<readonly string[]> {
     return realpath(join(this.#root, path)).then(
       (real) => real.split('/'),
@@ -80,7 +80,7 @@ export abstract class KernelSource implements SensorSource {
   protected abstract readOne(address: string): Promise<ReadOutcome>;
 }
 
-/** A value in the unit of its sensor, or the reason for its absence. */
+/** A value in the sensor's unit, or the reason for its absence. */
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
 /** Reads sensors in order under a lock and emits the samples; all are `busy` while an earlier read hangs. */
@@ -98,7 +98,7 @@ export async function readInSequence(
 
 const BUSY: ReadFault = { fault: 'busy', detail: 'an earlier read has not come back yet' };
 
-/** Returns a number in the format of drivers; undefined for any other text. */
+/** Parses a number in the format of kernel drivers; returns undefined for any other text. */
 export function kernelNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,2})?$/i.test(text.trim()) ? Number(text) : undefined;
 }
@@ -119,7 +119,7 @@ interface ReadFault {
 
 const GONE = 'does not answer; is it still connected?';
 
-/** Meaning of the errors of drivers (errno(3)). */
+/** Explanations for errors of drivers (errno(3)). */
 const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EIO: { fault: 'garbled', detail: 'the driver got no sound answer (I/O error)' },
   EAGAIN: { fault: 'busy', detail: 'the driver has no value now' },
@@ -128,7 +128,7 @@ const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EPERM: { fault: 'gone', detail: 'may not be read; give the user of the hub the right to' },
 };
 
-/** Returns the meaning of an error from reading an attribute. */
+/** Returns the explanation for an error of reading an attribute. */
 function readFault(error: unknown): ReadFault {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return MEANINGS[code] ?? { fault: 'gone', detail: code === '' || code === 'ENOENT' ? GONE : `${GONE} (${code})` };
@@ -145,7 +145,7 @@ export class ReadLock {
     return this.#isTaken;
   }
 
-  /** Runs the work, or rejects with the reason of the signal when it aborts first. */
+  /** Runs work, or rejects with the signal's reason if the signal aborts first. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#isTaken = true;
     const done = work().finally(() => {

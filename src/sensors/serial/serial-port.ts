@@ -6,7 +6,7 @@ import type { SerialPortConfig } from '../sensor-config.ts';
 /** Events of an open port. */
 export interface PortListener {
   data(chunk: Buffer): void;
-  /** Is called once, when the port is unplugged or fails. */
+  /** Is called once if the port is unplugged or fails. */
   closed(reason: string): void;
 }
 
@@ -16,7 +16,7 @@ export type OpenSerialPort = (
   listener: PortListener,
 ) => Promise<AsyncDisposable>;
 
-/** The used part of the package `serialport`. */
+/** The members of the package `serialport` that the hub uses. */
 interface SerialModule {
   readonly SerialPort: new (options: object, opened: (error: Error | null) => void) => SerialStream;
 }
@@ -127,7 +127,7 @@ export class SerialConnection implements Service {
   }
 }
 
-/** No instrument sends longer lines; noise without line ends must not fill the memory. */
+/** Longest line in characters: noise without line ends must not fill the memory. */
 const MAX_LINE = 1024;
 
 /** Splits chunks into lines, and drops lines that are too long. */

@@ -105,13 +105,13 @@ function serialSensor(device: string, config: SerialPortConfig, [name, reading]:
   };
 }
 
-/** Returns the number of a field; other texts are no measurement. */
+/** Returns the number in a field; undefined for other texts, which are no measurement. */
 function measured(text: string | undefined, reading: SerialReadingConfig): number | undefined {
   const number = text === undefined || text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
   return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
 }
 
-/** The text of a field of a line; undefined if the line does not have it. */
+/** Returns a function that reads the fields of a line; it returns undefined for a missing field. */
 type FieldsOf = (line: string) => (field: string) => string | undefined;
 
 const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
@@ -158,7 +158,7 @@ interface Conversion {
 
 const times = (unit: string, factor: number): Conversion => ({ unit, convert: (value) => value * factor });
 
-/** Units of instruments, each with the unit that the hub stores, which tools and other sensors of the kind use. */
+/** Units of instruments, each with the hub's unit for the quantity and the conversion. */
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   '°F': { unit: '°C', convert: (value) => ((value - 32) * 5) / 9 },
   K: { unit: '°C', convert: (value) => value - 273.15 },
