@@ -13,11 +13,10 @@ import { hasSecrets } from '../tools/schema/secrets.ts';
 import { errorHash, normalizeResult } from './request-and-answer.ts';
 import { boundedContext } from './tool-context.ts';
 
-/** The verdict of replay about a call of the past. */
+/** Possible verdicts of a replay about a past call. */
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
 export type ReplayVerdict = (typeof REPLAY_VERDICTS)[number];
 
-/** The replay of one past call. */
 export interface Replayed {
   readonly request: string;
   readonly tool: string;
@@ -25,15 +24,15 @@ export interface Replayed {
   readonly verdict: ReplayVerdict;
   /** BLAKE3 of the recorded answer. */
   readonly recorded_hash?: string;
-  /** BLAKE3 of the answer of the replay, if the tool ran again. */
+  /** BLAKE3 of the replay's answer, if the tool ran again. */
   readonly replayed_hash?: string;
   readonly result?: Json;
-  /** Code and message of a call that failed then. */
+  /** Code and message of the error, if the recorded call failed. */
   readonly error?: string;
   readonly message?: string;
 }
 
-/** A range of calls in the audit log. Times in milliseconds since 1970. */
+/** Selects calls in the audit log. Times are in milliseconds since 1970. */
 export interface ReplayQuery {
   readonly request?: string;
   readonly tool?: string;
@@ -43,8 +42,9 @@ export interface ReplayQuery {
 }
 
 /**
- * Repeats calls of the audit log. Pure tools that are deterministic or bounded run again with the recorded time and random seed, and must
- * return an answer with the recorded hash; for all other tools the recorded answer is used. Tools with side effects never run.
+ * Repeats calls of the audit log. Tools without side effects that are deterministic or bounded run again with the recorded time and random
+ * seed, and must return an answer with the recorded hash. For all other tools the recorded answer is used. Tools with side effects never
+ * run.
  */
 export async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
@@ -57,7 +57,7 @@ export async function replayCalls(
   return replayed;
 }
 
-/** Returns the row of the call. Callers choose their request ids, so that two calls may have the same id. */
+/** Returns the audit row of the call's intent. Callers choose their request ids, so two calls may have the same id. */
 function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
   const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
@@ -87,7 +87,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns whether a call can run again; masked arguments cannot be used again. */
+/** Returns whether a call can run again. Masked arguments cannot be used again. */
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
@@ -106,7 +106,7 @@ const REPLAY_PRINCIPAL: Principal = { id: 'replay', kind: 'hub', permissions: []
 
 /**
  * Returns the BLAKE3 hash (hex) of the answer of a tool without side effects, with the time and random seed of a run. The tool runs outside
- * of the pipeline; only replay and self-check do this. A failure is an answer too, and must also be equal.
+ * of the pipeline; only replay and self-check do this. A failure is an answer too, and must have the same hash.
  */
 export async function replayHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
   try {
@@ -143,7 +143,7 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
   });
 }
 
-/** The comparison of two runs of a tool with equal parameters. */
+/** The result of comparing two runs of a tool with equal parameters. */
 export interface DeterminismFinding {
   readonly tool: string;
   readonly determinism: 'deterministic' | 'bounded';
@@ -154,7 +154,10 @@ export interface DeterminismFinding {
 
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
-/** Runs each replayable tool twice, with its examples and a sample of its schema: replay depends on a correct declaration. */
+/**
+ * Runs each deterministic or bounded tool without side effects twice, with each of its examples and one sample of its schema, since replay
+ * relies on correct declarations.
+ */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];
   for (const tool of tools) {
@@ -174,7 +177,9 @@ async function checkTool(tool: RegisteredTool): Promise<Omit<DeterminismFinding,
   return { tool: tool.id, runs: samples.length };
 }
 
-/** Returns the simplest valid parameters of a schema: only required members, with defaults, first choices and lower bounds. */
+/**
+ * Returns the simplest valid parameters of a schema: only required members, with defaults, the first of several values, and lower limits.
+ */
 export function sampleParams(schema: JsonSchema): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const properties = isJsonObject(schema.properties) ? schema.properties : {};

@@ -9,16 +9,16 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
 import type { CallerData, RegisteredTool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/definition/tool-definition.ts';
 
-/** Where the caller wants a call to run. */
+/** The caller's preferences for the hub that runs a call. */
 export interface RoutingPreferences {
   readonly prefer_nodes?: readonly string[];
   readonly exclude_nodes?: readonly string[];
-  /** Ids or names of the only hubs that may run it. */
+  /** Ids or names of the only hubs that may run the call. */
   readonly only_nodes?: readonly string[];
   readonly hop_budget?: number;
 }
 
-/** A call of a tool, as HTTP, MCP and the mesh pass it to the pipeline. */
+/** A tool call, in the form in which HTTP, MCP and the mesh pass it to the pipeline. */
 export interface CallRequest {
   readonly principal: Principal;
   /** Name, canonical id, alias or model-facing name. */
@@ -26,29 +26,35 @@ export interface CallRequest {
   /** Required versions as a Semver range, such as `>=1.0.0`. */
   readonly version?: string;
   readonly params: unknown;
-  /** Shortens the tool's own time limit, never lengthens it. */
+  /** Shortens the tool's time limit; a longer timeout has no effect. */
   readonly timeoutMs?: number;
   readonly idempotencyKey?: string;
-  /** The caller's own id of the request; random when absent. */
+  /** The caller's id of the request; random if absent. */
   readonly requestId?: string;
   readonly traceId?: string;
   readonly sessionId?: string;
   readonly signal?: AbortSignal;
-  /** Is called once when all checks have passed, right before the handler starts or another hub is called. */
+  /** Is called once when all checks have passed, right before the handler starts or the call is sent to another hub. */
   readonly onDispatch?: () => void;
-  /** Receives progress and partial results of a tool with `stream_supported`, until the call is answered. */
+  /** Receives progress and partial results of a tool with `stream_supported`, until the call ends. */
   readonly onChunk?: (chunk: CallChunk) => void;
-  /** Asks the person behind the caller; absent if nobody can be asked. The signal aborts if the call ends first. */
+  /**
+   * Sends a question to the person behind the caller; the answer is checked against the question. Absent if nobody can be asked. The signal
+   * aborts if the call ends first.
+   */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly onMessage?: (message: ToolMessage) => void;
-  /** The caller needs partial results: a tool without them is refused with NOT_SUPPORTED. */
+  /** The caller needs partial results: a tool that does not support them is refused with NOT_SUPPORTED. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingPreferences;
-  /** Data that a program with an embedded hub passes to its own tools: facts about its user and its session. */
+  /** Data about the user and the session that a program with an embedded hub passes to its own tools. */
   readonly callerData?: CallerData;
-  /** The context of the outer call of a step: the step runs in its slot and ends with it. HTTP, MCP and the mesh never set it. */
+  /**
+   * The context of the running call that has this call as a step: the step uses that call's slot and ends with that call. HTTP, MCP and the
+   * mesh never set it.
+   */
   readonly within?: ToolContext;
-  /** The hub itself makes the call, for example for an automation. */
+  /** Set if the hub itself makes the call, for example for an automation. */
   readonly isOwn?: true;
 }
 
@@ -56,27 +62,27 @@ interface AnswerBase {
   readonly id: string;
   readonly request_id: string;
   readonly trace_id: string;
-  /** Time of the answer, RFC 3339 in UTC, by the best known time. */
+  /** Time of the answer, RFC 3339 in UTC, by the hub's clock. */
   readonly timestamp: string;
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
   /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
   readonly response_hash: string;
   /** Media type of a text in the result, if the tool declares it. */
   readonly content_type?: string;
-  /** Data that the tool adds to its result; the hash does not cover it. */
+  /** Data that the tool adds to its result; not included in the hash. */
   readonly details?: JsonObject;
 }
 
-/** The answer of a call: the normalised result, or an error. */
+/** The answer to a call: the normalised result, or an error. */
 export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
 
-/** States of a job; `expired` means that its result was deleted. */
+/** States of a job; `expired` if its result was deleted. */
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** A job as callers see it. */
+/** A job as shown to callers. */
 export interface JobView {
   readonly job_id: JobId;
   readonly tool: string;
@@ -88,29 +94,31 @@ export interface JobView {
   readonly error?: ErrorBody;
 }
 
-/** The answer of a call that becomes a job: the started job, or the refusal. */
+/** The answer to a call that becomes a job: the started job, or the refusal. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
-/** Whether a call would pass its checks now, and its effects. */
+/** Whether a call would currently pass its checks, and its effects. */
 export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
 
-/** Port: makes calls of tools, or judges them without running. A call never throws: refusals and failures are answers. */
+/** Port: runs tool calls, or checks them without running. Its calls never throw: refusals and failures are answers. */
 export interface ToolCaller {
   call(request: CallRequest): Promise<CallAnswer>;
-  /** Checks a call and runs it as a job of the caller; returns at once, also for a refusal. */
+  /** Checks a call and runs it as a job of the caller. Resolves as soon as the job has started or the call is refused. */
   callAsync(request: CallRequest): Promise<AsyncAnswer>;
   /**
-   * Returns whether a call would pass its checks, without the rate limit. Nothing runs and nothing is used up, but a necessary approval is
-   * requested. Inner calls are checked too.
+   * Returns whether a call and its inner calls would pass their checks; rate limits are not checked. Nothing runs and no approval is used,
+   * but a necessary approval is requested.
    */
   preflight(request: CallRequest): Promise<Preflight>;
-  /** Returns whether a call of the tool could pass, before its parameters are known. */
+  /** Returns whether a call of the tool could pass its checks. The parameters need not be known yet. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight>;
-  /** Returns a filter for the tools of which the caller may make some call; lists and searches show only these. */
+  /** Returns a filter for the tools that the caller may call with some parameters. Lists and searches show only these tools. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean;
-  /** Returns why no caller's call of a tool would run `now`, or `ever` while the hubs stay unchanged; undefined if a call could run. */
+  /**
+   * Returns why no call of a tool by any caller would run `now`, or `ever` while the hubs stay unchanged; undefined if a call could run.
+   */
   obstacleTo(tool: RegisteredTool, when?: 'now' | 'ever'): string | undefined;
 }
 
@@ -126,13 +134,12 @@ interface AnswerFacts {
   readonly details?: JsonObject | undefined;
 }
 
-/** A result with sorted keys and its canonical text. */
 export interface NormalResult {
   readonly value: Json;
   readonly hash: string;
 }
 
-/** Sorts the members of a result and hashes its canonical form; arrays keep their order, which has meaning. */
+/** Sorts the members of a result and hashes its canonical form. Arrays keep their order, which has a meaning. */
 export function normalizeResult(result: Json): NormalResult {
   const text = canonicalJson(result);
   return { value: JSON.parse(text) as Json, hash: blake3Hex(text) };
@@ -150,12 +157,12 @@ export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAns
   };
 }
 
-/** Returns the envelope of a call that failed or was refused; the hash is that of the error. */
+/** Returns the envelope of a failed or refused call, with the error's hash. */
 export function errorAnswer(facts: AnswerFacts, error: AtmoError): CallAnswer {
   return { ...base(facts, errorHash(error)), status: 'error', error: error.toBody() };
 }
 
-/** Returns the BLAKE3 (hex) of an error's canonical form as callers see it. */
+/** Returns the BLAKE3 (hex) of the canonical form of an error as shown to callers. */
 export function errorHash(error: AtmoError): string {
   return blake3Hex(canonicalJson({ ...error.toBody() }));
 }

@@ -17,10 +17,13 @@ import * as authorization from './stages/authorization.ts';
 import * as consent from './stages/consent.ts';
 import * as execution from './stages/execution.ts';
 
-/** One stage: takes the call in the state of the previous stage and returns it with new facts. Throws AtmoError to refuse it. */
+/**
+ * One stage of the pipeline. It takes the call in the state of the previous stage, and returns the call with additional facts. It throws
+ * AtmoError to refuse the call.
+ */
 type Stage<In, Out> = (call: In, context: StageContext) => Out | Promise<Out>;
 
-/** Stages in the order in which a call passes them. A list in which a stage is missing or out of place does not compile. */
+/** Stages in the order in which a call passes them. A list with a missing or misplaced stage does not compile. */
 export class StageList<in In extends CallFacts, out Out extends CallFacts> {
   readonly #stages: readonly Stage<never, CallFacts>[];
 
@@ -28,7 +31,7 @@ export class StageList<in In extends CallFacts, out Out extends CallFacts> {
     this.#stages = stages;
   }
 
-  /** Returns an empty list for calls in one state. */
+  /** Returns an empty list of stages for calls in the state `Start`. */
   static from<Start extends CallFacts>(): StageList<Start, Start> {
     return new StageList<Start, Start>([]);
   }
@@ -37,7 +40,7 @@ export class StageList<in In extends CallFacts, out Out extends CallFacts> {
     return new StageList<In, Next>([...this.#stages, stage]);
   }
 
-  /** Runs the stages; the error of the first that refuses is thrown. */
+  /** Runs the stages in order. Rejects with the error of the first stage that refuses the call. */
   async run(call: In, context: StageContext): Promise<Out> {
     let facts: CallFacts = call;
     for (const stage of this.#stages) {
@@ -54,7 +57,7 @@ const OPENING = StageList.from<ReceivedCall>()
   .pass(admission.refuseWhileMemoryIsShort)
   .pass(authorization.requireValidToken);
 
-/** The checks of a call, up to the stored answer of an earlier call with the same idempotency key. */
+/** The checks of a call, including the search for a stored answer under its idempotency key. */
 export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OPENING.pass(admission.chargeRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)
@@ -68,12 +71,12 @@ export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OP
   .pass(authorization.authorizeEffects)
   .pass(admission.claimIdempotencyKey);
 
-/** The consent of the owner's rules and of people. */
+/** The stages in which the owner's rules and approvers consent to the call. */
 export const CONSENT: StageList<ClaimedCall, ApprovedCall> = StageList.from<ClaimedCall>()
   .pass(consent.applyRules)
   .pass(consent.requireApproval);
 
-/** The start of a job on this hub, which passes EXECUTION afterwards. */
+/** The stages that start a job on this hub; the job then passes EXECUTION. */
 export const JOB: StageList<ApprovedCall, QueuedCall> = StageList.from<ApprovedCall>().pass(execution.createJob);
 
 const RUN = StageList.from<ApprovedCall>()
@@ -85,13 +88,15 @@ const RUN = StageList.from<ApprovedCall>()
   .pass(consent.confirmRules)
   .pass(execution.runTool);
 
-/** The run of an approved call. */
+/** The stages that run an approved call. */
 export const EXECUTION: StageList<ApprovedCall, CheckedCall> = RUN.pass(execution.checkResult);
 
-/** The stages of a call that becomes a job of another hub. */
+/** The stages of a call that runs as a job on another hub. */
 export const REMOTE_JOB: StageList<ApprovedCall, RemoteJobCall> = RUN.pass(execution.rememberJobLocation);
 
-/** The checks of a call that is asked about and never runs: it is not charged, claims no key and uses no approval up. */
+/**
+ * The checks of a call that is only checked and never runs. It counts for no rate limit, claims no idempotency key and uses no approval.
+ */
 export const PREFLIGHT: StageList<ReceivedCall, ApprovableCall> = OPENING.pass(admission.skipRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)

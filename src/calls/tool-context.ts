@@ -8,17 +8,20 @@ import { withoutSecretTexts } from '../tools/schema/secrets.ts';
 import { type ConfirmedCall, secretsOf } from './call.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** The capability that a client has to declare so that it can be asked. */
+/** The capability that an MCP client must declare to receive questions. */
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** Sends a question to the person behind the caller, if that is possible. The question ends when the signal aborts. */
+/** Sends a question to the person behind the caller; absent if nobody can be asked. The question ends when the signal aborts. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
 }
 
-/** Asks the person behind a running call's caller, like `askQuestion`. Rejects with NOT_SUPPORTED for repeatable tools. */
+/**
+ * Sends a question to the person behind the caller of a running call, like `askQuestion`. Rejects with NOT_SUPPORTED if the tool declares
+ * repeatable results.
+ */
 export async function askCaller(call: ConfirmedCall, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
   if (call.tool.definition.execution.determinism !== 'nondeterministic')
     throw new AtmoError('NOT_SUPPORTED', `${call.tool.id} says that its results follow from its parameters, so it cannot ask; ${ADVICE}`);
@@ -30,8 +33,8 @@ export async function askCaller(call: ConfirmedCall, { message, ...question }: T
 }
 
 /**
- * Asks a question and waits for the answer. Rejects with NOT_SUPPORTED if nobody can be asked, with the signal's reason if it aborts first,
- * and with VALIDATION_ERROR if no form can show the question or the answer does not match it.
+ * Sends a question and waits for the answer. Rejects with NOT_SUPPORTED if nobody can be asked, with the signal's reason if the signal
+ * aborts first, and with VALIDATION_ERROR if no form can show the question or the answer does not match it.
  */
 export async function askQuestion(question: ToolQuestion, { ask, signal }: Askable): Promise<ToolAnswer> {
   const checked = checkQuestion(question);
@@ -45,11 +48,11 @@ export async function askQuestion(question: ToolQuestion, { ask, signal }: Askab
 /** Number of random numbers (8 bytes each) in one SHA-256 digest. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
-/** Bits of a number beyond the 53 of a double. */
+/** SHA-256 provides 64 bits for a number; a double holds 53 of them. */
 const SPARE_BITS = 11n;
 
 /**
- * Returns the clock and the random numbers of a bounded tool; they are equal for the same run on every machine. Time stands still: setting
+ * Returns the clock and the random numbers of a bounded tool, which are equal for the same run on every machine. Time stands still: setting
  * a timer throws NOT_SUPPORTED. Number n (from 0) consists of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their
  * first 53 bits, big endian, divided by 2^53.
  */

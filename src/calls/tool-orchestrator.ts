@@ -12,23 +12,23 @@ import { type ExecutableAgentOsTool, registerAgentOs } from './formats/agent-os.
 import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './formats/model-calls.ts';
 import type { CallAnswer, CallRequest, ToolCaller } from './request-and-answer.ts';
 
-/** The caller. Its token replaces gmiId, personaId and personaCapabilities of AgentOS. */
+/** The caller of a tool. Its token replaces gmiId, personaId and personaCapabilities of AgentOS. */
 interface Caller {
-  /** Text of the owner's token, or of an `at1.` token that is not bound to a key of the caller. */
+  /** The owner's token, or an `at1.` token that is not bound to a key of the caller. */
   readonly token: string;
 }
 
-/** A model's call with its caller. */
+/** A model's tool call, with its caller. */
 export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' | 'timeoutMs' | 'signal'> {
   readonly toolCallRequest: ModelCall;
-  /** Trace of which the call is a part. */
+  /** Id of the trace to which the call belongs. */
   readonly correlationId?: string;
-  /** Data about the user and the session that AgentOS tools get beside their ids. */
+  /** Data about the user and the session that AgentOS tools receive in addition to the ids. */
   readonly userContext?: JsonObject;
   readonly sessionData?: JsonObject;
 }
 
-/** A call by name with its caller. */
+/** A tool call by name, with its caller. */
 export interface ToolCall
   extends Caller,
     Pick<CallRequest, 'tool' | 'params' | 'sessionId' | 'timeoutMs' | 'signal' | 'traceId' | 'callerData'> {}
@@ -47,10 +47,10 @@ export interface PermissionCheckResult {
   readonly reason?: string;
 }
 
-/** A tool in any of the forms that a program may write it in. */
+/** A tool in any of the forms in which a program can write it. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
-/** Registers a tool of a program in any of the forms. Throws CONFLICT or VALIDATION_ERROR like the registry. @internal */
+/** Registers a tool of a program. Throws CONFLICT or VALIDATION_ERROR like the registry. @internal */
 export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
   if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
   const registered = tool instanceof ToolClass ? fromToolClass(tool) : tool;
@@ -61,7 +61,7 @@ export function registerAnyTool(registry: ToolRegistry, tool: AnyTool): ToolId {
 interface OrchestratorCollaborators {
   readonly pipeline: Pick<ToolCaller, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
-  /** The tools that can be called: tools of the registry and of other hubs. */
+  /** The callable tools of this hub and of other hubs. */
   readonly tools: Pick<ToolDirectory, 'all' | 'modelName'>;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly capabilities: Pick<CapabilityCatalogue, 'add'>;
@@ -73,8 +73,8 @@ interface OrchestratorOptions {
 }
 
 /**
- * The hub's tools for a program that contains a hub, with the names of AgentOS. Every call passes the same pipeline as a call over HTTP.
- * Only `registerTool`, `registerCapability` and `unregisterTool` throw.
+ * The tool interface of an embedded hub for its program, with the names of AgentOS. Every call passes the same pipeline as a call over
+ * HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw.
  */
 export class ToolOrchestrator {
   readonly orchestratorId: string;
@@ -88,7 +88,7 @@ export class ToolOrchestrator {
     this.#isRegistrationAllowed = isDynamicRegistrationAllowed;
   }
 
-  /** Runs a model's call; a refusal or failure is a result too, under the id of the call. */
+  /** Runs a model's call. A refusal or failure is also a result with the id of the call. */
   async processToolCall(details: ToolCallDetails): Promise<ModelCallResult> {
     const { toolCallRequest, token, correlationId: traceId, userContext: user, sessionData: session, ...limits } = details;
     const callerData = { ...(user && { user }), ...(session && { session }) };
@@ -103,8 +103,8 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Calls a tool by name and resolves to the whole answer; `toToolResponse`, `toToolResult` and `toExecutionResult` convert it. Rejects
-   * only with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED: a failed call resolves to an answer.
+   * Calls a tool by name and resolves to the whole answer, which `toToolResponse`, `toToolResult` and `toExecutionResult` convert. Rejects
+   * with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED if the token is missing or invalid; a failed call resolves to an answer.
    */
   async call({ token, ...call }: ToolCall): Promise<CallAnswer> {
     return this.#collaborators.pipeline.call({ ...call, principal: await this.#principalOf({ token }) });
@@ -122,7 +122,10 @@ export class ToolOrchestrator {
     });
   }
 
-  /** Returns whether the pipeline would permit a call, and why not; without `params`, whether it would permit any call of the tool. */
+  /**
+   * Returns whether the pipeline would permit a call, with the reason if not. Without `params`, returns whether it would permit some call
+   * of the tool.
+   */
   async isExecutionAllowed(asked: Caller & { readonly tool: string; readonly params?: JsonObject }): Promise<PermissionCheckResult> {
     const { token, params, tool } = asked;
     const { pipeline } = this.#collaborators;
@@ -143,8 +146,8 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Adds a capability of the hub with the tools that need it; other hubs of the mesh learn of both. Errors as `registerTool`;
-   * Throws CONFIG_INVALID if a listed tool has no handler.
+   * Adds a capability of the hub with the tools that need it; both are announced to the mesh. Throws like `registerTool`, and
+   * CONFIG_INVALID if a listed tool has no handler.
    */
   registerCapability(handler: CapabilityHandler): readonly ToolId[] {
     this.#requireRegistration();
@@ -155,7 +158,10 @@ export class ToolOrchestrator {
     return tools.map(({ id }) => id);
   }
 
-  /** Removes a tool, which then releases its resources. Returns false if there was none. Throws NOT_SUPPORTED like `registerTool`. */
+  /**
+   * Removes a tool, which then releases its resources. Returns false if there is no such tool. Throws NOT_SUPPORTED if the configuration
+   * forbids it.
+   */
   unregisterTool(id: ToolId): boolean {
     this.#requireRegistration();
     return this.#collaborators.registry.unregister(id);

@@ -5,28 +5,28 @@ import { type ErrorCode, isErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 
-/** How often something was called, and the result of the last call. */
+/** Number of calls, and the result of the last call. */
 interface UsageTotals {
   readonly calls: number;
   readonly errors: number;
   readonly totalMs: number;
-  /** When the last call ended, milliseconds since 1970. */
+  /** End of the last call, in milliseconds since 1970. */
   readonly lastMs: number;
   /** The error of the last call that failed. */
   readonly lastError?: ErrorCode;
 }
 
-/** How often a tool was called. */
+/** Usage counters of a tool. */
 export interface ToolUsage extends UsageTotals {
   readonly toolId: string;
 }
 
-/** How often an agent called anything. */
+/** Usage counters of an agent. */
 export interface AgentUsage extends UsageTotals {
   readonly agentId: string;
 }
 
-/** One finished call, without its parameters. */
+/** A finished call without its parameters. */
 export interface UsageRecord {
   readonly toolId: string;
   readonly agentId: string;
@@ -41,7 +41,7 @@ const MAX_TOOLS = 2_000;
 const MAX_AGENTS = 200;
 const NEVER: UsageTotals = { calls: 0, errors: 0, totalMs: 0, lastMs: 0 };
 
-/** Counts calls per tool and per agent and remembers the newest of each agent and of all. */
+/** Counts calls per tool and per agent, and keeps the newest calls. */
 export class UsageCounter {
   readonly #tools = new Map<string, UsageTotals>();
   readonly #agents = new Map<string, UsageTotals>();
@@ -74,7 +74,7 @@ export class UsageCounter {
     return (agentId === undefined ? this.#history : (this.#agentHistory.get(agentId) ?? [])).toReversed();
   }
 
-  /** Returns the counters, for `restore` after a restart; the calls themselves are in the audit log. */
+  /** Returns the counters for `restore` after a restart. The calls themselves are in the audit log. */
   snapshot(): JsonObject {
     return { tools: toJson(this.#tools), agents: toJson(this.#agents) };
   }
@@ -87,7 +87,7 @@ export class UsageCounter {
   }
 }
 
-/** Adds a call to the totals and moves the entry to the end: the first entry is the least recently used. */
+/** Adds a call to the totals and moves the entry to the end, so that the first entry is the least recently used. */
 function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, atMs, error }: UsageRecord): void {
   const before = totals.get(key) ?? NEVER;
   totals.delete(key);
@@ -101,7 +101,7 @@ function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, at
   });
 }
 
-/** Deletes the oldest counters: agents come and go under ever new names. */
+/** Deletes the oldest counters, since the number of agent names is unlimited. */
 function dropOldest(totals: Map<string, UsageTotals>, maxSize: number): readonly string[] {
   const gone = [...totals.keys()].slice(0, Math.max(0, totals.size - maxSize));
   for (const key of gone) totals.delete(key);
@@ -141,14 +141,14 @@ function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): voi
 
 const SPACE = 'usage';
 const KEY = 'totals';
-/** Writes every five minutes add up to 5 MB a day with 200 tools; a write every minute would use most of the daily limit. */
+/** With 200 tools, a write every five minutes adds up to 5 MB a day; a write every minute would use most of the daily limit. */
 const WRITE_EVERY_MS = 300_000;
 
 interface UsageWriterCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly usage: UsageCounter;
 }
 
-/** Stores the usage counters over restarts; a crash loses the last five minutes. */
+/** Stores the usage counters across restarts. A crash loses the counts of the last five minutes. */
 export class UsageWriter implements Service {
   readonly #collaborators: UsageWriterCollaborators;
   #written = '';
@@ -173,7 +173,7 @@ export class UsageWriter implements Service {
     this.#write();
   }
 
-  /** Logs a full disk, which must not fail calls. */
+  /** Writes the counters. A full disk is only logged, since it must not fail calls. */
   #write(): void {
     const { usage, store, logger } = this.#collaborators;
     const snapshot = usage.snapshot();

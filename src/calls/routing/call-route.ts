@@ -7,18 +7,17 @@ import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '..
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
-/** Where a call may run: as its request wants, within the limits of its token. */
+/** The hubs on which a call may run: the preferences of the request, within the limits of the token. */
 interface RouteConstraints extends RoutingPreferences {
-  /** Ids of the only hubs that may act for the caller; all when absent. */
+  /** Ids of the only hubs that may act for the caller; all hubs if absent. */
   readonly allowed_nodes?: readonly string[];
   readonly needs?: CallNeeds;
 }
 
-/** Requirements that come from a call's parameters, in addition to those of its tool. */
+/** Requirements from a call's parameters, in addition to the requirements of its tool. */
 interface CallNeeds {
-  /** Name of the model in the parameters. */
   readonly model?: string;
-  /** Bytes of the picture that the call carries. */
+  /** Size of the picture in the parameters, in bytes. */
   readonly imageBytes?: number;
 }
 
@@ -28,9 +27,9 @@ export interface RouteRefusal {
   readonly reason: string;
 }
 
-/** The hubs in the order of the attempts, and the hubs that cannot run the call. */
+/** The hubs that can run a call, in the order of the attempts, and the hubs that cannot. */
 interface Route {
-  /** Best first. */
+  /** Hubs that can run the call, best first. */
   readonly ranked: readonly RouteCandidate[];
   readonly refused: readonly RouteRefusal[];
 }
@@ -39,7 +38,7 @@ type CandidateContext = Pick<StageContext, 'tools' | 'mesh' | 'self'>;
 
 /** Tools of this namespace administer the hub that they run on. */
 const HUB_NAMESPACE = 'hub';
-/** Refusal reasons that may be temporary. */
+/** Temporary reasons for a refusal. */
 const NOT_REACHABLE = 'is not reachable';
 const NO_NETWORK = 'has no network';
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
@@ -50,7 +49,8 @@ const LOCAL_FACTOR = 1.2;
 const PREFERENCE_FACTOR = 1.1;
 
 /**
- * Returns the hubs that can run the call, best first. Throws NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, or DEVICE_UNREACHABLE.
+ * Returns the hubs that can run the call, best first. Throws NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons if there is no such hub,
+ * and DEVICE_UNREACHABLE if the call would run here and the device does not respond.
  */
 export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
@@ -67,7 +67,10 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
   return route;
 }
 
-/** Returns the route of a call. If no hub accepts the parameters, the call runs here, as the tool's own error is more precise. */
+/**
+ * Returns the route of a call. If no hub accepts the parameters, the call runs on this hub if possible, since the tool's own error is the
+ * most precise.
+ */
 function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
   const constraints = routeConstraints(call);
@@ -77,7 +80,10 @@ function routeOf(call: ScheduledCall, context: StageContext): Route {
   return { ...route, ranked: own };
 }
 
-/** Returns the longest JSON text of parameters that go to another hub, in bytes; for a tool that takes files, the maximum of the mesh. */
+/**
+ * Returns the maximum length (bytes of JSON text) of parameters that are sent to another hub. For a tool that takes files, this is the
+ * maximum of the mesh.
+ */
 export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsBytes }: Pick<StageContext, 'maxParamsBytes'>): number {
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
@@ -88,7 +94,7 @@ function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageCo
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** Returns the requirements that only some hubs meet. The size of a picture behind a URL is unknown. */
+/** Returns the requirements that not every hub meets. The size of a picture behind a URL is unknown. */
 function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
@@ -97,7 +103,7 @@ function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   };
 }
 
-/** Returns the constraints of the request, within the limits of the token and the tool. */
+/** Returns the routing constraints of the request, within the limits of the token and the tool. */
 function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly hop_budget: number } {
   const { routing, principal } = call.request;
   const { hopLimit } = call.tool.definition.routing;
@@ -117,7 +123,7 @@ export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusa
   });
 }
 
-/** Returns the error if no hub is permitted; it is `permanent` if every hub is refused because of the call, its token or the hub itself. */
+/** Returns the error for a call that no hub is permitted to run. It is `permanent` if no hub's reason may be temporary. */
 function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
@@ -131,7 +137,7 @@ function nodeUnavailable(call: ScheduledCall, refused: readonly RouteRefusal[]):
   });
 }
 
-/** Returns whether a refusal may be temporary. */
+/** Returns whether the reason for a refusal may be temporary. */
 function isTransient({ reason }: RouteRefusal): boolean {
   return TRANSIENT_REASONS.has(reason);
 }
@@ -140,7 +146,7 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
   return reason === NOT_REACHABLE;
 }
 
-/** Returns the hubs that have the tool or an equal tool, also hubs that cannot run it now. */
+/** Returns the hubs that have the tool or an equal tool, including hubs that cannot run it now. */
 function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = elsewhere.length === 0 ? [] : context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
@@ -153,12 +159,12 @@ function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonl
   return tool.hubs || tool.missingSetting?.() !== undefined ? others : [context.self, ...others];
 }
 
-/** Returns whether the tool does the same on another hub: false for tools about devices or about the hub itself. */
+/** Returns whether the tool gives the same result on another hub; false for tools about devices or about the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
 }
 
-/** Returns the hubs that can run a tool, best score first; ties by latency, then id. */
+/** Returns the hubs that can run a tool, best score first. Equal scores are ordered by latency, then by id. */
 export function rankRoute(definition: ToolDefinition, constraints: RouteConstraints, candidates: readonly RouteCandidate[]): Route {
   const ranked: RouteCandidate[] = [];
   const refused: RouteRefusal[] = [];
@@ -172,7 +178,10 @@ export function rankRoute(definition: ToolDefinition, constraints: RouteConstrai
   return { ranked, refused };
 }
 
-/** Returns the score of a hub: 0.95 per hop, times 1.2 if preferably local, 1.1 for a preferred hub, and 1.1 for a wanted GPU. */
+/**
+ * Returns the score of a hub: 0.95 per hop, times 1.2 for this hub if the tool prefers it, times 1.1 for a preferred hub, and times 1.1 for
+ * a GPU that the tool prefers.
+ */
 export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
   const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
   const local = definition.routing.preferLocal && candidate.isLocal ? LOCAL_FACTOR : 1;
@@ -198,7 +207,10 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/** Returns which announced limit of a hub's capability excludes a call. The other hub checks the limits that it has not announced. */
+/**
+ * Returns the announced limit of a hub's capability that excludes a call, or undefined. The other hub itself checks limits that it has not
+ * announced.
+ */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},
@@ -213,18 +225,21 @@ function constraintBroken(
   return undefined;
 }
 
-/** Returns whether a hub matches the affinity: hubs or roles, one per capability (`matter-bridge` is `matter_bridge`). */
+/**
+ * Returns whether a hub matches the affinity, which lists hubs or roles. A hub has the role of each of its capabilities (`matter-bridge` is
+ * `matter_bridge`).
+ */
 function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
   const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
   return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));
 }
 
-/** Errors of a hub that has not accepted the call; another hub may then run it. */
+/** Error codes of a hub that has not accepted the call; another hub may then run it. */
 const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
-/** Errors of a hub to which a cancellation was sent. */
+/** Error codes of a hub after it received a cancellation. */
 const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
 
-/** Runs the call on another hub, which repeats all checks. Rejects with that hub's error, with the hub's id in the details. */
+/** Runs the call on another hub, which repeats all checks. Rejects with that hub's error, and adds its id to the details. */
 export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, router: CallRouter): Promise<Json> {
   let isAccepted = false;
   const onAccept = () => {
@@ -244,11 +259,11 @@ export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, r
   }
 }
 
-/** Returns whether the next hub may be tried after this error: never when the call could then take effect twice. */
+/** Returns whether the next hub may be tried after this error; false if the call could then take effect twice. */
 export function canTryNextHub(call: ConfirmedCall, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
   if (call.running.deadline.signal.aborted) return false;
-  // The error of a relaying hub is not signed: if it is a lie, a call that acts would be made twice.
+  // A relaying hub's error is not signed. If it is false, a call with side effects would run twice.
   if (details.via !== undefined && isActing(call.tool.definition)) return false;
   if (!call.running.isDispatched) return NEXT_HUB_CODES.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
@@ -264,7 +279,7 @@ function forwardedCall(call: ConfirmedCall): ForwardedCall {
     requestId: call.running.requestId,
     traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
-    // The job is at this hub, which waits for the other hub's answer.
+    // The job is on this hub, which waits for the other hub's answer.
     mode: call.running.job ? 'sync' : call.running.mode,
     deadlineMs: call.running.deadline.atMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
@@ -279,11 +294,11 @@ function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError 
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }
 
-/** Adds the hub to the error, so that the caller knows which hub refused the call or requires the approval. */
+/** Adds the hub to the error, so that the caller knows which hub refused the call or requires approval. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
   if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
-  // Overwrites the hub's own details: a command line that took the approval for its own hub's would ask the owner there.
+  // The details must name the other hub: otherwise the CLI would request the approval on its own hub.
   const details = { ...error.details, node_id: id, node_name: name };
   return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
@@ -292,14 +307,14 @@ function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
 const MAX_DEPTH = 4;
 
 /**
- * Returns why no caller's call of a tool would run now: no hub can run it, its device is unreachable, or a tool that it calls has an
- * obstacle. Returns undefined if a call could run.
+ * Returns why no call of a tool would run now: no hub can run it, its device is unreachable, or a tool that it calls cannot run. Returns
+ * undefined if a call could run.
  */
 export function obstacleTo(tool: RegisteredTool, context: CandidateContext, depth = 0): string | undefined {
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
-/** Returns why no call of a tool can run while the hubs stay unchanged; undefined if the obstacle may be temporary. */
+/** Returns why no call of a tool can run while the hubs stay unchanged; undefined if the reason may be temporary. */
 export function permanentObstacleTo(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
@@ -318,7 +333,7 @@ function hubObstacle(tool: RegisteredTool, context: CandidateContext): string | 
 }
 
 function deviceObstacle(tool: RegisteredTool): string | undefined {
-  // The hub that has the tool reaches its device; this hub only lacks the setting.
+  // The hub that has the tool can reach the tool's device; this hub only lacks the setting.
   if (tool.missingSetting?.() !== undefined || tool.isAvailable?.() !== false) return undefined;
   if (tool.definition.metadata.device !== undefined) return `its device (${tool.definition.metadata.device}) does not answer`;
   return 'what it works on cannot be reached';

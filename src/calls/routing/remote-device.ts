@@ -9,13 +9,13 @@ import { isNamed, type Purpose, type SupportedCall, type ValidatedCall } from '.
 import { waitForAtMost } from '../call-deadline.ts';
 import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
 
-/** Errors of a tool for a device that this hub does not have. */
+/** Error codes of a tool for a device that this hub does not have. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
-/** Tag of a tool that accepts a room instead of a device. */
+/** Tag of a tool whose parameter is a room instead of a device. */
 const ROOM = 'room';
 
-/** The device in the parameters of a call: the text that the caller wrote, and the permission that it is filled into. */
+/** The device in the parameters of a call: the caller's text, and the permission that contains it. */
 interface Subject {
   readonly text: string;
   readonly template: string;
@@ -23,8 +23,8 @@ interface Subject {
 }
 
 /**
- * Returns the call changed to another hub's tool with the same id, if that hub has the device that this hub lacks. Throws `error`, the
- * original error, if no reachable hub has tool and device, and AMBIGUOUS_DEVICE if several have.
+ * Returns the call with another hub's tool of the same id, if that hub has the device and this hub does not. Throws the original `error` if
+ * no reachable hub has tool and device, and AMBIGUOUS_DEVICE if several hubs have them.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
@@ -39,11 +39,11 @@ export async function redirectToDeviceHub<P extends Purpose>(
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
   const known = context.tools.awaitComplete(call.tool.id, { onlyNodes: [hub] });
   if (known) await waitForAtMost(call.request, context.clock, known);
-  // Other hubs may have the same tool without the device.
+  // Other hubs may have the same tool, but not the device.
   return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
 }
 
-/** Returns undefined for a tool of two devices: these may be on two hubs. */
+/** Returns the device in the parameters; undefined for a tool of two devices, which may be on two hubs. */
 function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
@@ -65,7 +65,7 @@ function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext):
   );
 }
 
-/** Returns whether a known hub, reachable or not, has the tool and the device that its parameters name, and the caller may see it. */
+/** Returns whether a known hub, reachable or not, has the tool and the device in the parameters, and the caller may see the device. */
 export function isRemoteDevice(
   call: Pick<ValidatedCall, 'tool' | 'params'>,
   caller: Caller,
@@ -87,7 +87,7 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** Returns whether another hub has a device in the room that the caller may read, with a tool of the same tags. */
+/** Returns whether another hub has a device in the room that the caller may read, with a tool that has the same tags. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,
@@ -110,7 +110,10 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/** Returns whether a visible device matches. The name of a reading begins with its device's id and a slash. */
+/**
+ * Returns whether a device matches. A device that the caller may not see never matches. The name of a reading begins with the device id and
+ * a slash.
+ */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

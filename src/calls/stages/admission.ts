@@ -31,7 +31,7 @@ import { checkFeatures, checkStaticPermissions, isOffered, refuseDisabledTools }
 
 const MAX_PARAMS_DEPTH = 32;
 
-/** Throws SHUTTING_DOWN while the hub stops. */
+/** Throws SHUTTING_DOWN if the hub is stopping. */
 export function refuseWhileDraining(call: ReceivedCall, context: StageContext): OpenCall {
   const { within } = call.request;
   // A stopping hub waits for running calls, and therefore accepts their inner calls.
@@ -39,7 +39,7 @@ export function refuseWhileDraining(call: ReceivedCall, context: StageContext): 
   throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
 }
 
-/** Throws RESOURCE_EXCEEDED while almost no memory is free. */
+/** Throws RESOURCE_EXCEEDED if almost no memory is free. */
 export function refuseWhileMemoryIsShort(call: OpenCall, context: StageContext): AcceptedCall {
   context.memory.check();
   return call as AcceptedCall;
@@ -53,12 +53,12 @@ export function chargeRateLimit(call: ValidCall, context: StageContext): Counted
   return call as CountedCall<'charged'>;
 }
 
-/** Returns a call that is only asked about counts for no limit, and can never run. */
+/** Returns the call without counting it: a call that is only checked counts for no limit, and can never run. */
 export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
   return call as CountedCall<'asked'>;
 }
 
-/** Waits for the tools of other hubs if the name is unknown: it may be a tool of another hub. */
+/** Waits until the tools of other hubs are loaded if the name is unknown, since it may be a tool of another hub. */
 export function awaitRemoteTools<P extends Purpose>(
   call: CountedCall<P>,
   context: StageContext,
@@ -77,7 +77,7 @@ function lookupOf({ request: { version, principal, routing } }: ValidCall, conte
   };
 }
 
-/** Returns the tool that the name means to the caller; its time limit starts. */
+/** Returns the call with the tool that the name denotes for the caller, and starts the tool's time limit. */
 export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, context: StageContext): ResolvedCall<P> {
   const { tool: name, timeoutMs, signal } = call.request;
   const tool = context.tools.resolve(name, lookupOf(call, context));
@@ -87,7 +87,7 @@ export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, contex
   return { ...call, tool } as ResolvedCall<P>;
 }
 
-/** Throws NOT_SUPPORTED for partial results or a job if the tool does not support them. */
+/** Throws NOT_SUPPORTED if the call wants partial results or a job and the tool does not support that. */
 export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>): SupportedCall<P> {
   const { id, definition } = call.tool;
   if (call.request.wantsChunks && !definition.execution.isStreamSupported) {
@@ -99,13 +99,16 @@ export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>):
   return call as SupportedCall<P>;
 }
 
-/** Returns a copy of the given parameters. Their secrets are redacted in errors of later stages. */
+/** Returns the call with a copy of the given parameters. Errors of later stages do not contain secret parameters. */
 export function readParameters<P extends Purpose>(call: EnabledCall<P>, context: StageContext): ReadCall<P> {
   const params = copyJsonObject(call.request.params ?? {}, { maxSize: ownParamsBytes(call, context), maxDepth: MAX_PARAMS_DEPTH });
   return { ...call, params, paramsBytes: Buffer.byteLength(JSON.stringify(params)) } as ReadCall<P>;
 }
 
-/** Returns the parameters with their defaults. Throws PAYLOAD_TOO_LARGE or VALIDATION_ERROR if they are too long or invalid. */
+/**
+ * Returns the call with validated parameters and their defaults. Throws PAYLOAD_TOO_LARGE if they are too long, and VALIDATION_ERROR if
+ * they are invalid.
+ */
 export function validateParameters<P extends Purpose>(call: ReadCall<P>, context: StageContext): ValidatedCall<P> {
   const ownBytes = ownParamsBytes(call, context);
   const maxBytes = isElsewhere(call) ? maxForwardedBytes(call.tool, context) : ownBytes;
@@ -123,14 +126,14 @@ function paramsTooLong(maxBytes: number, ofMesh: boolean): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
-/** Returns the parameters with canonical ids. If the device is at another hub, the call becomes a call of that hub's tool. */
+/** Returns the call with canonical ids in its parameters. If the device is on another hub, the call is changed to that hub's tool. */
 export async function canonicalizeParameters<P extends Purpose>(call: ValidatedCall<P>, context: StageContext): Promise<CanonicalCall<P>> {
   if (!call.tool.canonicalize) return call as CanonicalCall<P>;
   try {
     const params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
     return { ...call, params } as CanonicalCall<P>;
   } catch (error) {
-    // The other hub's tool of this id may be defined otherwise, so it is checked from its permissions on.
+    // The other hub's tool with this id may have another definition, so its permissions are checked again.
     const redirected = call.running.keep(await redirectToDeviceHub(call, context, error));
     const permitted = checkFeatures(checkStaticPermissions(redirected, context), context);
     const read = call.running.keep(readParameters(refuseDisabledTools(permitted, context), context));
@@ -138,7 +141,7 @@ export async function canonicalizeParameters<P extends Purpose>(call: ValidatedC
   }
 }
 
-/** Returns the claim on the call's idempotency key, or the answer of the first call with that key. */
+/** Returns the call with its claim on the idempotency key, or with the answer of the first call with that key. */
 export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, context: StageContext): Promise<ClaimedCall | RepeatedCall> {
   const { idempotencyKey: key, principal } = call.request;
   const claimed = call as AuthorizedCall as ClaimedCall;

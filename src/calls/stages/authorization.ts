@@ -21,7 +21,7 @@ import {
 } from '../call.ts';
 import type { StageContext, ToolFeatures } from '../pipeline-context.ts';
 
-/** Throws TOKEN_EXPIRED or TOKEN_INVALID for an expired or revoked token, also if the tool needs no permission. */
+/** Throws TOKEN_EXPIRED or TOKEN_INVALID if the token has expired or was revoked, even for a tool without required permissions. */
 export function requireValidToken(call: AcceptedCall, { validity, time }: StageContext): ValidCall {
   const { principal } = call.request;
   if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= time.now()) {
@@ -33,14 +33,14 @@ export function requireValidToken(call: AcceptedCall, { validity, time }: StageC
   return call as ValidCall;
 }
 
-/** Checks the permissions that the tool requires for all parameters. */
+/** Checks the permissions that the tool requires whatever the parameters are. */
 export function checkStaticPermissions<P extends Purpose>(call: SupportedCall<P>, context: StageContext): PermittedCall<P> {
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
   requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
   return call as PermittedCall<P>;
 }
 
-/** Throws PERMISSION_DENIED with the features that the caller lacks. */
+/** Throws PERMISSION_DENIED if the caller lacks required features; the error names them. */
 export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context: StageContext): FeaturedCall<P> {
   const missing = missingFeatures(context.features, call.tool, call.request.principal);
   if (missing.length === 0) return call as FeaturedCall<P>;
@@ -49,13 +49,13 @@ export function checkFeatures<P extends Purpose>(call: PermittedCall<P>, context
   });
 }
 
-/** Throws RULE_BLOCKED for a tool that the owner has switched off. */
+/** Throws RULE_BLOCKED if the owner has disabled the tool. */
 export function refuseDisabledTools<P extends Purpose>(call: FeaturedCall<P>, { disabledTools }: StageContext): EnabledCall<P> {
   if (!isListed(disabledTools, call.tool)) return call as EnabledCall<P>;
   throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
-/** Checks that some call of the tool is permitted. Throws PERMISSION_DENIED with the permissions that no grant covers. */
+/** Throws PERMISSION_DENIED if the caller's grants permit no call of the tool. The error names the missing permissions. */
 export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { authorizer }: StageContext): AttemptableCall<P> {
   const { principal } = call.request;
   const judge = judgeOf(call.tool, authorizer);
@@ -67,15 +67,15 @@ export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { autho
   });
 }
 
-/** Checks permission for the real effects of the call, which only a hub that has the tool knows. */
+/** Checks the permissions for the call's actual effects, which only a hub that has the tool can compute. */
 export function authorizeEffects<P extends Purpose>(call: CanonicalCall<P>, context: StageContext): AuthorizedCall<P> {
   if (isJudgedRemotely(call)) return checkCanAttempt(call, context) as EnabledCall as AuthorizedCall<P>;
   return { ...call, effects: authorizedEffects(call, context) } as AuthorizedCall<P>;
 }
 
 /**
- * Checks the present effects of a call again, since devices, groups, grants and tokens may change while a call waits. Throws CONFLICT for
- * an effect that was not authorised.
+ * Checks the current effects of a call again, since devices, groups, grants and tokens may change while a call waits. Throws CONFLICT if an
+ * effect was not authorised before.
  */
 export function confirmEffects(call: AwaitedCall, context: StageContext): ReauthorizedCall {
   requireValidToken(call, context);
@@ -88,7 +88,7 @@ export function confirmEffects(call: AwaitedCall, context: StageContext): Reauth
   throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
 }
 
-/** Returns true for a tool of another hub, or a tool that lacks its setting here: only other hubs know its effects. */
+/** Returns whether only other hubs can compute the effects: the tool is on another hub, or lacks its setting on this hub. */
 function isJudgedRemotely(call: ResolvedCall): boolean {
   return isElsewhere(call) || call.tool.missingSetting?.() !== undefined;
 }
@@ -97,7 +97,7 @@ function effectKey({ permission, risk, target }: Effect): string {
   return `${risk} ${permission} ${target}`;
 }
 
-/** Returns the present effects of the call; throws PERMISSION_DENIED if the caller may not cause all of them. */
+/** Returns the current effects of the call. Throws PERMISSION_DENIED if the caller may not cause all of them. */
 function authorizedEffects(call: CanonicalCall, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
   requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
@@ -131,7 +131,7 @@ function requireEffects(principal: Principal, effects: readonly Effect[], contex
 type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;
 
 /**
- * Returns whether the caller's grants and features and the owner's configuration allow some call of the tool. Lists show only such tools.
+ * Returns whether the caller's grants and features and the owner's configuration permit some call of the tool. Lists show only such tools.
  */
 export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
   if (!mayCallTool(tool, principal, authorizer)) return false;
@@ -139,14 +139,14 @@ export function isOffered(tool: RegisteredTool, principal: Principal, { authoriz
 }
 
 /**
- * Returns whether a list of the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, present or former.
+ * Returns whether a list in the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, current or former.
  */
 export function isListed(names: readonly string[], tool: RegisteredTool): boolean {
   if (names.length === 0) return false;
   return namesOf(tool).some((key) => names.includes(key));
 }
 
-/** Returns the names in the owner's configuration that match no tool: a misspelt name disables nothing. */
+/** Returns the names in the owner's configuration that match no tool, since a misspelt name would disable nothing. */
 export function unknownToolNames(names: Iterable<string>, tools: readonly RegisteredTool[]): readonly string[] {
   const known = new Set(tools.flatMap(namesOf));
   return [...names].filter((name) => !known.has(name));
@@ -154,7 +154,7 @@ export function unknownToolNames(names: Iterable<string>, tools: readonly Regist
 
 /** Returns the features that the tool needs and the caller lacks. */
 export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
-  // The owner configures the features, and cannot lock himself out.
+  // The owner needs no features: the owner configures them, and must not be locked out.
   if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
   const required = namesOf(tool).flatMap((key) => (Object.hasOwn(features.required, key) ? (features.required[key] ?? []) : []));
   if (required.length === 0) return [];
@@ -162,7 +162,14 @@ export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, pr
   return [...new Set(required)].filter((feature) => !granted.includes(feature));
 }
 
-/** Returns an authorizer that caches `mayTry` for one turn of the event loop, since thousands of tools share few permissions. */
+function featuresFor(required: ToolFeatures['required'], key: string): readonly string[] {
+  return Object.hasOwn(required, key) ? (required[key] ?? []) : [];
+}
+
+/**
+ * Returns an authorizer that caches `mayTry` during the current turn of the event loop, since lists and searches check thousands of tools
+ * with few distinct permissions.
+ */
 export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
   const verdicts = new Map<Principal, Map<string, boolean>>();
   const verdictsOf = (principal: Principal): Map<string, boolean> => {

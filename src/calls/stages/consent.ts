@@ -25,14 +25,17 @@ import { waitForAtMost } from '../call-deadline.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
 
-/** Applies the owner's rules. Throws RULE_BLOCKED with the rule that forbids the call. */
+/** Applies the owner's rules. Throws RULE_BLOCKED if a rule forbids the call; the error names the rule. */
 export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P>, context: StageContext): RuledCall<P> {
   const verdict = judgeByRules(call, context);
   const personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
   return { ...call, personsByRule, ...(verdict.rule !== undefined && { rule: verdict.rule }) } as RuledCall<P>;
 }
 
-/** Uses up the approval of a call that is dangerous or needs one by a rule. Rejects with APPROVAL_REQUIRED while people decide. */
+/**
+ * Uses the approval of a call that is dangerous or for which a rule requires approval. Rejects with APPROVAL_REQUIRED if the call is not
+ * approved yet.
+ */
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
@@ -41,7 +44,7 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
 
-/** Returns the approval of a call without using it up. */
+/** Returns the call with its approval, without using the approval. */
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
@@ -49,7 +52,10 @@ export async function peekApproval(call: RuledCall<'asked'>, context: StageConte
   return call as ApprovableCall;
 }
 
-/** Checks again right before the call runs: rules, their hours and the steps of the call may have changed while it waited. CONFLICT. */
+/**
+ * Applies the rules again right before the call runs, since rules, their hours and the steps of the call may have changed while it waited.
+ * Throws RULE_BLOCKED if a rule now forbids the call, and CONFLICT if it now needs more approvals or its plan has changed.
+ */
 export function confirmRules(call: ReauthorizedCall, context: StageContext): ConfirmedCall {
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
   requireApprovedPlan(call, context);
@@ -63,13 +69,16 @@ export function confirmRules(call: ReauthorizedCall, context: StageContext): Con
   });
 }
 
-/** Throws if a program or a step has changed since people approved the call. */
+/** Throws an error if a program or a step has changed since people approved the call. */
 function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): void {
   if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** Returns the planned step. Each step of an approved call must be shown to people with its arguments before, and runs once. */
+/**
+ * Returns the planned step that this call runs. Each step of an approved call must have been shown to approvers with its arguments, and
+ * runs once.
+ */
 function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
   const { running, request } = call;
   const left = request.within && context.stepsLeft.get(request.within);
@@ -88,7 +97,7 @@ function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefine
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** Waits for the tools of a hub that has just joined: people approve the steps with their definitions. */
+/** Waits until the tools of a hub that has just joined are loaded, since approvers approve the steps with their definitions. */
 async function awaitStepTools(call: RuledCall, context: StageContext): Promise<void> {
   if (!call.tool.innerCalls) return;
   let known: Promise<void> | undefined;
@@ -100,8 +109,8 @@ async function awaitStepTools(call: RuledCall, context: StageContext): Promise<v
 }
 
 /**
- * Returns the plan of a call; the names of steps are resolved for the caller, as in the run. Rejects with NODE_UNAVAILABLE if a step may be
- * on a hub whose tools are not loaded yet.
+ * Returns the plan of a call. Step names are resolved for the caller, as when the call runs. Throws NODE_UNAVAILABLE if a step may be on a
+ * hub whose tools are not loaded yet.
  */
 function planOf(call: AuthorizedCall, context: StageContext): PlannedCall {
   return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
@@ -118,7 +127,7 @@ function planWith({ tool, params, request: { principal } }: AuthorizedCall, cont
   return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
 }
 
-/** Returns undefined for an unknown or ambiguous name: the run refuses such a step. */
+/** Returns the tool; undefined if the name is unknown or ambiguous, since such a step is refused when the call runs. */
 function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
   try {
     return find();
@@ -149,7 +158,7 @@ function queueFor(call: RuledCall, context: StageContext): ApprovalQueue {
   return context.approvals;
 }
 
-/** Throws while the time is unknown: an expired approval or token could be valid again. */
+/** Throws an error if the time is not trusted, since an expired approval or token could seem valid again. */
 function requireKnownTime(call: RuledCall, { time }: StageContext): void {
   if (time.isTrusted()) return;
   throw new AtmoError(
@@ -198,25 +207,25 @@ function approvalReason(call: RuledCall): string {
   return riskOf(call) === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
 }
 
-/** Composed tools may be registered four deep; a ring that was closed later ends here. */
+/** Composed tools may be nested four deep at registration. Tools that later began to call each other are cut off at this depth. */
 const MAX_DEPTH = 6;
 const MAX_CALLS = 256;
-/** Longest JSON text of a plan that people are shown. */
+/** Longest JSON text of a plan that is shown to approvers. */
 const MAX_PLAN_LENGTH = 262_144;
 
-/** The context of a plan. */
+/** The functions that a plan needs. */
 export interface PlanningContext {
-  /** Returns the tool that the caller gets for the name of a step now, or undefined. */
+  /** Returns the tool that the name of a step currently denotes for the caller, or undefined. */
   find(name: string): RegisteredTool | undefined;
   readonly caller: CallerView;
   readonly validator: Pick<SchemaValidator, 'parameters'>;
-  /** Replaces a secret value in a hash that leaves the hub. */
+  /** Converts a secret value to a keyed hash that may leave the hub. */
   readonly seal: (value: Json) => string;
 }
 
 /**
- * Returns the plan of a call on canonical parameters: its program, or the calls that it makes, with the definition of each.
- * Throws RESOURCE_EXCEEDED for a plan too long for a person to read.
+ * Returns the plan of a call with canonical parameters: its program, or the calls that it makes, each with the tool's definition. Throws
+ * RESOURCE_EXCEEDED if the plan is too long for a person to read.
  */
 function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningContext): PlannedCall {
   const planned = new Planner(parts).of({ tool, params, written: params }, 0);
@@ -224,12 +233,12 @@ function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningCo
   return planned;
 }
 
-/** Returns the SHA-256 that an approval is for: it covers the tool, the arguments, and the definitions of all that will run. */
+/** Returns the SHA-256 that an approval covers. It changes with the tool, the arguments, and the definition of every tool that will run. */
 function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }
 
-/** Returns whether a call is the planned step: equal, or with the results of earlier steps in the open places. */
+/** Returns whether a call is the planned step: it is equal, or differs only where the plan awaits results of earlier steps. */
 function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   if (!planned.open) return approvalHash(planned) === approvalHash(now);
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
@@ -241,7 +250,7 @@ function areSameSteps(planned: readonly PlannedCall[], now: readonly PlannedCall
 
 interface PlanStep {
   readonly tool: RegisteredTool;
-  /** Undefined while results of earlier steps decide on them. */
+  /** Undefined if they depend on results of earlier steps. */
   readonly params: JsonObject | undefined;
   readonly written: JsonObject;
 }
@@ -288,7 +297,10 @@ class Planner {
     };
   }
 
-  /** Returns the parameters in the form in which the step receives them. The run refuses invalid parameters, such as an unknown device. */
+  /**
+   * Returns the parameters in the canonical form that the step receives. Invalid parameters, such as an unknown device, are refused when
+   * the call runs.
+   */
   #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
     try {
       const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
@@ -298,14 +310,14 @@ class Planner {
     }
   }
 
-  /** Returns the hash of a tool's definition; the seal hides settings in the implementation, which may be secret. */
+  /** Returns the hash of a tool's definition. The keyed hash hides settings in the implementation, which may be secret. */
   #definitionHash({ definition, program, implementation }: RegisteredTool): string {
     const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
     return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
   }
 }
 
-/** Returns the program with its arguments, without secrets; its files are those of the real arguments. */
+/** Returns the program with its arguments, without secrets. Its files are those of the actual arguments. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);
@@ -316,7 +328,7 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Returns the targets of a call; none for invalid parameters, which are refused before the run. */
+/** Returns the targets of a call; none if the parameters are invalid, since such a call is refused before it runs. */
 function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
   if (tool.hubs || !params) return { targets: [] };
   try {
@@ -338,14 +350,14 @@ function planTooLong({ id }: RegisteredTool): AtmoError {
   );
 }
 
-/** Longest JSON text of parameters that an approver is shown in full. */
+/** Longest JSON text of parameters that an approver sees in full. */
 const MAX_DISPLAYED_LENGTH = 65_536;
 const MAX_TEXT_LENGTH = 1_024;
 const HEAD_LENGTH = 256;
 
 /**
- * Returns the parameters for display in an approval: long texts by their beginnings, and only the length where even that is too long.
- * The approval itself is for the hash of the call.
+ * Returns the parameters as shown to an approver. Long texts are shortened; if the whole is still too long, only its length is shown. The
+ * approval itself covers the hash of the whole call.
  */
 export function displayedParams(params: JsonObject): JsonObject {
   const { length } = JSON.stringify(params);

@@ -34,7 +34,7 @@ import { confirmRules } from './consent.ts';
 
 const SEED_BYTES = 16;
 
-/** Makes the call a job of this hub: from here on the job's signal ends it, not the request's. */
+/** Makes the call a job of this hub. From now on the job's signal can abort the call, and the request's signal cannot. */
 export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
   const { running, request, tool } = call;
   running.deadline.throwIfOver();
@@ -51,7 +51,7 @@ export async function takeSlot(call: ApprovedCall, context: StageContext): Promi
   const { running, request } = call;
   const { within, principal } = request;
   running.deadline.throwIfOver();
-  // A step must not wait for a slot: the outer call holds one, and could wait forever.
+  // A step must not wait for a slot, since the outer call holds a slot and could wait for the step forever.
   if (running.mode === 'sync' && within && context.running.has(within)) return call as ScheduledCall;
   running.onEnd(await context.gates.enter(principal, running.deadline.signal));
   running.job?.running();
@@ -63,7 +63,7 @@ export function chooseRoute(call: ScheduledCall, context: StageContext): RoutedC
   return { ...call, route: rankedHubs(call, context) } as RoutedCall;
 }
 
-/** Writes the intent into the audit log; a dangerous call fails without it. */
+/** Writes the intent to the audit log. A dangerous call fails if this write fails. */
 export async function writeIntent(call: RoutedCall, context: StageContext): Promise<RecordedCall> {
   const run = newRun(call.tool.definition, context.time.now());
   const intent = auditIntent(call, context, run);
@@ -86,26 +86,26 @@ export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext
   return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
 }
 
-/** Ends a call whose caller left or whose time expired during a wait. */
+/** Ends a call whose caller disconnected or whose deadline passed while it waited. */
 export async function confirmCallerWaits(call: RecordedCall): Promise<AwaitedCall> {
   const { deadline, startedMs, waitedMs } = call.running;
   await deadline.confirm(startedMs - waitedMs);
   return call as AwaitedCall;
 }
 
-/** Runs the tool here or on another hub. */
+/** Runs the tool on this hub or on another hub. */
 export async function runTool(call: ConfirmedCall, context: StageContext): Promise<RanCall> {
   const { running, tool } = call;
   running.claim?.dispatched();
   call.request.onDispatch?.();
   context.events.emit('agi.tool.invoked', tool.id, { ...eventData(call), ...eventParams(call) });
   const { definition } = tool;
-  // A hub that runs the call repeats it itself where that makes sense.
+  // A remote hub repeats the call itself if its tool permits retries.
   const retries = call.route[0]?.isLocal ? definition.execution.retries : 0;
   const attempts = { definition, retries, deadline: running.deadline, clock: context.clock };
   try {
     const rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
-    // The tool may have confirmed its effects again while it ran.
+    // The tool may have had its effects confirmed again while it ran, so use the newest facts.
     return { ...running.facts, rawResult } as RanCall;
   } catch (error) {
     if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') running.isDispatched = true;
@@ -113,7 +113,7 @@ export async function runTool(call: ConfirmedCall, context: StageContext): Promi
   }
 }
 
-/** Stores the hub that runs the job. Throws RESULT_INVALID if that hub did not return a job. */
+/** Stores which hub runs the job. Throws RESULT_INVALID if that hub did not return a job. */
 export function rememberJobLocation(call: RanCall, context: StageContext): RemoteJobCall {
   const { ranOn } = call.running;
   const remoteJob = parseJobView(call.rawResult);
@@ -131,7 +131,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
     const result = copyJson(call.rawResult, RESULT_LIMITS);
     normal = normalizeResult(result);
     const checked = { ...call, result: normal } as CheckedCall;
-    // The hub of the tool has checked the result; a hostile hub could announce a schema whose check never ends.
+    // The tool's hub has checked the result. A hostile hub could announce a schema whose check never ends.
     if (isElsewhere(call) || Object.keys(definition.returns).length === 0) return checked;
     const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
     if (check.isValid) return checked;
@@ -145,7 +145,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   }
 }
 
-/** Tries hubs in order. It tries the next hub only if the previous hub has not accepted the call, or if a second run does no harm. */
+/** Tries the hubs in order. It tries the next hub only if the previous hub has not accepted the call, or if a second run is harmless. */
 async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
   for (const [index, candidate] of call.route.entries()) {
@@ -162,8 +162,8 @@ async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<J
 }
 
 /**
- * Returns whether another hub may run the call if this hub cannot reach the service: the owner must allow that the parameters, such as a
- * question or a picture, leave this hub, and the call must not act, since it may have reached the service.
+ * Returns whether another hub may run the call if this hub cannot reach the service. The owner must permit that the parameters, such as a
+ * question or a picture, leave this hub. The call must have no side effects, since it may have reached the service.
  */
 function canFailOverFromHere({ tool, running: { deadline } }: ConfirmedCall, { failOverTools }: StageContext, thrown: unknown): boolean {
   if (!isListed(failOverTools, tool) || isActing(tool.definition)) return false;
@@ -189,7 +189,7 @@ async function runLocally(call: ConfirmedCall, context: StageContext): Promise<J
   try {
     return await call.tool.handler(call.params, given);
   } catch (thrown) {
-    // After an abort the cause of the abort counts, not the error of the handler.
+    // After an abort, throw the error unchanged: the cause of the abort decides the final error.
     throw call.running.deadline.signal.aborted ? thrown : toAtmoError(thrown, `The tool ${call.tool.id}`);
   }
 }
@@ -240,10 +240,10 @@ function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
   };
 }
 
-/** How long a handler may take after the abort to report the outcome more precisely. */
+/** Time that a handler has after the abort to report a more precise outcome. */
 export const GRACE_MS = 250;
 
-/** Errors after which nothing of the call can still take effect. */
+/** Error codes after which the call can no longer take effect. */
 const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
   'DEVICE_UNREACHABLE',
   'NODE_UNAVAILABLE',
@@ -255,7 +255,7 @@ const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
 
 interface Attempts<T> {
   readonly definition: ToolDefinition;
-  /** Extra tries. */
+  /** Number of retries. */
   readonly retries: number;
   readonly deadline: CallDeadline;
   readonly clock: Clock;
@@ -263,8 +263,8 @@ interface Attempts<T> {
 }
 
 /**
- * Runs within the deadline and repeats by the tool's retry policy: the error must be retryable, and either nothing was delivered or a
- * repeat does no harm. Throws the last error of `run`; after an abort the cause of the abort, or OUTCOME_UNKNOWN.
+ * Runs an attempt within the deadline, and retries by the tool's retry policy. The error must be retryable, and either nothing was
+ * delivered or a repeat is harmless. Throws the last error of `run`. After an abort, throws the cause of the abort or OUTCOME_UNKNOWN.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {
@@ -313,7 +313,7 @@ function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDe
   return error.code === 'CANCELLED' || error.code === 'TIMEOUT' ? deadline.error() : error;
 }
 
-/** Returns the outcome of an abandoned call that acts is unknown. */
+/** Returns the error of a call that ended early: OUTCOME_UNKNOWN if the tool has side effects, otherwise the cause of the end. */
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!isActing(definition)) return deadline.error();
   return new AtmoError(
