@@ -30,7 +30,11 @@ export type SensorFault = 'suspect' | 'garbled' | 'busy' | 'gone';
 
 /** A value of a sensor, in its unit and before the owner's calibration, or the reason for its absence. */
 export type SensorSample =
-  | { readonly address: string; readonly value: ReadingValue /** Time of the measurement, milliseconds since 1970; default: now. */; readonly atMs?: number }
+  | {
+      readonly address: string;
+      readonly value: ReadingValue /** Time of the measurement, milliseconds since 1970; default: now. */;
+      readonly atMs?: number;
+    }
   | { readonly address: string; readonly fault: SensorFault /** Explanation for people, one line. */; readonly detail: string };
 
 /** Is called with each sample. */
