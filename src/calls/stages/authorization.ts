@@ -162,10 +162,6 @@ export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, pr
   return [...new Set(required)].filter((feature) => !granted.includes(feature));
 }
 
-function featuresFor(required: ToolFeatures['required'], key: string): readonly string[] {
-  return Object.hasOwn(required, key) ? (required[key] ?? []) : [];
-}
-
 /**
  * Returns an authorizer that caches `mayTry` during the current turn of the event loop, since lists and searches check thousands of tools
  * with few distinct permissions.
