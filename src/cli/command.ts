@@ -14,7 +14,7 @@ export type NameKind = (typeof NAME_KINDS)[number];
 /** An option of a command, `--name` or `--name VALUE`. */
 export interface OptionSpec {
   readonly help: string;
-  /** Name of the option's value in the help; a switch when absent. */
+  /** Name of the option's value in the help; default: a switch. */
   readonly value?: string;
   readonly isRepeated?: true;
   /** For `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */

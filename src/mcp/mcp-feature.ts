@@ -89,7 +89,7 @@ export type McpView =
   /** `/mcp/areas/{area}`: the view of one area. */
   | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
 
-/** Query parameters of all addresses of the server. */
+/** Query parameters of every URL of the MCP server. */
 export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']) };
 
 /** Returns the view for a request. */
@@ -126,7 +126,7 @@ export interface AreaParts {
 function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
   const here = home.areas(principal);
   if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);
-  // For other hubs only the tools are known.
+  // The areas of other hubs are known only from their tools.
   const isVisible = catalogue.visibleTo(principal);
   const elsewhere = tools.all().filter((tool) => tool.definition.metadata.area !== undefined && isVisible(tool));
   return resolveArea(text, [...here, ...elsewhere.map((tool) => tool.definition.metadata.area)], home.names);

@@ -40,7 +40,7 @@ export interface McpServerOptions {
 interface ServerScope {
   readonly era: McpEra;
   readonly session?: McpSession;
-  /** The methods to register; all when absent. */
+  /** The methods to register; default: all. */
   readonly methods?: ReadonlySet<string>;
 }
 

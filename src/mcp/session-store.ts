@@ -80,7 +80,7 @@ export class SessionStore implements Disposable {
     this.#logger = logger;
   }
 
-  /** Returns notes that a session has begun, was resumed, or has changed its facts. */
+  /** Records that a session has begun, was resumed, or has changed. */
   changed(session: LiveSession): void {
     if (this.#isClosed) return;
     this.#live.set(session.id, session);

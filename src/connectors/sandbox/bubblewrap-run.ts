@@ -253,7 +253,7 @@ export function withProcessLimits(
   command: readonly string[],
 ): readonly string[] {
   const bounds = {
-    // Two processes more for bubblewrap itself.
+    // Adds two processes for bubblewrap itself.
     nproc: (limits.processes + 2) * (limits.together ?? 1),
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,

@@ -41,7 +41,7 @@ interface PublicFetchOptions {
   readonly resolve?: ResolveHost;
   /** The NAT64 translation of the network, from its resolver when absent. */
   readonly translation?: () => Promise<EmbeddedIpv4>;
-  /** Limit for the whole fetch with its redirects; 30 s when absent. */
+  /** Limit for the whole fetch with its redirects; default: 30 s. */
   readonly timeoutMs?: number;
 }
 

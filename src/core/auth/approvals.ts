@@ -145,7 +145,7 @@ export interface ApprovalQueue {
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status without consuming an approval. Stores the request if there is no approval. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Restores the approval of a call that had no effect: the call may be repeated until the approval expires. */
+  /** Makes an approval usable again after a call without effect: the call may be repeated until the approval expires. */
   giveBack(approvalId: string): void;
 }
 

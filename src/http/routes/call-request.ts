@@ -94,9 +94,9 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly scope?: Scope;
   readonly query?: Spec;
   readonly body?: JsonSchema;
-  /** Status of success; 200 when absent. */
+  /** Status of success; default: 200. */
   readonly status?: 200 | 201;
-  /** The tool's parameters; the body when absent. */
+  /** The tool's parameters; default: the body. */
   params?(request: RouteRequest, query: QueryOf<Spec>): JsonObject;
 }
 

@@ -58,7 +58,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
   });
 }
 
-/** Requires a device, or a source of sensors that is no device of the home. */
+/** Returns `text` if a visible sensor has it as its device, else the id of the device that `text` names. */
 function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
   const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
   return hasSensors ? text : home.device(principal, text).id;

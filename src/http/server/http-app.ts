@@ -127,7 +127,7 @@ class RouteDispatcher {
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const path = context.req.param();
-    // A large body holds its place until the response.
+    // A large body occupies a place in memory until the response is ready.
     using place = new DisposableStack();
     const largeBound = () => this.#largeBound(route, { principal, path }, place);
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });

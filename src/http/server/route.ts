@@ -7,7 +7,7 @@ import type { BodyFault } from './request-body.ts';
 
 /** The request as a route's handler receives it. */
 export interface RouteRequest {
-  /** `nobody` on public routes. */
+  /** The authenticated caller; `nobody` on public routes. */
   readonly principal: Principal;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;

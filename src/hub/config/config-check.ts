@@ -7,7 +7,7 @@ import { parseRecordFile, type RecordFile } from '../../tools/manifest/record-fi
 import { manifestEntries } from '../../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, filesOutsideState, type HubConfig, loadConfig, missingPaths } from './config.ts';
 
-/** Checks a configuration file (default: that of a start) and its manifest of tools, without loading the manifest's code. */
+/** Checks a configuration file (default: the file that a hub would read) and its manifest of tools, without loading code. */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
   if (given !== undefined && !existsSync(given)) return { file: given, problem: `${given} does not exist` };

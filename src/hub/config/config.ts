@@ -51,7 +51,7 @@ export interface HubConfig {
   readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
   readonly matter: {
     readonly isEnabled: boolean;
-    /** Network interface; all when absent. */
+    /** Network interface; default: all. */
     readonly interface?: string;
     readonly attestation: AttestationPolicy;
     readonly isBleEnabled: boolean;
@@ -63,7 +63,7 @@ export interface HubConfig {
     readonly manifestFile: string;
     /** Files with tools to register at each start; only the first existing file is read. */
     readonly bootstrapFiles: readonly [string, ...string[]];
-    /** Upper limit of the permissions of registered tools; all but administration when absent. */
+    /** Upper limit of the permissions of registered tools; default: all but administration. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
     /** Tools whose calls go to another hub if this hub cannot reach their service. */

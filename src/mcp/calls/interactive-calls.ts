@@ -138,7 +138,7 @@ export class InteractiveCalls implements Disposable {
   }
 }
 
-/** Work for a request; it may send questions to the caller. */
+/** Handles a request; it may send questions to the caller. */
 type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
 
 /**

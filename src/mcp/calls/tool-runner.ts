@@ -20,7 +20,7 @@ export interface RunnerParts {
   readonly longCalls: LongCalls;
 }
 
-/** Returns a function that runs tools through the pipeline and waits for the result, or for a question to the person. */
+/** Returns a function that calls a tool through the pipeline and returns its result, or a question for the person. */
 export function pipelineRunner(parts: RunnerParts): ToolRunner {
   const { interactive } = parts;
   return async (run, caller) =>

@@ -5,7 +5,7 @@ import type { ResourceContents, ResourceEntry, ResourceSource, ResourceTemplate 
 
 const VARIABLE = /\{(\w+)\}/g;
 
-/** The resources of plug-ins, for callers that may call the tool. */
+/** The resources of plug-in tools. A caller sees a resource only if it may call the resource's tool. */
 export class PluginResources implements ResourceSource {
   readonly #catalogue: Pick<ToolCatalogue, 'all'>;
 

@@ -9,7 +9,7 @@ interface HomeToolDraft<S extends Shape> {
   readonly title: string;
   readonly description: string;
   readonly parameters: S;
-  /** The kind of effect that is declared to hosts; `reads` when absent. */
+  /** The kind of effect that is declared to hosts; default: `reads`. */
   readonly effect?: keyof typeof HINTS;
 }
 

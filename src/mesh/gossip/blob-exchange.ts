@@ -20,7 +20,7 @@ interface ExchangeCollaborators {
   readonly onArrived: () => void;
 }
 
-/** Maximum number of blobs in a request, and of bytes in a response. */
+/** Maximum number of blobs in a request. */
 const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
 /** Delay before a request, because announcements arrive in groups and their blobs are requested together. */

@@ -49,7 +49,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
-  /** Names or roles of the hubs that may run it; any when absent. */
+  /** Names or roles of the hubs that may run it; default: any. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
   readonly area?: string;

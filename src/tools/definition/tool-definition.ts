@@ -67,7 +67,7 @@ export interface ToolDefinition {
     readonly area?: string;
     readonly createdBy: 'system' | 'agent';
     readonly isDangerous: boolean;
-    /** Distinct persons who have to approve a dangerous call; 1 when absent. */
+    /** Number of persons who must approve a dangerous call; default 1. */
     readonly approvalsNeeded?: number;
     /** The content that audit rows of its calls have besides hashes. Secrets are always masked. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };

@@ -31,7 +31,7 @@ export interface ManifestEntry {
   readonly name: string;
   readonly source: { readonly kind: (typeof KINDS)[number]; readonly target: string };
   readonly config: JsonObject;
-  /** Exported function of a plugin or file; `createTool` when absent. */
+  /** Exported function of a plugin or file; default: `createTool`. */
   readonly entry: string;
   readonly definition?: JsonObject;
   /** Arguments of a program, as in `exec` of a record. */
@@ -39,7 +39,7 @@ export interface ManifestEntry {
   readonly stdin?: string;
   /** Names of powers in the owner's configuration. */
   readonly powers?: readonly string[];
-  /** The hash of the plugin's files that the owner has checked; any files when absent. */
+  /** The hash of the plugin's files that the owner has checked; default: any files. */
   readonly integrity?: string;
   /** The code of a file runs in the sandbox, and never in the hub. */
   readonly isSandboxed: boolean;

@@ -96,7 +96,7 @@ const SEED_NUMBERS = 4;
 
 /** Time and chance of a bounded run, as data for code that runs apart from the hub. */
 export interface BoundedEnvironment {
-  /** Milliseconds since 1970, which do not move. */
+  /** The time that the script sees, milliseconds since 1970; it stands still during the run. */
   readonly nowMs: number;
   /** Four numbers of 32 bits. */
   readonly seed: readonly number[];

@@ -161,7 +161,7 @@ function hashedName(name: string, tool: RegisteredTool): string {
   return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
 }
 
-/** Which tools a name may mean, and of which hubs; of all when absent. */
+/** Which tools a name may mean, and of which hubs; default: of all. */
 export interface RemoteResolveOptions extends ResolveOptions {
   /** Ids or names of the only hubs. */
   readonly onlyNodes?: readonly string[];

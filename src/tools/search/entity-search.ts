@@ -23,7 +23,7 @@ export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
   /** Entities of devices by their searched facts: each report makes a new device object. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
-  /** Entities of sensors, by the object. */
+  /** Cached entity of each sensor, by the sensor's info object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
   readonly #areas = new Map<string, Entity>();
 
