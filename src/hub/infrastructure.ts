@@ -25,7 +25,7 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   readonly problems: HubProblems;
   readonly store: StateStore;
   readonly readings: HistoryStore;
-  /** Absent without Matter. */
+  /** The Matter devices; undefined if Matter is off. */
   readonly matter: DeviceSource | undefined;
   readonly directory: DeviceDirectory;
   readonly boardDevices: BoardDevices;

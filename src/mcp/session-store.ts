@@ -21,7 +21,7 @@ export interface SessionFacts {
 interface LiveSession {
   readonly id: string;
   readonly principal: Principal;
-  /** Undefined before `initialize`. */
+  /** Facts to store; undefined before `initialize`. */
   readonly facts: SessionFacts | undefined;
 }
 

@@ -49,7 +49,7 @@ interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
-  /** By token id and revoking hub: the second since 1970 until which the revocation must be stored. */
+  /** End of each revocation in seconds since 1970, by token id and revoking hub; it is stored until then. */
   readonly #revoked = new Map<string, Map<string, number>>();
   /** Store keys of revocations that could not be written to the disk. */
   readonly #unwritten = new Set<string>();

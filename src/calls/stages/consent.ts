@@ -250,7 +250,7 @@ function areSameSteps(planned: readonly PlannedCall[], now: readonly PlannedCall
 
 interface PlanStep {
   readonly tool: RegisteredTool;
-  /** Undefined if they depend on results of earlier steps. */
+  /** Undefined if the parameters depend on results of earlier steps. */
   readonly params: JsonObject | undefined;
   readonly written: JsonObject;
 }

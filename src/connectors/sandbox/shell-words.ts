@@ -229,7 +229,7 @@ export interface ShellCommand {
 
 /** A word during the parsing. */
 export interface PartialWord {
-  /** As `wildcard` of a word, with braces. */
+  /** The word with its wildcards and braces. */
   pattern: string;
   isComputed: boolean;
   /** True while no part of the word is quoted or expanded. */

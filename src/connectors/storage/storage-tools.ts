@@ -160,7 +160,7 @@ interface PutRequest {
 }
 
 interface PutResult {
-  /** False if an existing value was left. */
+  /** False if the call left an existing value unchanged. */
   readonly isKept: boolean;
   readonly isNew: boolean;
   readonly expiresAtMs?: number;

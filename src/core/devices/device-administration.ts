@@ -253,7 +253,7 @@ export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 export interface TopologyNode {
   /** The device's id, or `thread:<EUI-64 in hex>` for a radio that is not ours, such as a border router. */
   readonly id: string;
-  /** Absent for a radio that is not ours. */
+  /** The device; absent for a radio that is not ours. */
   readonly device?: DeviceId;
   readonly name: string;
   readonly kind: NetworkKind;

@@ -90,7 +90,7 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly summary: string;
   /** The tool that the route calls, such as `hub:list_rules`. */
   readonly tool: string;
-  /** By default `read_registry` for GET and `invoke_tool` otherwise. */
+  /** Scope that a token needs; default: `read_registry` for GET, else `invoke_tool`. */
   readonly scope?: Scope;
   readonly query?: Spec;
   readonly body?: JsonSchema;

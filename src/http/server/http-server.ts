@@ -14,7 +14,7 @@ import { PortMultiplexer } from './port-multiplexer.ts';
 /** The address on which the server listens. */
 export interface HttpAddress {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** TCP port; 0 selects a free port. */
   readonly port: number;
 }
 

@@ -11,7 +11,7 @@ export interface RouteRequest {
   readonly principal: Principal;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
-  /** Empty if the route has no body. */
+  /** The request's body; empty if the route has none. */
   readonly body: JsonObject;
   /** The body if it is a list, on routes that also accept a list. */
   readonly list?: readonly Json[];
@@ -96,7 +96,7 @@ export function defineRoute<const Spec extends QuerySpec = Record<never, never>>
 /** The identifiers of a request and its trace. */
 export interface Trace {
   readonly requestId: string;
-  /** 32 hex digits (W3C Trace Context). */
+  /** Trace id: 32 hex digits (W3C Trace Context). */
   readonly traceId: string;
   /** The response header, with the span of this hub. */
   readonly traceparent: string;

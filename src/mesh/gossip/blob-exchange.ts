@@ -43,7 +43,7 @@ export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** By `name neighbour`: end and length of the pause before the next request. */
+  /** End and length of the pause before the next request, by `name neighbour`. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];

@@ -27,7 +27,7 @@ export interface DeviceReading extends CompiledValue {
   readonly kind: string;
   /** Endpoint, cluster and value; it identifies the reading even if its name changes. */
   readonly key: string;
-  /** `temperature`, or `temperature/3` where several endpoints have it. */
+  /** Path such as `temperature`, or `temperature/3` if several endpoints have the reading. */
   readonly path: string;
   /** The path that older hub versions, which stored no reading ids, gave the reading. */
   readonly formerPath: string;

@@ -23,7 +23,7 @@ export interface BoardPart {
   readonly part: 'gpio' | 'camera' | 'i2c' | 'serial' | 'container_engine';
   /** Device file or socket. */
   readonly path: string;
-  /** The setting that the part needs, and the page that describes it. */
+  /** The setting that the board part needs, and the documentation page about the setting. */
   readonly next: string;
 }
 

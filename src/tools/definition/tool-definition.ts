@@ -134,7 +134,7 @@ export interface ToolContext {
 export interface ToolQuestion {
   /** Distinguishes several questions of one call: at most 64 letters, digits, `_` and `-`; default `answer`. */
   readonly key?: string;
-  /** For people, at most 2,000 characters. */
+  /** The question's text for people, at most 2,000 characters. */
   readonly message: string;
   /** A flat object of texts, numbers, booleans and choices; nothing secret. */
   readonly schema: JsonSchema;

@@ -42,7 +42,7 @@ export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** Returns the schema with portable subschemas, except conditions and exclusions: wider ones would narrow the whole. */
+/** Returns the schema with portable subschemas. Conditions and exclusions are unchanged: to widen them would narrow the schema. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {

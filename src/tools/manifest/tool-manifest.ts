@@ -17,7 +17,7 @@ import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, s
  * in a separate process, where `execute` gets no context.
  */
 export interface ToolModule {
-  /** In the public form; the manifest's name replaces its own. */
+  /** Tool definition in the public form; the tool name in the manifest replaces the name in it. */
   readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
   /** MCP resources and prompts of the tool, which run in the hub; not available with `max_memory_bytes`. */
@@ -155,7 +155,7 @@ async function importFrom(specifier: string): Promise<unknown> {
 
 interface LoadedCode {
   readonly specifier: string;
-  /** Of a package. */
+  /** Digest of a package's files. */
   readonly integrity?: string;
   /** Throws when the files have changed since the check. */
   readonly requireUnchanged?: () => void;

@@ -32,7 +32,7 @@ export interface ProgramRequest {
 
 /** The result of a program that has ended. */
 export interface ProgramResult {
-  /** 128 plus the number of the signal for a program that a signal ended. */
+  /** Exit code; 128 plus the number of the signal if a signal ended the program. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -55,7 +55,7 @@ export interface ProgramSandbox {
   /** Throws RULE_BLOCKED if a safety rule forbids a command; `argv` begins with the program, `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
-   * Runs a program to its end. Rejects with RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory,
+   * Runs a program to its end. Rejects with RULE_BLOCKED, NOT_CONFIGURED (no sandbox or program), RESOURCE_EXCEEDED (memory,
    * processes or output above the limits), or the signal's reason.
    */
   run(order: ProgramRequest): Promise<ProgramResult>;

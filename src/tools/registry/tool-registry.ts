@@ -293,7 +293,7 @@ export interface ToolFilter {
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   /** Default 0. */
   readonly offset?: number;
-  /** 1 to 1,000; default 100. */
+  /** Largest number of tools on the page, 1 to 1,000; default 100. */
   readonly limit?: number;
 }
 

@@ -81,7 +81,7 @@ function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, pa
 const MAX_STEPS = 8_192;
 const MAX_PATTERN = 256;
 const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
-/** Their targets are not checked, so schemas with them are refused. */
+/** Keywords that are refused, since the schemas to which they refer are not checked. */
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**

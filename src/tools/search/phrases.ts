@@ -1,6 +1,6 @@
 /** A request in the form of a complaint or statement about the home. */
 export interface Intent {
-  /** For people: `stuffy air`. */
+  /** Label for people, such as `stuffy air`. */
   readonly label: string;
   /** Pattern for a text in lower case without diacritics. */
   readonly pattern: RegExp;

@@ -2,7 +2,7 @@
 export interface Alternative {
   /** A word, `~meaning`, `!action` or `#unit`. */
   readonly term: string;
-  /** 0 to 1. */
+  /** Strength of the alternative, 0 to 1. */
   readonly strength: number;
   /** Degree to which the alternative meets the need, 0 to 1; default: its strength. */
   readonly fit?: number;

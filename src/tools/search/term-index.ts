@@ -61,7 +61,7 @@ export class TermIndex<Item extends object> {
     return this.#items[document];
   }
 
-  /** Returns the documents of a list: 1 at the number of each. The result is cached by list. */
+  /** Returns an array with 1 at the number of each document in a list, else 0. The array is cached by list. */
   membersOf(list: readonly Item[]): Uint8Array {
     if (this.#names.revision !== this.#revision) this.#clear();
     const known = this.#members.get(list);

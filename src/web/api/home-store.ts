@@ -113,7 +113,7 @@ export interface HomeState {
   /** Why the devices could not be loaded, for people; undefined after a successful load. */
   readonly problem: string | undefined;
   readonly hubProblems: readonly string[];
-  /** In the order of their names. */
+  /** The devices, sorted by name. */
   readonly devices: readonly DeviceView[];
   /** Readings by their ids. */
   readonly readings: ReadonlyMap<string, ReadingView>;

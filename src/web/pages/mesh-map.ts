@@ -89,7 +89,7 @@ export interface MeshPeer {
   readonly name: string;
   readonly state: 'fresh' | 'stale' | 'gone' | 'left';
   readonly reachable: boolean;
-  /** 1 = directly connected. */
+  /** Number of hops; 1 means directly connected. */
   readonly hops: number;
   readonly round_trip_ms?: number;
   readonly address?: string;

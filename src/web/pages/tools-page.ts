@@ -189,7 +189,7 @@ function confidenceView(tool: MatchView): TemplateResult {
 }
 
 const ORIGINS = { agent: 'Agents', system: 'The hub, its devices and its owner' } as const;
-/** As `metadata.category` of docs/tool.schema.json has them. */
+/** The values of `metadata.category` in docs/tool.schema.json. */
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 
 interface ToolFilters {
