@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 /** Port: the calls that a connector makes for a person or program outside of the hub. */
 export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
-/** Port: runs a call of a tool by its name. Refusals and failures are results. */
+/** Port: calls a tool by its name. Resolves with an error result if the call is refused or fails. */
 export interface ToolCaller {
   call(request: {
     readonly principal: Principal;
@@ -47,7 +47,7 @@ export class TokenAgent implements Disposable {
     this.#options = options;
   }
 
-  /** Calls a tool and returns the result. Rejects with the error of the pipeline. */
+  /** Calls a tool and returns the result. Rejects with the pipeline's error, or CONFIG_INVALID if the permissions cannot be granted. */
   async call(tool: string, params: JsonObject, signal: AbortSignal): Promise<Json> {
     const answer = await this.#services.pipeline.call({ principal: this.#currentPrincipal(), tool, params, signal });
     if (answer.status === 'success') return answer.result;

@@ -32,8 +32,8 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
 }
 
 /**
- * A service outside of the hub that tools use. Its tools are always listed; without the configuration they are the tools that
- * `unconfigured` returns. The first call loads the packages of the service.
+ * A service outside of the hub, and the tools that use it. The tools are always listed: if the service is not configured, as `unconfigured`
+ * returns them. The first call loads the packages of the service.
  */
 export interface Connector {
   readonly tools: readonly RegisteredTool[];
@@ -47,14 +47,14 @@ export interface Connector {
 
 /** The events of a connection that reconnects by itself. */
 export interface ConnectionEvents {
-  /** Is called after the first connection, and again after each break. */
+  /** Is called after the first connection, and again after each reconnection. */
   readonly onReady: () => void;
   readonly onDown: (reason: string) => void;
 }
 
 /**
- * Returns the tool over a service. Without the service the tool is listed, and its calls fail with NOT_CONFIGURED and the name of
- * `setting`. Only the handler that \`define\` returns may read the service: without a service \`define\` is called with undefined.
+ * Returns the tool over a service. Without the service the tool is listed, but its calls fail with NOT_CONFIGURED and name `setting`.
+ * `define` is then called with undefined: only the handler of its tool may read the service.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);

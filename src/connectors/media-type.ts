@@ -44,7 +44,7 @@ interface PictureSize {
 const PNG_WIDTH_AT = 16;
 const PNG_HEIGHT_AT = 20;
 const JPEG_MARKER = 0xff;
-/** SOF0 to SOF15, without the codes of DHT, JPG and DAC between them (ITU-T T.81, table B.1). */
+/** Returns whether a marker begins a frame header: SOF0 to SOF15, except DHT, JPG and DAC between them (ITU-T T.81, table B.1). */
 const isFrameHeader = (code: number): boolean => code >= 0xc0 && code <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(code);
 
 /** Returns width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for other and truncated files. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolKey } from '../../tools/definition/tool-names.ts';
 
-/** The members of a tool that an announcement contains. */
+/** A tool as an announcement describes it. */
 export interface AnnouncedTool {
   /** The tool's `namespace:name`. */
   readonly key: string;
@@ -11,7 +11,7 @@ export interface AnnouncedTool {
   readonly acts: boolean;
 }
 
-/** The node that announces, the time, and a nonce. */
+/** The announcing node, the current time, and the nonce of the announcement. */
 export interface Announcer {
   readonly nodeId: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Announcer {
   readonly nonce: string;
 }
 
-/** Largest number of announced tools in the Atmosphere project (MAX_CAPABILITIES_PER_ANNOUNCE). */
+/** Maximum number of tools in an announcement (MAX_CAPABILITIES_PER_ANNOUNCE of the Atmosphere project). */
 const MAX_TOOLS = 50;
 const MAX_DESCRIPTION = 500;
 const EXPIRY_S = 300;
@@ -40,8 +40,8 @@ export function announcedTools(tools: readonly RegisteredTool[], patterns: reado
 }
 
 /**
- * Returns the payloads of an announcement: first an entry with the names of all tools for newer peers, then an entry for each tool for
- * older peers. A peer that reads both forms keeps the second.
+ * Returns the two payloads of an announcement: one entry that names all tools, for newer peers, then one entry per tool, for older peers. A
+ * peer that reads both payloads keeps the second.
  */
 export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
   return [capabilityPayload(by, tools), gossipPayload(by, tools)];
@@ -103,7 +103,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     timestamp,
     expires_at: timestamp + EXPIRY_S,
   };
-  // Peers forward an announcement with more than one remaining hop, although the relay has already sent it to all nodes.
+  // A `ttl` of 1 stops peers from forwarding the announcement, which the relay has already sent to all nodes.
   return {
     type: 'capability_announce',
     node_id: by.nodeId,
@@ -133,7 +133,7 @@ export function featureVector(text: string): readonly number[] {
     sums[hash % DIMENSIONS] = (sums[hash % DIMENSIONS] ?? 0) + (hash & 0x80000000 ? -1 : 1);
   }
   const length = Math.hypot(...sums);
-  // The vector is never zero: the words of a text may cancel each other out.
+  // If the words of a text cancel each other out, the vector still gets length 1.
   if (length === 0) sums[0] = 1;
   return Array.from(sums, (sum) => Math.round((sum / (length || 1)) * STEPS) / STEPS);
 }

@@ -29,7 +29,7 @@ export class AtmosphereBridge implements Service {
   readonly #connection: RelayConnection;
   #stop = () => {};
 
-  /** Throws CONFIG_INVALID if a secret is missing or belongs to another mesh, and if incoming calls have no permissions. */
+  /** Throws CONFIG_INVALID if `mesh_key` or `token` is unusable, or if incoming calls have no permissions. */
   constructor(parts: ConnectorContext, config: AtmosphereConfig) {
     const { clock, agents, env } = parts;
     this.#parts = parts;
@@ -114,7 +114,7 @@ export class AtmosphereBridge implements Service {
   #onMessage(from: string, payload: JsonObject): void {
     if (from === this.nodeId || !NODE_ID.test(from)) return;
     if (payload.type === 'tool_response') this.outgoing.settle(from, payload);
-    // In one dialect each call reaches every node. Only the addressed node responds: a 404 of another node could arrive first.
+    // Some peers send a call to every node. Only the addressed hub responds, since a 404 of another node could arrive first.
     else if (payload.type !== 'tool_call') this.nodes.receive(from, payload);
     else if (payload.app === this.#name) void this.#incoming.handle(from, payload);
   }
@@ -129,8 +129,8 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * Returns the join frame: `register_mesh` with the founder's key, else `join` with a token, or without a token if the mesh is open. Throws
- * CONFIG_INVALID for a secret that is malformed, or for another mesh or node.
+ * Returns a function that creates the join frame: `register_mesh` with the founder's key, else `join`, with the token if there is one.
+ * Throws CONFIG_INVALID if both secrets are set, or if a secret is malformed or belongs to another mesh or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,

@@ -12,13 +12,13 @@ interface IncomingCollaborators {
   readonly calls: AgentCalls | undefined;
   /** Returns whether the owner announces the tool with this name. */
   readonly isAnnounced: (tool: string) => boolean;
-  /** Returns false for the key of a repeated call. */
+  /** Returns false if a call with this key has already arrived. */
   readonly isFirst: (key: string) => boolean;
   /** Sends a payload to one node. */
   readonly answer: (node: string, payload: JsonObject) => void;
 }
 
-/** Largest number of calls per minute; the audit log has each call that reaches the pipeline, also a refused call. */
+/** Maximum number of incoming calls per minute: each call that reaches the pipeline, even a refused one, fills the audit log. */
 const MAX_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 const RESULT_LIMITS = { maxSize: 262_144, maxDepth: 64 };
@@ -26,8 +26,8 @@ const MAX_ID = 128;
 const OK = 200;
 
 /**
- * Runs each `tool_call` that has the hub's name as `app`, as one agent with the configured permissions. The caller is not authenticated:
- * the relay's sender id is only used to send the response.
+ * Runs the tool calls that other nodes address to this hub, all as one agent with the configured permissions. The caller is not
+ * authenticated: the relay's sender id is only used to send the response.
  */
 export class IncomingCalls implements Disposable {
   readonly #parts: IncomingCollaborators;
@@ -45,7 +45,7 @@ export class IncomingCalls implements Disposable {
     this.#parts.calls?.[Symbol.dispose]();
   }
 
-  /** Responds to every call except a repeated one. */
+  /** Runs a call and sends the response. Ignores calls without an id, and repeated calls. */
   async handle(from: string, { tool, params, request_id }: JsonObject): Promise<void> {
     const { calls, isFirst, answer } = this.#parts;
     const id = boundedLine(request_id, MAX_ID);
@@ -119,8 +119,8 @@ export class OutgoingCalls {
   }
 
   /**
-   * Returns the body of the response. Rejects with SERVICE_UNAVAILABLE (nothing was sent), SERVICE_REFUSED (an error status),
-   * PAYLOAD_TOO_LARGE (the response is too long or too deep) or OUTCOME_UNKNOWN (no response).
+   * Returns the body of the response. Rejects with RESOURCE_EXCEEDED (too many pending calls), SERVICE_UNAVAILABLE (nothing was sent),
+   * SERVICE_REFUSED (the node returned an error status), PAYLOAD_TOO_LARGE (response too long or deep) or OUTCOME_UNKNOWN (no response).
    */
   async call({ node, app, tool, params }: RelayCall, signal: AbortSignal): Promise<Json> {
     if (this.#waiting.size >= MAX_PENDING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_PENDING} calls wait for answers`);

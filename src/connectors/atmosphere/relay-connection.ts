@@ -75,7 +75,7 @@ export class RelayConnection implements Service {
     this.#problem = 'the hub is stopping';
   }
 
-  /** Returns false without sending if the node has not joined, or if the relay has not read the earlier frames. */
+  /** Returns false without sending if the node has not joined, or if too many bytes of earlier frames are still unsent. */
   send(frame: JsonObject): boolean {
     if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_BUFFERED_BYTES) return false;
     this.#socket.send(JSON.stringify(frame));
@@ -112,7 +112,7 @@ export class RelayConnection implements Service {
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
-    // The hub pings itself over the relay: with this error the relay shows that it has removed the node from its list.
+    // The hub also sends pings to itself over the relay. This error shows that the relay has removed the hub from its list.
     else if (frame.type === 'error' && frame.message === `Peer ${this.#session.nodeId} not found`) this.#lose('the relay has forgotten us');
     else if (this.#isJoined) this.#session.onFrame(frame);
   }
@@ -138,7 +138,7 @@ export class RelayConnection implements Service {
     if (this.#parts.clock.monotonic() - this.#receivedAtMs >= SILENCE_TIMEOUT_MS) this.#lose('the relay is silent');
     else {
       this.send({ type: 'ping' });
-      // When an old connection of a node ends, the relay also removes the node's new connection from its list, and still answers its pings.
+      // When an old connection of the hub ends, the relay forgets the new one, but still answers its pings. A ping to itself shows it.
       this.send({ type: 'direct', target: this.#session.nodeId, payload: { type: 'ping' } });
     }
   }
@@ -191,7 +191,7 @@ export interface SocketEvents {
 
 /** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** Maximum number of unsent bytes up to which pings are answered with a pong. */
+/** A ping gets a pong only while fewer bytes than these are unsent. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -214,7 +214,7 @@ export async function openSocket(url: string, { onOpen, onText, onClose }: Socke
     if (!isBinary) onText(String(data));
   });
   socket.on('ping', (data) => {
-    // Unread pongs would fill the memory if the relay sends pings and reads nothing.
+    // A relay that sends pings and reads nothing would otherwise fill the memory with unsent pongs.
     if (socket.bufferedAmount < MAX_BUFFERED_PONG_BYTES) socket.pong(data, true, () => {});
   });
   socket.on('error', (error) => {

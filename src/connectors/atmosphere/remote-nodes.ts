@@ -18,14 +18,14 @@ const MAX_NODE_NAME = 64;
 /** Pattern of a node id on a relay. Messages with another sender id are dropped. */
 export const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The announcements of the last five minutes on the relay. Any node may have sent them: tools show them, and nothing else uses them. */
+/** The nodes and announcements of the last five minutes on the relay. They are unverified: tools show them, nothing else uses them. */
 export class RemoteNodes {
   readonly #clock: Clock;
   readonly #ownId: string;
   readonly #nodes = new Map<string, RemoteNode>();
   /** Time at which each nonce was received, oldest first. */
   readonly #nonces = new Map<string, number>();
-  /** Number of dropped messages: malformed, repeated, too old, or beyond the largest number of nodes. */
+  /** Number of dropped messages: malformed, repeated, too old, or above the maximum number of nodes. */
   dropped = 0;
 
   constructor(clock: Clock, ownId: string) {
@@ -38,7 +38,7 @@ export class RemoteNodes {
     return [...this.#nodes.values()];
   }
 
-  /** Adds a node from a message `peers`, `peer_joined` or `peer_updated`, with its capabilities in the message until it announces. */
+  /** Adds a node of a message `peers`, `peer_joined` or `peer_updated`. Its capabilities count until the node announces its own. */
   add(peer: Json): void {
     if (!isJsonObject(peer) || typeof peer.node_id !== 'string') return;
     const known = this.#nodes.get(peer.node_id);
@@ -61,7 +61,7 @@ export class RemoteNodes {
     } else this.dropped++;
   }
 
-  /** Returns false for a key that was received in the last five minutes. */
+  /** Returns whether a key is new. Returns false if it was received in the last five minutes, and stores it otherwise. */
   isFirst(key: string): boolean {
     return this.#isNew(key, this.#clock.now());
   }
@@ -101,7 +101,7 @@ interface RemoteCapability {
   readonly tools: readonly string[];
 }
 
-/** An announcement whose parts are within the limits. */
+/** A parsed announcement; its texts are cut to the limits. */
 interface RemoteAnnouncement {
   readonly nonce: string;
   readonly timestampMs: number;
@@ -112,14 +112,14 @@ const MAX_CAPABILITIES = 50;
 const MAX_CAPABILITY_NAME = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_TOOLS = 50;
-/** Longest text of all entries of one node, in characters; an announcement of fifty tools needs half of it. */
+/** Maximum number of characters in all entries of a node together; an announcement of fifty tools needs half of it. */
 const MAX_TEXT = 65_536;
 const MAX_NONCE = 64;
 const DIRECT_TYPES = ['capability_announce', 'capability.announce'];
 
 /**
- * Parses the announcement in a message, in either dialect. Returns undefined for any other payload, and for an announcement that names
- * another node than the message's sender.
+ * Parses an announcement in either of two formats: `capability_announce` or gossip. Returns undefined for any other payload, and for an
+ * announcement that names another node than the message's sender.
  */
 export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnnouncement | undefined {
   const direct = typeof payload.type === 'string' && DIRECT_TYPES.includes(payload.type);
@@ -131,7 +131,7 @@ export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnno
   return { nonce, timestampMs: timestamp * 1_000, capabilities: parseCapabilities(capabilities) };
 }
 
-/** Returns the first fifty entries or names with an id, up to the longest text of one node. */
+/** Parses at most fifty capabilities (objects or names). Drops capabilities without an id, and those above a node's text limit. */
 export function parseCapabilities(list: Json | undefined): readonly RemoteCapability[] {
   if (!Array.isArray(list)) return [];
   let length = 0;

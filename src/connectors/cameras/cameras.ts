@@ -27,7 +27,7 @@ export class Cameras {
   readonly #env: NodeJS.ProcessEnv;
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Throws CONFIG_INVALID for a camera without exactly one source, and for an unreadable secret. */
+  /** Throws CONFIG_INVALID if a camera does not have exactly one source, or if a secret cannot be read. */
   constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
@@ -39,7 +39,7 @@ export class Cameras {
 
   /**
    * Takes a picture now. Rejects with NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera sends no picture), SERVICE_REFUSED (the
-   * camera refuses or sends something else), PAYLOAD_TOO_LARGE, or NOT_SUPPORTED (a program is not installed).
+   * camera refuses or sends something else), PAYLOAD_TOO_LARGE (the picture is too large), or NOT_SUPPORTED (a program is not installed).
    */
   async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const camera = this.#cameras.get(id);
@@ -184,13 +184,13 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   return cameras.ids().length > 0 ? tool : unconfigured(tool, 'set connectors.cameras in the configuration');
 }
 
-/** The parameter of each tool that names a camera. */
+/** Parameter `camera_id` of all tools that use a camera. */
 export const cameraParameter = p.string({
   description: 'Id of the camera; a wrong one is answered with those that there are',
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
 });
 
-/** Throws NOT_FOUND for an unknown id, with the cameras that the caller may use. */
+/** Throws NOT_FOUND if there is no camera with this id; the error lists the cameras that the caller may use. */
 export function requireCamera(cameras: Cameras, id: string, grants: readonly string[]): void {
   if (cameras.ids().includes(id)) return;
   const candidates = permittedNames(grants, 'camera:capture', cameras.ids());

@@ -37,14 +37,14 @@ const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,t
 /** Largest picture in pixels: the header of a small file can declare a size of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
-/** Returns the input for a URL, as a playlist on standard input: every user of the machine can see the arguments of programs. */
+/** Returns ffmpeg's input for a URL. The URL is in a playlist on standard input: every user can see the arguments of programs. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
   return { args: ['-protocol_whitelist', NETWORK_PROTOCOLS, '-f', 'concat', '-safe', '0', '-i', 'pipe:0'], input: list };
 }
 
-/** Takes a picture with ffmpeg. Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and ffmpeg's message if it fails. */
+/** Takes a picture with ffmpeg. Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and ffmpeg's message if ffmpeg fails. */
 export async function ffmpegFrame({ args, ...input }: FfmpegInput, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { format } = request;
   const bounds = ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS)];
@@ -87,7 +87,7 @@ const DEFAULT_SIZE: FrameSize = { width: 1280, height: 960 };
 
 /**
  * Takes a picture with a camera of the board (rpicam-still of Raspberry Pi OS). Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and
- * the program's message if it fails.
+ * the program's message if the program fails.
  */
 export async function rpicamFrame(camera: number, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { width, height } = await frameSize(camera, request.within ?? DEFAULT_SIZE, run);
@@ -167,7 +167,7 @@ const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH'];
 
 /**
  * Runs a program to its end and returns its output. The program is killed when the signal aborts or the output is too long. Rejects with
- * NOT_SUPPORTED (not installed), PAYLOAD_TOO_LARGE, or the signal's reason.
+ * NOT_SUPPORTED (the program cannot be started), PAYLOAD_TOO_LARGE (the output is too long), or the signal's reason.
  */
 async function runProgram({ program, args, input, env, signal, maxBytes }: ProgramRun): Promise<ProgramOutcome> {
   signal.throwIfAborted();

@@ -3,10 +3,10 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 
-/** The model of a collection. */
+/** The embedding model of a collection. */
 export interface CollectionInfo {
   readonly model: string;
-  /** Length of each vector. */
+  /** Number of dimensions of each vector. */
   readonly width: number;
 }
 
@@ -17,7 +17,7 @@ export interface EmbeddedDocument {
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
 }
 
-/** The vector of a part, with the number of the part and of its document. */
+/** The vector of a part, with the numbers of the part and its document in the file. */
 export interface StoredVector {
   readonly part: number;
   readonly document: number;
@@ -35,7 +35,7 @@ export interface StoredPart {
 
 interface CollectionStoreOptions {
   readonly maxParts: number;
-  /** Stores the number of the file's last known change, which reveals lost data. */
+  /** Stores the number of the file's newest change outside of the file: a smaller number in the file shows that data was lost. */
   readonly anchor: FileAnchor;
   /** Is called for a file that lost data or cannot be opened. */
   readonly onLoss: (fault: string) => void;
@@ -174,9 +174,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /**
-   * Saves the number of changes. A full disk may refuse it after the file took the change: a number behind the file's is no sign of a loss.
-   */
+  /** Saves the number of changes; ignores errors, since a saved number below the file's number is no sign of a loss. */
   #saveGeneration(generation: number): void {
     try {
       this.#options.anchor.synced({ generation, digest: '' });

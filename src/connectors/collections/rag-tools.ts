@@ -18,7 +18,7 @@ interface CollectionServices {
 /** The capability of a hub with collections. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
-/** Returns `rag_search`, `rag_add` and `rag_remove`; `missing` names the missing setting for a model for embeddings, if any. */
+/** Returns `rag_search`, `rag_add` and `rag_remove`, listed as not configured if `missing` names a missing setting. */
 export function collectionTools(parts: CollectionServices, missing: string | undefined): readonly RegisteredTool[] {
   const tools = [ragSearchTool(parts), ragAddTool(parts), ragRemoveTool(parts)];
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));
@@ -30,7 +30,7 @@ const collectionParameter = p.string({
   default: 'default',
 });
 
-/** Returns the model of a collection. Throws NOT_FOUND for an unknown name, with the collections that the caller may search. */
+/** Returns the model of a collection. Throws NOT_FOUND if there is none; the error lists the collections that the caller may search. */
 function requireCollection(store: CollectionStore, collection: string, grants: readonly string[]): CollectionInfo {
   const facts = store.info(collection);
   if (facts) return facts;
@@ -223,7 +223,7 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
 const PART_LENGTH = 1_000;
 /** Number of characters that two successive parts of a document share. */
 const OVERLAP = 120;
-/** Separators at which a text is cut, the best first. A late cut is better than an early one. */
+/** Separators at which a text is cut, the best first. A part ends at the last separator in its second half. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
 /** Splits a text into overlapping parts, cut between paragraphs, sentences or words if possible. A text of white space has no parts. */
@@ -320,7 +320,7 @@ function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/** Returns whether each filter value (or one value of its list) equals the document's value, or a value of the document's list. */
+/** Returns whether the metadata match each member of the filter. If a value is a list, one of its items must match. */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;
@@ -330,7 +330,7 @@ export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean
   });
 }
 
-/** Returns a text that is equal for objects with equal members in any order. */
+/** Returns a value as JSON with sorted keys, so that equal objects give equal texts. */
 function textOf(value: Json): string {
   return JSON.stringify(value, (_, item: unknown) => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;

@@ -28,8 +28,8 @@ export interface DatabaseAnswer {
 /**
  * Port: a database that runs one statement at a time for untrusted callers. Numbers beyond 2^53 and values without a JSON form are returned
  * as texts, bytes as base64. Rejects with VALIDATION_ERROR (the statement is invalid), PERMISSION_DENIED (a forbidden change or access),
- * PAYLOAD_TOO_LARGE (more than `MAX_ANSWER_BYTES`), TIMEOUT, RESOURCE_EXCEEDED, SERVICE_UNAVAILABLE, SERVICE_REFUSED, or OUTCOME_UNKNOWN
- * (the statement may have changed data).
+ * PAYLOAD_TOO_LARGE (more than `MAX_ANSWER_BYTES`), TIMEOUT, RESOURCE_EXCEEDED (too much memory), SERVICE_UNAVAILABLE (no connection),
+ * SERVICE_REFUSED, or OUTCOME_UNKNOWN (the statement may have changed data).
  */
 export interface Database {
   query(query: DatabaseQuery): Promise<DatabaseAnswer>;

@@ -25,9 +25,9 @@ const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catal
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
 
 /**
- * A PostgreSQL database. Each statement uses a new connection, so that it leaves no settings behind. Without `isWritable` it is the query
- * of a cursor in a read-only transaction: one SELECT, VALUES, TABLE or WITH. A role that is, or can become, a superuser is refused: SQL
- * could run programs on the server and read its files.
+ * A PostgreSQL database. Each statement uses a new connection, so that it leaves no settings behind. Without `isWritable` a statement must
+ * be one SELECT, VALUES, TABLE or WITH, and runs as a cursor in a read-only transaction. A user that is, or can become, a superuser is
+ * refused: its SQL could run programs on the server and read the server's files.
  */
 export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
@@ -105,7 +105,7 @@ async function beginTransaction(client: Client, text: string): Promise<void> {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Runs a statement with the extended protocol, in which a text is one statement (PostgreSQL manual, 55.2.3). */
+/** Runs a statement with the extended protocol, which accepts only one statement in a text (PostgreSQL manual, 55.2.3). */
 function runStatement(client: Client, text: string, values: readonly Json[] = []): Promise<QueryArrayResult<string[]>> {
   const config = { text, values: [...values], rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as const;
   return client.query<string[]>(config);
@@ -126,8 +126,8 @@ const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
 /**
- * Converts a value of PostgreSQL from its text: to a number if JavaScript can represent it exactly, to JSON, or bytes to base64; else
- * returns the text.
+ * Converts a value from PostgreSQL's text form: numbers that JavaScript represents exactly, booleans, JSON, and bytes (to base64). Returns
+ * other values as texts.
  */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;

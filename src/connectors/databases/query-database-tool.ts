@@ -9,7 +9,7 @@ import type { DatabaseConfig } from './databases-config.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
-/** Returns `query_database` over the configured databases. Throws CONFIG_INVALID for a missing password. */
+/** Returns `query_database` over the configured databases. Throws CONFIG_INVALID if a password cannot be read. */
 export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { databases }: Pick<ConnectorsConfig, 'databases'>): Connector {
   const entries = Object.entries(databases ?? {});
   const canChange = entries.some(([, { writable }]) => writable);

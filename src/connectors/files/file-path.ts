@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** Permission resource for the list of all folders. */
+/** Resource in the permission to list all folders. */
 export const ALL_ROOTS = 'roots';
 
 /** A canonical path, split into the name of the owner's folder and the names below it. */
@@ -18,8 +18,8 @@ const MAX_LENGTH = 240;
 
 /**
  * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`, with everything except letters, digits and `_ @ . -`
- * as `+` and two hex digits for each byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR
- * for a malformed path, and PERMISSION_DENIED for a path outside of the roots and for hidden names, which often contain keys and passwords.
+ * as `+` and two hex digits for each byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR if
+ * the path is malformed, and PERMISSION_DENIED if it leads outside of the roots or has a hidden name: hidden files may contain keys.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)
@@ -31,7 +31,7 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
   return path === '' ? ALL_ROOTS : path;
 }
 
-/** Splits a canonical path and decodes the names as they are on the disk. */
+/** Splits a canonical path into its root and the names below it, decoded as they are on the disk. */
 export function parsePath(path: string): FilePath {
   const [root = '', ...names] = path.split('/').map(decoded);
   return { root, names };

@@ -22,8 +22,8 @@ export const MAX_FILE_BYTES = 1_048_576;
 
 /**
  * Files below the configured folders, by canonical paths. Links are not followed, so that no path leads out. Rejects with NOT_FOUND,
- * PERMISSION_DENIED (a read-only folder, or no access for the hub), NOT_SUPPORTED (no regular file, no text), PAYLOAD_TOO_LARGE, CONFLICT
- * (a folder instead of a file), or STORAGE_FAILED.
+ * PERMISSION_DENIED (the folder is read-only, or the hub has no access), NOT_SUPPORTED (no regular file or no text), PAYLOAD_TOO_LARGE,
+ * CONFLICT (the path is a folder), or STORAGE_FAILED (the disk fails).
  */
 export class FileRoots {
   readonly #roots: Readonly<Record<string, FileRoot>>;
@@ -34,7 +34,7 @@ export class FileRoots {
     this.#stateDir = stateDir;
   }
 
-  /** Returns up to `limit` visible entries by name, and the number of all visible entries. */
+  /** Returns up to `limit` visible entries, sorted by name, and the number of all visible entries. */
   async list(path: string, limit: number): Promise<{ readonly entries: readonly FileEntry[]; readonly total: number }> {
     if (path === ALL_ROOTS) {
       const names = Object.keys(this.#roots).sort();
@@ -61,7 +61,7 @@ export class FileRoots {
     });
   }
 
-  /** Writes a file and the folders around it, or replaces a file, and returns the number of written bytes. */
+  /** Creates or replaces a file, creates missing folders around it, and returns the number of written bytes. */
   async write(path: string, text: string): Promise<number> {
     const content = Buffer.from(text.toWellFormed());
     if (content.length > MAX_FILE_BYTES) throw new AtmoError('PAYLOAD_TOO_LARGE', `A file has at most ${MAX_FILE_BYTES} bytes`);
@@ -236,10 +236,10 @@ class DirectoryHandle implements AsyncDisposable {
 
 /** Folders with the accounts, keys, devices and running programs of a machine, such as /etc with its passwd file. */
 const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
-/** Mount points of plugged disks. */
+/** Folders for the mount points of removable disks; agents may use them although they are below a system folder. */
 const MOUNT_FOLDERS = ['/run/media', '/run/mount'];
 
-/** Throws CONFIG_INVALID for a folder that would open the machine or the keys of the hub to agents. */
+/** Throws CONFIG_INVALID if a folder would give agents access to system files or to the hub's keys. */
 export function requireSafeRoot(name: string, path: string, stateDir: string): void {
   const clean = path.replace(/\/+$/, '');
   const where = `connectors.files.roots.${name}`;

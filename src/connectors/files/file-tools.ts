@@ -10,8 +10,8 @@ const ALIASES = { tool_file_read: 'core:read_file', tool_file_write: 'core:write
 const MISSING = 'set connectors.files.roots in the configuration to the folders that agents may work in';
 
 /**
- * Returns `list_files`, `read_file` and `write_file` for the configured folders. Throws CONFIG_INVALID for a folder that would open the
- * machine or the keys of the hub to agents.
+ * Returns `list_files`, `read_file` and `write_file` for the configured folders. Throws CONFIG_INVALID if a folder would give agents access
+ * to system files or to the hub's keys.
  */
 export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { files }: Pick<ConnectorsConfig, 'files'>): Connector {
   const roots = files?.roots ?? {};
@@ -23,7 +23,7 @@ export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { fi
 }
 
 const text = { type: 'string' };
-/** Longest parameters of `write_file` in bytes: JSON escapes a line end or a quote with two characters. */
+/** Longest parameters of `write_file` in bytes: JSON writes a line end or a quote with two characters. */
 const MAX_WRITE_PARAMS_BYTES = 2 * MAX_FILE_BYTES + 65_536;
 const fileTool = { preferLocal: true, timeoutMs: 10_000, tags: ['file', 'text', 'disk'] } as const;
 

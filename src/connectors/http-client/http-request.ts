@@ -10,7 +10,7 @@ import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 export interface HttpRequest {
   readonly url: URL;
   readonly method: string;
-  /** Headers in addition to those that list the content codings of the hub. */
+  /** Headers that are added to the default headers, or replace them. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;
@@ -44,7 +44,7 @@ export async function sendRequest(
   return promise;
 }
 
-/** Returns the headers of a response; a repeated header is repeated. */
+/** Returns the headers of a response; a header that was sent several times keeps all of its values. */
 export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct)) for (const value of values) headers.append(name, value);
@@ -71,8 +71,8 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /**
- * Returns the body of a response with its content coding (RFC 9110 §8.4) removed. `maxBytes` is the maximum of the decoded body; reading
- * stops above it (PAYLOAD_TOO_LARGE). Rejects with the error that `failure` returns for a body that ends early, is aborted, or cannot be
+ * Returns the body of a response without its content coding (RFC 9110 §8.4). Rejects with PAYLOAD_TOO_LARGE if the decoded body is longer
+ * than `maxBytes`, SERVICE_REFUSED if the coding is unknown, and the error of `failure` if the body ends early, is aborted, or cannot be
  * decoded.
  */
 export async function readDecodedBody(
@@ -96,8 +96,8 @@ export async function readDecodedBody(
 }
 
 /**
- * Returns a function that returns the connection's error for a body without length and chunks (RFC 9112 §6.3, case 8). Node takes every end
- * of such a connection, also a reset and an abort, as the regular end of the body.
+ * Returns a function that returns the connection's error, if any, for a body without length and chunks (RFC 9112 §6.3, case 8). Node treats
+ * every end of such a connection, also a reset and an abort, as the regular end of the body.
  */
 function watchConnectionError({ headers, socket }: IncomingMessage): () => Error | undefined {
   let brokenOff: Error | undefined;

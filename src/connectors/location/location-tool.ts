@@ -10,7 +10,7 @@ import type { GpsdAddress, LocationConfig, PositionSource } from './location-con
 
 const LIMIT_MS = 15_000;
 
-/** Returns `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID for a location without exactly one source. */
+/** Returns `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID unless each location has coordinates or gpsd. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
   for (const [id, place] of Object.entries(location ?? {})) requireOneSource(id, place);
   const capability = { type: 'location_access', description: () => 'Where the hub and its devices are' };
@@ -107,7 +107,7 @@ const MAX_LINE = 10_240;
 
 /**
  * Returns the next position of a receiver, over gpsd's protocol (gpsd_json(5)). Waits for a fix until the signal aborts. Rejects with
- * SERVICE_UNAVAILABLE (no gpsd, or it ends the connection), SERVICE_REFUSED (another service), or the signal's reason.
+ * SERVICE_UNAVAILABLE (no connection to gpsd), SERVICE_REFUSED (the service is not gpsd), or the signal's reason.
  */
 export async function gpsdPosition({ host, port }: GpsdAddress, signal: AbortSignal): Promise<Position> {
   signal.throwIfAborted();

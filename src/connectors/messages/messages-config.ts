@@ -22,8 +22,8 @@ const ALLOWED_TARGETS = {
 } as const;
 
 /**
- * Throws PERMISSION_DENIED, with the target and the setting, for a target that the owner did not allow. Letter case is ignored. Without the
- * setting all targets are allowed.
+ * Throws PERMISSION_DENIED if the owner did not allow a target; the error names the target and the setting. Letter case is ignored. Without
+ * the setting all targets are allowed.
  */
 export function requireAllowedTargets(targets: readonly string[], allowed: readonly string[] | undefined, setting: string): void {
   if (!allowed) return;
@@ -179,7 +179,7 @@ export const SLACK_SECTION = optionalSection(
 /** `connectors.slack`: the hub's Slack app. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
-/** Returns a URL of the configuration file. Throws CONFIG_INVALID for a malformed URL, and for a URL with a password. */
+/** Returns a URL of the configuration file. Throws CONFIG_INVALID if the URL is malformed, or contains a user or password. */
 export function configuredUrl(text: string, setting: string): URL {
   const url = URL.parse(text);
   if (!url) throw new AtmoError('CONFIG_INVALID', `${setting} is no address such as https://example.org/path`);

@@ -26,13 +26,13 @@ export interface Notification {
 
 type ChannelKind = keyof ChannelConfig;
 
-/** A channel to a recipient. */
+/** A channel over which a recipient gets messages. */
 export interface NotificationChannel {
   readonly name: string;
   readonly kind: ChannelKind;
   /**
    * Resolves with the provider's message id after the provider has confirmed the message. Rejects with SERVICE_UNAVAILABLE or RATE_LIMITED
-   * (nothing was delivered), SERVICE_REFUSED, OUTCOME_UNKNOWN, or the signal's reason.
+   * (nothing was delivered), SERVICE_REFUSED (the provider refuses the message), OUTCOME_UNKNOWN, or the signal's reason.
    */
   send(notification: Notification, signal: AbortSignal): Promise<string>;
 }
@@ -60,7 +60,7 @@ type Send = NotificationChannel['send'];
 type Settings<Kind extends ChannelKind> = NonNullable<ChannelConfig[Kind]>;
 
 const SUBJECT_LENGTH = 78;
-/** Longest text in characters: three SMS, each of which the provider charges. */
+/** Longest notification by SMS in characters: three SMS, for each of which the provider charges. */
 const SMS_LENGTH = 459;
 
 /** Returns a channel from its settings. Throws CONFIG_INVALID if a secret cannot be read or a service is not configured. */
@@ -118,7 +118,7 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
-/** Publishes to an ntfy topic as JSON, since headers need an encoding (docs.ntfy.sh/publish). Throws CONFIG_INVALID without topic. */
+/** Returns a sender of JSON to an ntfy topic; headers would need an encoding. Throws CONFIG_INVALID if the URL has no topic. */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);
@@ -140,8 +140,8 @@ function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
 const STANDARD_SECRET = /^whsec_/;
 
 /**
- * Posts JSON to any URL; a status 2xx confirms the message. Id and signature are the headers of Standard Webhooks (standardwebhooks.com): a
- * receiver drops a message with a repeated id.
+ * Returns a sender that posts JSON to a URL; a status 2xx confirms the message. Id and signature are in the headers of Standard Webhooks
+ * (standardwebhooks.com): a receiver drops a message with a repeated id.
  */
 function webhookSender(webhook: Settings<'webhook'>, { env }: MessageServices): Send {
   const url = configuredUrl(webhook.url, 'The address of a webhook');

@@ -68,7 +68,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/** Returns an id that is equal for all attempts of a call and for repeats of its request id. Other agents cannot make it. */
+/** Returns an id that is equal for all attempts of a call and for repeats of its request id. No other agent can create it. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -84,7 +84,7 @@ interface Recipient {
   readonly order: Readonly<Partial<Record<Urgency, readonly string[]>>>;
 }
 
-/** Returns the recipients with their channels. Throws CONFIG_INVALID for a channel that cannot work, and a repeated name. */
+/** Returns the recipients with their channels. Throws CONFIG_INVALID if a channel is unusable or two recipients share a name. */
 export function openRecipients({ recipients }: NotifyConfig, services: MessageServices): readonly Recipient[] {
   const opened = Object.entries(recipients).map(([name, { also = [], ways, order = {} }]) => ({
     name,
@@ -97,7 +97,7 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   return opened;
 }
 
-/** Returns the recipient with a name. Throws NOT_FOUND with the existing names. */
+/** Returns the recipient with a name. Throws NOT_FOUND if there is none; the error lists the configured names. */
 function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipient {
   const key = normalizedName(wanted);
   const found = recipients.find((recipient) => namesOf(recipient).some((name) => normalizedName(name) === key));
@@ -157,7 +157,7 @@ interface ChannelFailure {
 
 /** Time limit of one channel's attempt in milliseconds, so that time is left for further channels. */
 const MAX_ATTEMPT_MS = 10_000;
-/** Urgencies for which a message is sent over a further channel if the outcome of the first is unknown: two are better than none. */
+/** Urgencies for which a message with an unknown outcome is also sent over the next channel: twice is better than never. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**

@@ -16,11 +16,11 @@ interface SlackPost {
 }
 
 const SERVICE = 'Slack';
-/** Errors after which nothing was posted (docs.slack.dev, chat.postMessage, errors). */
+/** Errors of Slack that mean a rate limit, so that nothing was posted (docs.slack.dev, chat.postMessage, errors). */
 const RATE_LIMIT_ERRORS = new Set(['ratelimited', 'rate_limited', 'message_limit_exceeded']);
 const UNCERTAIN_ERRORS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable']);
 
-/** Posts to Slack as an app (chat.postMessage). Throws CONFIG_INVALID for a token that cannot be read. */
+/** Posts to Slack as an app (chat.postMessage). Throws CONFIG_INVALID if the token cannot be read. */
 export class SlackPoster {
   readonly #url: URL;
   readonly #token: string;
@@ -32,7 +32,7 @@ export class SlackPoster {
     this.#allowedChannels = config.allowedChannels;
   }
 
-  /** Posts a message and returns its `ts`. Rejects like `callEndpoint`, and with SERVICE_REFUSED or PERMISSION_DENIED by Slack. */
+  /** Posts a message and returns its `ts`. Rejects like `callEndpoint`, and with PERMISSION_DENIED if the channel is not allowed. */
   async post({ channel, text, threadTs }: SlackPost, signal: AbortSignal): Promise<string> {
     requireAllowedTargets([channel], this.#allowedChannels, 'connectors.slack.allowed_channels');
     const headers = { 'content-type': 'application/json; charset=utf-8' };
@@ -42,7 +42,7 @@ export class SlackPoster {
   }
 }
 
-/** Returns `ts` from Slack's response. The outcome is in the body; the status is always 200. */
+/** Returns `ts` from Slack's response, or throws Slack's error: the status is 200 in both cases. */
 function tsOf(answer: Json): string {
   if (!isJsonObject(answer) || typeof answer.ok !== 'boolean')
     throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered something else than expected`);

@@ -9,7 +9,7 @@ import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } f
 const SERVICE = 'The SMS provider';
 const MAX_ID = 256;
 
-/** Sends text messages through the owner's provider over HTTP. Throws CONFIG_INVALID for settings that contradict each other. */
+/** Sends text messages through the owner's provider over HTTP. Throws CONFIG_INVALID if settings contradict each other. */
 export class SmsSender {
   readonly #config: SmsConfig;
   readonly #url: URL;
@@ -24,7 +24,7 @@ export class SmsSender {
     }
   }
 
-  /** Returns the provider's message id. Rejects like `callEndpoint`, with SERVICE_REFUSED without id, and PERMISSION_DENIED. */
+  /** Sends a message and returns its id. Rejects like `callEndpoint`, and with PERMISSION_DENIED if the number is not allowed. */
   async send(values: SmsValues, signal: AbortSignal): Promise<string> {
     const { allowedNumbers, idAt } = this.#config;
     requireAllowedTargets([values.phone], allowedNumbers, 'connectors.sms.allowed_numbers');

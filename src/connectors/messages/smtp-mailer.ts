@@ -42,7 +42,7 @@ export function plainMail(to: string, subject: string, body: string): Mail {
   return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
 }
 
-/** Sends mail over the owner's mail server, each in a new session. Throws CONFIG_INVALID for an unreadable password. */
+/** Sends mails over the owner's mail server, each in a new session. Throws CONFIG_INVALID if the login is unusable or unsafe. */
 export class SmtpMailer {
   readonly #clock: Clock;
   readonly #config: EmailConfig;
@@ -106,7 +106,7 @@ export async function composeMail(mail: Mail, { from, messageId, date }: MailHea
   return composer.compile().build();
 }
 
-/** Returns an address in the form that nodemailer does not parse. */
+/** Returns an address as an object, which nodemailer does not parse. */
 const bareAddress = (address: string) => ({ name: '', address });
 
 /** The mail server's address, and the hub's credentials. */
@@ -138,7 +138,7 @@ export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, sign
   try {
     return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // The server has requested the mail's content; the stream ends before the line that completes the mail.
+    // nodemailer reads the stream after the server has requested the mail, and to its end before it sends the completing line.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
     connection.close();
@@ -192,8 +192,8 @@ interface SmtpErrorFacts {
 }
 
 /**
- * Returns the error for a failed session. A status from the server is certain; without a status the server may have taken the mail if all
- * of it was sent.
+ * Returns the error for a failed session. A status from the server is a certain outcome; without a status the server may have taken the
+ * mail if the whole mail was sent.
  */
 function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);

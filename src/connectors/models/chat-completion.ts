@@ -18,13 +18,13 @@ export function messagesOf(prompt: Json, system?: string): readonly JsonObject[]
   return system === undefined ? [user] : [{ role: 'system', content: system }, user];
 }
 
-/** Lets a model write a text; rejects like `requestModel`. */
+/** Sends messages to a model and returns the text that it writes. Rejects like `requestModel`. */
 export async function chat(model: NamedModel, { signal, ...request }: ChatRequest): Promise<ChatAnswer> {
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body: bodyOf(model, request), signal });
   return chatAnswer(model, answerOf(model, answer));
 }
 
-/** Lets a model write a text; `onText` receives each piece as it is written. A service without streaming sends one whole response. */
+/** Sends messages to a model; `onText` receives each piece of its text. A service without streaming sends one whole response. */
 export async function streamedChat(
   model: NamedModel,
   { signal, ...request }: ChatRequest,

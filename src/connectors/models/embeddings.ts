@@ -61,7 +61,7 @@ export class ModelEmbedder {
     this.#models = models;
   }
 
-  /** Returns the name of a model, or of the default model. Throws VALIDATION_ERROR for an unknown name. */
+  /** Returns `name`, or the name of the default model. Throws VALIDATION_ERROR if it is no model for embeddings. */
   modelName(name?: string): string {
     return this.#models.pick('embeddings', name).name;
   }

@@ -70,7 +70,7 @@ function completion({ name }: NamedModel, { text, finishReason, tokens }: ChatAn
   };
 }
 
-/** Returns a function that reports progress. A piece is about one token; the total number is unknown. */
+/** Returns a function that reports progress. Each piece counts as one of `maxTokens`, since the real total is unknown. */
 function progressReporter(context: ToolContext, maxTokens: number): (text: string) => void {
   let pieces = 0;
   return (text) => {

@@ -20,7 +20,7 @@ export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** Throws CONFIG_INVALID for a model whose endpoint is missing, a default model without the task, and unreadable secrets. */
+  /** Throws CONFIG_INVALID if an endpoint is missing, a default model lacks its task, or a secret cannot be read. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };
@@ -50,14 +50,14 @@ export class ModelRegistry {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** Returns the model with a name, else the default model of the task. Throws VALIDATION_ERROR with the models of the task. */
+  /** Returns the model with a name, else the task's default model. Throws VALIDATION_ERROR if no such model has the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
     return able.find((model) => model.name === wanted) ?? unknownModel(`${JSON.stringify(wanted)} for ${task}`, this.names(task));
   }
 
-  /** Returns the model with a name, whatever its task. Throws VALIDATION_ERROR with the names of all models. */
+  /** Returns the model with a name, whatever its task. Throws VALIDATION_ERROR if there is none; the error lists all models. */
   named(name: string): NamedModel {
     return this.#models.get(name) ?? unknownModel(JSON.stringify(name), [...this.#models.keys()]);
   }
@@ -88,7 +88,7 @@ interface ModelRequest {
 /** Longest response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
-/** Sends a request to a model, which changes nothing. Rejects like `callEndpoint`; no error contains the key. */
+/** Sends a request that changes nothing to a model. Rejects like `callEndpoint`; no error contains the key. */
 export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
   try {
     return await callEndpoint({
@@ -107,7 +107,7 @@ export async function requestModel(model: NamedModel, request: ModelRequest): Pr
   }
 }
 
-/** Returns the JSON object of a response. Throws SERVICE_REFUSED for any other body, and for an error with a success status. */
+/** Returns the JSON object of a response. Throws SERVICE_REFUSED if the body is no JSON object, or contains an error. */
 export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
   const json = jsonOf(model, answer);
   if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
@@ -115,7 +115,7 @@ export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'stat
   return json;
 }
 
-/** Throws SERVICE_REFUSED for a response that does not follow the API. */
+/** Returns SERVICE_REFUSED for a response that does not follow the API; `what` completes the message. */
 export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }

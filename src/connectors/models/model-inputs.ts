@@ -5,7 +5,7 @@ import { hasPermission } from '../connector.ts';
 import { type MediaType, mediaTypeOf } from '../media-type.ts';
 import type { FetchPublic } from '../web/public-fetch.ts';
 
-/** The parameter of each tool that uses a model. */
+/** Parameter `model` of all tools that use a model. */
 export const modelParameter = p
   .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
   .optional();
@@ -23,7 +23,7 @@ export const mediaParameter = (description: string) =>
 
 /** Default time limit of the tools that write texts or transcribe, in milliseconds. */
 export const LONG_TIMEOUT_MS = 120_000;
-/** Default time limit of the tools for embeddings and pictures. */
+/** Default time limit of the tools for embeddings and pictures, in milliseconds. */
 export const SHORT_TIMEOUT_MS = 60_000;
 
 /** Longest parameters with a picture or recording, in bytes: camera pictures and some minutes of speech, in base64. */

@@ -20,8 +20,8 @@ import { analyzeImageTool, lookThroughCameraTool } from './vision-tools.ts';
 
 const DOCUMENTS = 'rag.db';
 /**
- * Returns the tools over models and cameras, and the document search. Throws CONFIG_INVALID for contradictory settings and unreadable
- * secrets.
+ * Returns the tools over models and cameras, and the document search. Throws CONFIG_INVALID if settings contradict each other or a secret
+ * cannot be read.
  */
 export function openModels(
   { env, stateDir, store: anchors, logger, problems }: Pick<ConnectorContext, 'env' | 'stateDir' | 'store' | 'logger' | 'problems'>,
@@ -73,7 +73,7 @@ function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
   return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** Returns the names of the models, unless they are too long, and the longest picture. */
+/** Returns the constraints of a task: the models' names, unless they are too long, and for vision the largest picture. */
 function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
   const model = registry.names(task).join(', ');
   const constraints = {
@@ -83,7 +83,7 @@ function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capabilit
   return { constraints };
 }
 
-/** Returns the tools over models; a tool for whose task there is no model is listed as not configured. */
+/** Returns the tools over models. A tool without a model for its task is listed as not configured. */
 function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
   const having = (task: ModelTask, tool: RegisteredTool) =>
     registry.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task));

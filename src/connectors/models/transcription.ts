@@ -120,7 +120,7 @@ function transcriptionOf(model: NamedModel, answer: JsonObject): Transcription {
   });
 }
 
-/** Returns the confidence: each segment has the mean logarithm of its words' probabilities, and longer segments weigh more. */
+/** Returns the mean probability of the words. Segments have mean logarithms of probabilities; longer segments weigh more. */
 function confidenceOf(segments: readonly JsonObject[]): number | undefined {
   const weighed = segments.flatMap(({ start, end, avg_logprob: mean }) =>
     typeof mean === 'number' ? [{ mean, weight: Math.max(seconds(end) - seconds(start), 0.1) }] : [],

@@ -23,16 +23,16 @@ interface MqttWill {
 export interface MqttConnection extends AsyncDisposable {
   /**
    * Resolves when the broker has taken the message (QoS 1) and, if the broker reports it, the topic has a subscriber. Rejects with
-   * SERVICE_UNAVAILABLE (no connection; the message is dropped), SERVICE_REFUSED, or OUTCOME_UNKNOWN (sent and not confirmed).
+   * SERVICE_UNAVAILABLE (no connection; the message is dropped), SERVICE_REFUSED (refused, or no subscriber), or OUTCOME_UNKNOWN.
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
   /** Makes the broker retain a state; an empty payload deletes the retained message. Does nothing without a connection. */
   retain(topic: string, payload: string): void;
-  /** Sends a message to the present subscribers. Does nothing without a connection. */
+  /** Sends a message to the current subscribers. Does nothing without a connection. */
   publish(topic: string, payload: string): void;
-  /** Connects and reconnects; `onUp` is called after each connection, which has no subscriptions yet. */
+  /** Connects, and reconnects after each break. Calls `onUp` each time, since a new connection has no subscriptions. */
   open(listeners: MqttListeners, will: MqttWill): void;
-  /** Subscribes until the connection breaks; `onUp` must repeat it. */
+  /** Subscribes until the connection breaks; `onUp` must subscribe again. */
   subscribe(filters: readonly string[]): void;
 }
 

@@ -22,7 +22,7 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
   readonly calls?: AgentCalls;
 }
 
-/** Changes within this time, such as all readings of a device, are published together. */
+/** Time in milliseconds within which changes, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
 /** Interval of a full comparison, which also finds sensors that were added or removed without an event, in milliseconds. */
 const RECONCILE_MS = 60_000;
@@ -45,7 +45,7 @@ export class HomeAssistantBridge implements Service {
     this.#parts = parts;
   }
 
-  /** Connects the bridge. Rejects with CONFIG_INVALID for permissions that cannot be granted. */
+  /** Connects the bridge. Rejects with CONFIG_INVALID if the configured permissions cannot be granted. */
   async start(): Promise<void> {
     const { events, clock, link, topics, calls } = this.#parts;
     calls?.may('device:control');
@@ -172,7 +172,7 @@ export class HomeAssistantBridge implements Service {
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 
-/** Opens the broker connection and the bridge. Throws CONFIG_INVALID for an unreadable password, and for commands without permissions. */
+/** Opens the broker connection and the bridge. Throws CONFIG_INVALID if settings contradict each other or a secret is unreadable. */
 export function openMqtt(context: ConnectorContext, config: MqttConfig): { readonly link: MqttConnection; readonly service: Service } {
   const { url, user, password, caFile, clientId, bridge } = config;
   if (url.startsWith('mqtt:') && caFile !== undefined) {

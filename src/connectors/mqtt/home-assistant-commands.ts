@@ -7,7 +7,7 @@ export interface BridgeCommand {
   readonly params: JsonObject;
 }
 
-/** Kinds of commands; commands arrive on the topic of the state's reading. */
+/** Kinds of commands. A command for a reading arrives on the reading's command topic. */
 export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
 
 const PERCENT_MAX = 100;
@@ -36,7 +36,7 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** Returns the permission that a command requires, and for an output its tool; all devices share `control_device`. */
+/** Returns the permission for commands to a reading, and for an output of the board also the tool that must be registered. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
@@ -75,7 +75,7 @@ const COMMANDS: Readonly<Record<CommandKind, (sensor: SensorInfo, payload: strin
   },
 };
 
-/** Returns the call of a device tool. The names of actions have the same endpoint number as the readings. */
+/** Returns the call of `control_device`. The names of reading and action end with the same endpoint number, if any. */
 function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
   const suffix = /_\d+$/.exec(name)?.[0] ?? '';
   return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };

@@ -185,7 +185,7 @@ export class BridgeTopics {
     this.#discoveryPrefix = discoveryPrefix;
   }
 
-  /** Returns the topic with `online`, or `offline` as the hub's last will. */
+  /** Returns the topic of the hub's state: `online`, or `offline` at its stop and as its last will. */
   get status(): string {
     return `${this.#base}/status`;
   }
@@ -227,7 +227,7 @@ export class BridgeTopics {
     return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
   }
 
-  /** Announces an entity (home-assistant.io/integrations/mqtt, discovery topic). */
+  /** Returns the topic on which an entity is announced (home-assistant.io/integrations/mqtt, discovery topic). */
   discovery(component: string, entity: string): string {
     return `${this.#discoveryPrefix}/${component}/${this.node}/${entity}/config`;
   }
@@ -276,7 +276,7 @@ const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Returns the members of a measurement's announcement. Only energy has the class of a growing total. */
+/** Returns the discovery members of a measurement. Only energy has the state class of a growing total. */
 function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
   if (unit === '') return {};
   if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };
@@ -291,7 +291,7 @@ function binaryClass(kind: string): Readonly<Record<string, string>> {
   return deviceClass === undefined ? {} : { device_class: deviceClass };
 }
 
-/** Longest state of Home Assistant. */
+/** Longest state that Home Assistant accepts, in characters. */
 const MAX_STATE = 255;
 
 /** Returns a value in Home Assistant's format; `None` means unknown. */

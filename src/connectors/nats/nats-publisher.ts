@@ -5,7 +5,7 @@ import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 
-/** Returns the publisher of events over NATS, if the owner configured a server. Throws CONFIG_INVALID for a missing secret. */
+/** Returns the publisher of events over NATS, if the owner configured a server. Throws CONFIG_INVALID if a secret cannot be read. */
 export function openNats({ env, nodeId, events, logger }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
   if (!nats) return { tools: [] };
   const { servers, user, password, token, subjectPrefix, types } = nats;
@@ -93,7 +93,7 @@ export class NatsPublisher implements Service {
 }
 
 interface NatsConnection extends AsyncDisposable {
-  /** Sends a message. Throws if there is no connection. */
+  /** Sends a message. Does nothing without a connection. */
   publish(subject: string, text: string): void;
 }
 

@@ -10,7 +10,7 @@ import { type ConnectionEvents, type Connector, type ConnectorContext, optionalS
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { RedisConfig } from './redis-config.ts';
 
-/** Returns the mirror of tools and calls in Redis, if the owner configured Redis. Throws CONFIG_INVALID for a missing password. */
+/** Returns the mirror of tools and calls in Redis, if configured. Throws CONFIG_INVALID if the password cannot be read. */
 export function openRedis({ env, nodeId, clock, logger, events, registry }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
   if (!redis) return { tools: [] };
   const keys = new RegistryCommands(redis.prefix, nodeId);
@@ -26,11 +26,11 @@ interface MirrorCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
 
 type MirrorConfig = RedisConfig & { readonly secret?: string };
 
-/** Changes come in bursts: all changes within this time are one transaction. */
+/** Time in milliseconds within which changes are collected into one transaction, since they come in bursts. */
 const DEBOUNCE_MS = 250;
 /** Interval at which all tools are written again in case Redis was emptied, in milliseconds. */
 const REFRESH_MS = 600_000;
-/** Pause after Redis has refused a transaction, for example for lack of memory. */
+/** Pause in milliseconds after Redis has refused a transaction, for example for lack of memory. */
 const RETRY_MS = 5_000;
 const MAX_PENDING_CALLS = 1_000;
 /** Maximum number of commands in a transaction; enough for two hundred tools. */
@@ -223,7 +223,7 @@ function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | und
 export type RedisCommand = readonly [name: string, ...args: string[]];
 
 interface RedisConnection extends AsyncDisposable {
-  /** Runs the commands as one transaction (MULTI). Rejects without effect while there is no connection. */
+  /** Runs the commands as one transaction (MULTI). Rejects without a connection; then no command has run. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
   /** Returns the members of a set. */
   members(key: string): Promise<readonly string[]>;

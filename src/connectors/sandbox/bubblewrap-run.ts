@@ -21,7 +21,7 @@ interface BubblewrapRun {
   readonly signal: AbortSignal;
 }
 
-/** Limits for all processes together. */
+/** Limits for all processes of a run together. */
 export interface RunBounds {
   readonly memoryBytes: number;
   readonly processes: number;
@@ -40,8 +40,8 @@ const NO_FILTER = Buffer.alloc(0);
 
 /**
  * Runs a command to its end. All of its processes end: they are in a namespace whose first process is killed. Rejects with
- * RESOURCE_EXCEEDED, NOT_CONFIGURED if bubblewrap cannot be started, VALIDATION_ERROR for a text that no program can receive, or the
- * signal's reason.
+ * RESOURCE_EXCEEDED above a limit, NOT_CONFIGURED if bubblewrap cannot be started, VALIDATION_ERROR if a text contains NUL, or the signal's
+ * reason.
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
@@ -73,7 +73,7 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
-/** Throws VALIDATION_ERROR for a text with NUL. NUL separates options: the text could add an option that exposes the whole machine. */
+/** Throws VALIDATION_ERROR if a text contains NUL. NUL separates options: the text could add one that exposes the whole machine. */
 function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
@@ -111,14 +111,13 @@ function lowerPriority(pid: number | undefined): void {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE));
     setPriority(pid, NICE);
   } catch {
-    // The failure is ignored: the sandbox works without this step, but stops more slowly.
+    // The failure is ignored: the sandbox also works with the hub's priorities.
   }
 }
 
 /**
- * Kills bubblewrap and the namespace. The first process inside ends with bubblewrap (PR_SET_PDEATHSIG) only after it has set up its view;
- * if bubblewrap ended earlier, it would survive. Therefore it is killed too, and with it all processes of its namespace
- * (pid_namespaces(7)).
+ * Kills bubblewrap, and the first process inside with all processes of its namespace (pid_namespaces(7)). The first process ends with
+ * bubblewrap (PR_SET_PDEATHSIG) only once it has set up its view; before that, it would survive bubblewrap.
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
@@ -172,7 +171,7 @@ async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-/** Throws RESOURCE_EXCEEDED for a program that was killed above a limit. */
+/** Returns RESOURCE_EXCEEDED for a program that was killed because it exceeded a limit. */
 export function exceeded(event: string, bound: JsonObject): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
@@ -188,7 +187,7 @@ export interface SandboxView {
   /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` drops root. */
   readonly isRoot: boolean;
   readonly cwd: string;
-  /** Size of each of the two folders that every program can write. */
+  /** Size in bytes of each of /tmp and /dev/shm, which every program can write. */
   readonly tempBytes: number;
 }
 
@@ -199,7 +198,7 @@ interface ProcessLimits {
   readonly fileBytes: number;
   /** Largest data and heap; absent for runtimes that reserve more than they use. */
   readonly dataBytes?: number;
-  /** Number of programs that share a kernel limit, such as programs of a hub that runs as root; default 1. */
+  /** Number of programs whose processes the kernel counts together, as for a hub that runs as root; default 1. */
   readonly together?: number;
 }
 
@@ -236,7 +235,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
     ...['/dev/shm', '/tmp'].flatMap((folder) => ['--perms', '1777', '--size', String(view.tempBytes), '--tmpfs', folder]),
     ...view.read.flatMap((path) => [...foldersTo(path), '--ro-bind', path, path]),
     ...view.write.flatMap((path) => [...foldersTo(path), '--bind', path, path]),
-    // The folders that bubblewrap creates for these paths would otherwise be memory without a limit.
+    // The root becomes read-only: folders that bubblewrap creates for these paths are in memory without a size limit.
     ...['--remount-ro', '/', '--chdir', view.cwd],
     ...Object.entries({ PATH: PROGRAM_PATH.join(':'), HOME: '/tmp', LANG: 'C.UTF-8', ...view.env }).flatMap(([name, value]) => [
       '--setenv',
@@ -261,7 +260,7 @@ export function withProcessLimits(
     core: 0,
     ...(limits.dataBytes !== undefined && { data: limits.dataBytes }),
   };
-  // The kernel does not count root's processes.
+  // A hub that runs as root first becomes `nobody`, since the kernel does not limit root's processes.
   return [
     ...(isRoot ? BECOME_NOBODY : []),
     '/usr/bin/prlimit',

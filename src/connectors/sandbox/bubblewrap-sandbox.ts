@@ -40,7 +40,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   readonly #parts: SandboxCollaborators;
   readonly #bounds: SandboxConfig;
   readonly #limiter: CallerConcurrencyLimiter;
-  /** Outcome of the trial, which the first program starts. */
+  /** Outcome of the trial run of bubblewrap, which the first program starts. */
   #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
@@ -82,7 +82,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  /** Runs work when a slot is free. It is confirmed directly before its start, since files and rules may have changed in the meantime. */
+  /** Runs work when a slot is free. Calls `confirm` directly before, since files and rules may have changed in the meantime. */
   async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#limiter.enter(caller, signal);
     try {
@@ -142,8 +142,8 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   /**
-   * Tries bubblewrap. Throws NOT_CONFIGURED with its error (cached until the hub restarts), and SERVICE_UNAVAILABLE if the trial took too
-   * long.
+   * Returns the first mode in which bubblewrap works. Throws NOT_CONFIGURED with bubblewrap's error if none works (cached until the hub
+   * restarts), and SERVICE_UNAVAILABLE if the trial takes too long.
    */
   async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
@@ -180,7 +180,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 }
 
-/** Returns the path of a program inside the sandbox. Throws NOT_CONFIGURED for a program that is not in a visible folder. */
+/** Returns the path of a program inside the sandbox. Throws NOT_CONFIGURED if no visible folder has the program. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
   const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
@@ -190,7 +190,7 @@ function pathOf(program: string, { read, write }: SandboxView): string {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Returns whether a file is executable. Lists call it for every tool: `existsSync` costs less than an error for each folder. */
+/** Returns whether a file is executable. Tool lists call it often: `existsSync` costs less than an error for each missing file. */
 function isExecutable(path: string): boolean {
   if (!existsSync(path)) return false;
   try {
@@ -201,9 +201,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/**
- * Returns the configured sandbox, which starts nothing before the first program. Throws CONFIG_INVALID for a power that cannot be granted.
- */
+/** Returns the configured sandbox, which starts nothing before the first program. Throws CONFIG_INVALID if a power cannot be granted. */
 export function openProgramSandbox(
   config: SandboxConfig,
   { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },

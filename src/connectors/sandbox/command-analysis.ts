@@ -2,15 +2,15 @@ import { basename } from 'node:path';
 import { parseShell } from './shell-parser.ts';
 import { approximateCommands, countKeywords, type ShellCommand, type ShellWord } from './shell-words.ts';
 
-/** A command with all commands that it would run, as far as they are known before the run. */
+/** The commands that a command would run, as far as they are known before the run. */
 interface CommandAnalysis {
-  /** Commands, including words that would be a command if the words before them were options. */
+  /** Commands. In the arguments of a runner such as `env` each word may begin a command, since not all of its options are known. */
   readonly commands: readonly ShellCommand[];
   /** Words of all commands, including the files that they read and write. */
   readonly words: readonly ShellWord[];
   /** True if a program or shell text is known only at run time: it could be any program. */
   readonly isComputed: boolean;
-  /** A construct that cannot be parsed; the text after it could be anything. */
+  /** The construct at which the parsing ended, if any; the text after it could be anything. */
   readonly unreadable: string | undefined;
 }
 
@@ -27,7 +27,7 @@ const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|nod
 /** Programs and shell builtins that run their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
-/** The required options before a runner's command. */
+/** Options after which a runner's command begins; runners that are not listed need no option. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
@@ -66,9 +66,9 @@ const FROM_INPUT: ShellWord = { text: '', isComputed: true };
 /** Deepest nesting of commands; a deeper command counts as unreadable. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
-/** Largest number of a runner's arguments. */
+/** Maximum number of a runner's arguments; a runner with more arguments counts as unreadable. */
 const MAX_ARGUMENTS = 200;
-/** Longest length of all texts together. */
+/** Maximum number of characters in all shell texts of a command together. */
 const MAX_CHARACTERS = 262_144;
 
 /** Returns the commands that a program with these arguments runs; `stdin` is its standard input, if known. */
@@ -148,14 +148,14 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // The text itself is the standard input: its commands have no other input.
+      // If the text is the standard input, `isFed` is false: its commands have no other input.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
     }
   }
 
-  /** Parses awk, and builtins with a special grammar. */
+  /** Handles awk programs and builtins with a special grammar, most of which count as unreadable. */
   #readOwn(name: string, args: readonly ShellWord[]): void {
     const runsBack = /^(mapfile|readarray)$/.test(name) && args.some(({ text }) => /^-[a-z]*C/.test(text));
     if ((UNREADABLE_BUILTINS.test(name) && args.length > 0) || runsBack) this.unreadable ??= `\`${name}\``;
@@ -187,7 +187,7 @@ class CommandAnalyzer implements CommandAnalysis {
   }
 }
 
-/** Returns the arguments that a program passes to a shell, or parses as a shell. */
+/** Returns the arguments that a program runs as shell text, itself or through a shell. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
   if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
@@ -197,7 +197,7 @@ function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
 
-/** Returns the value of an option: `rest`, the remainder of its word, or the next word. */
+/** Returns the text of the option at `index`: `rest` (the remainder of its word) or, if `rest` is empty, the next word. */
 function textAt(args: readonly ShellWord[], index: number, rest: string): readonly ShellWord[] {
   const arg = args[index];
   if (!arg || rest === arg.text) return [];
@@ -246,7 +246,7 @@ function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean)
   return file === undefined ? isFed : file.isComputed || (isFed && INPUT_FILES.test(file.text));
 }
 
-/** Returns true for an interpreter without a program or file among its arguments. */
+/** Returns whether an interpreter reads its input: it has neither a program text nor a file among its arguments. */
 function readsInput(name: string, args: readonly ShellWord[]): boolean {
   if ((SHELLS.test(name) ? inlineText(args).length : args.filter(({ text }) => INLINE.test(text)).length) > 0) return false;
   const file = fileIn(name, args);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** Returns the command of `xargs`: the input replaces the placeholder of an option, or follows the words. */
+/** Returns the arguments of `xargs` with its input: in place of the placeholder (`-I {}`), else after the last word. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -289,7 +289,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   });
 }
 
-/** Returns the words without the runner's own options, variables, numbers and durations. */
+/** Returns the words after the runner's own options, variables, numbers and durations. */
 function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
   const option = VALUE_OF_RUNNERS.get(name);
   const isOwn = ({ text }: ShellWord, index: number) =>

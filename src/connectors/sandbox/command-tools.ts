@@ -15,8 +15,8 @@ import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts
 import type { CommandConfig } from './sandbox-config.ts';
 
 /**
- * Returns the tools that run the owner's commands; without commands they are listed as not configured. Throws CONFIG_INVALID for a command
- * that cannot run.
+ * Returns the tools that run the owner's commands; without commands they are listed as not configured. Throws CONFIG_INVALID if a command
+ * uses an unknown parameter or power, or begins with a parameter.
  */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
@@ -52,7 +52,7 @@ function commandTools(services: CommandServices): readonly RegisteredTool[] {
   const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
   const lines = [execTool(services), shellTool(services)];
   if (named.length === 0) return lines.map((tool) => unconfigured(tool, SETTING));
-  // The tools are configured until the first program shows that the sandbox does not work.
+  // The tools count as configured until the first program shows that the sandbox does not work.
   return [...named, ...lines].map((tool) => whileConfigured(tool, () => services.programs.missingSetting('cmd')));
 }
 
@@ -137,7 +137,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** Returns the planned program of a command line; unknown until the line is given. */
+/** Returns the planned program of a command line, or a general description while the line is unknown. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };

@@ -38,12 +38,12 @@ export class ContainerEngine {
   }
 
   /**
-   * Runs a local image; nothing is pulled. Rejects with RESOURCE_EXCEEDED (the output is too long; too much memory only ends the program),
-   * SERVICE_UNAVAILABLE (the engine fails), NOT_FOUND (no such image), or the signal's reason.
+   * Runs a local image; nothing is pulled. Rejects with RESOURCE_EXCEEDED (the output is too long), SERVICE_UNAVAILABLE (the engine fails),
+   * NOT_FOUND (no such image), or the signal's reason. A container without memory only ends its program.
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
-    // The container is removed, since it outlives its client.
+    // A stopped run also removes the container, which would outlive the engine's client process.
     const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
     const { bounds, signal, env } = run;
     const result = await this.#call(runArguments(run, name), {

@@ -19,7 +19,7 @@ export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** Throws CONFIG_INVALID for a folder that contains the hub's state, and for a variable without a value. */
+  /** Throws CONFIG_INVALID if a folder contains, or is in, the hub's state, or if the value of a variable cannot be read. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -33,7 +33,7 @@ export class GrantedPowers {
     this.#stateDir = stateDir;
   }
 
-  /** Throws CONFIG_INVALID if code is in a folder with the hub's state, since programs see the whole folder. */
+  /** Throws CONFIG_INVALID if the code is in a folder that contains the hub's state, since programs see the whole folder. */
   requireCodeOutsideState(paths: readonly string[]): void {
     const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;
@@ -47,8 +47,8 @@ export class GrantedPowers {
   }
 
   /**
-   * Describes the rights that capabilities grant to a program, and the versions of the files among its arguments in folders of these
-   * capabilities: other programs may write to those files. A version is the file's inode with its change time, which no program can set.
+   * Describes the rights that powers grant to a program. Also returns the versions of files that its arguments name in visible folders,
+   * since other programs may change these files. A version has the file's inode and its change time, which no program can set.
    */
   inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
@@ -69,7 +69,7 @@ export class GrantedPowers {
     };
   }
 
-  /** Returns the combined rights of these capabilities. Throws NOT_CONFIGURED for an unknown one. */
+  /** Returns the combined rights of powers. Throws NOT_CONFIGURED if a power is unknown. */
   combined(names: readonly string[]): GrantedAccess {
     const all = names.map((name) => {
       const granted = this.#powers.get(name);
@@ -103,7 +103,7 @@ function fileVersion(path: string): string {
   }
 }
 
-/** Throws if a path is in the state directory, which has the keys of the home. */
+/** Throws CONFIG_INVALID if a path is in the state directory, which has the keys of the home, or contains it. */
 function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;

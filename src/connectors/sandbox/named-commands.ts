@@ -28,7 +28,7 @@ export class NamedCommands {
   readonly #parts: CommandCollaborators;
   readonly #config: Pick<SandboxConfig, 'commands' | 'powers'>;
 
-  /** Throws CONFIG_INVALID for a command with an unknown parameter or power. */
+  /** Throws CONFIG_INVALID if a command uses an unknown parameter or power, or begins with a parameter. */
   constructor(parts: CommandCollaborators, config: Pick<SandboxConfig, 'commands' | 'powers'>) {
     this.#parts = parts;
     this.#config = config;
@@ -58,7 +58,7 @@ export class NamedCommands {
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
   }
 
-  /** Returns a command by name with validated parameters. Throws VALIDATION_ERROR, or RULE_BLOCKED by a safety rule. */
+  /** Fills a command with validated parameters. Throws VALIDATION_ERROR if `cwd` is not allowed, and RULE_BLOCKED by a safety rule. */
   fill(name: string, params: JsonObject, cwd?: string): FilledCommand {
     const config = this.#config.commands[name];
     if (!config) throw new AtmoError('NOT_FOUND', `There is no command ${name}; the owner can add connectors.sandbox.commands.${name}`);
@@ -120,7 +120,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Matches arguments with templates that may be absent. `failed` caches failed attempts by the remaining lengths. */
+/** Matches arguments; a template with parameters may be absent. `failed` has the remaining lengths of failed attempts. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
@@ -135,8 +135,8 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
 }
 
 /**
- * Returns the texts between the fixed parts; each fixed part matches as late as possible. The time is linear, unlike with a regular
- * expression.
+ * Returns the values of a template's parameters: the texts between its fixed parts, each of which matches as late as possible. The time is
+ * linear, unlike with a regular expression.
  */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
@@ -157,7 +157,7 @@ function matchArgument(template: string, given: string): Texts | undefined {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** Returns a value of a command line, which has only texts: the text is parsed if the schema requires a number or boolean. */
+/** Converts a text of a command line to a number or boolean if the schema requires it; else returns the text. */
 function plainValue(text: string, schema: JsonSchema | undefined): Json {
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   const isNumber = schema?.type === 'integer' || schema?.type === 'number';

@@ -63,7 +63,7 @@ export class SafetyRules {
     this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
-  /** Throws RULE_BLOCKED with a violated rule. `argv` begins with the program; relative paths are below `cwd`. */
+  /** Throws RULE_BLOCKED if a command breaks a rule or cannot be checked. `argv` begins with the program; paths are below `cwd`. */
   requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
     const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
@@ -103,7 +103,7 @@ const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
  * Parses a pattern: `/etc/shadow` is the path and all paths below it, `.ssh/` a folder with this name anywhere, any other text a program
- * with required options and arguments: `rm -r`, `git push`. `*` matches any end of a name.
+ * with required options and arguments: `rm -r`, `git push`. `*` matches any characters of a name.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
@@ -213,7 +213,7 @@ function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }
 
-/** Returns whether `-r` is among the arguments: also in `-fr`, as `--recursive` or its abbreviation; after `--` is no option. */
+/** Returns whether the arguments have a word. An option such as `-r` also counts in `-fr` and as `--recursive`, but not after `--`. */
 function hasArgument(args: readonly ShellWord[], word: string): boolean {
   if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
   const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
@@ -242,7 +242,7 @@ function isLongOption(option: string, name: string): boolean {
   return given !== '' && name.startsWith(given);
 }
 
-/** Returns an argument, its text after `=`, and its text after an option letter. */
+/** Returns the texts of an argument that may be paths: the argument itself, and its text after `=` or an option letter. */
 function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
   return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));

@@ -13,7 +13,7 @@ const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackS
 const IDLE_MS = 30_000;
 /** Largest number of threads; each has separate memory. */
 const MAX_CONCURRENT = 4;
-/** Longest result as JSON: in the hub's memory, nested lists take twenty times the length of their text. */
+/** Longest result in characters of JSON: in memory, nested lists take twenty times the length of their text. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
 /** `threadId` of a thread that has ended. */
 const ENDED = -1;

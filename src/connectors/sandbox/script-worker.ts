@@ -26,7 +26,7 @@ export const SCRIPT_PROGRAM = 'atmo-script';
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));
 
 const PAGE_BYTES = 65_536;
-/** WebAssembly pages for QuickJS itself. */
+/** Number of WebAssembly pages for QuickJS itself. */
 const RUNTIME_PAGES = 256;
 /** Number of steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
@@ -41,7 +41,7 @@ const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyApi;
 
 if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
-/** Serves calls; each script has separate memory, and only the interpreter's code is kept. */
+/** Runs the calls that arrive at a port. Each script has separate memory; only the interpreter's code is kept. */
 function serve(port: MessagePort): void {
   port.on('message', (order: ScriptJob) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
@@ -102,8 +102,8 @@ function messageOf(dumped: unknown): string {
 }
 
 /**
- * Runs a WebAssembly module. `alloc(length)` returns an address for JSON in UTF-8; `execute(address, length)` returns address and length of
- * the result in one number.
+ * Runs a WebAssembly module. `alloc(length)` returns an address for the input (JSON in UTF-8); `execute(address, length)` returns address
+ * and length of the result in one number.
  */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);

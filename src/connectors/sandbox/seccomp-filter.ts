@@ -35,7 +35,7 @@ const NETWORK_FAMILIES = [2, 10, 16];
 const UNIX_FAMILY = 1;
 /** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
 const NEW_NAMESPACES = 0x7e020000;
-/** The flags of clone3 are in memory, where no filter sees them; without clone3 libraries use `clone`. */
+/** The flags of clone3 are in memory, where no filter sees them. It is refused, so that libraries use `clone` instead. */
 const CLONE3 = 435;
 /** Flag of system calls in the x32 interface on x86-64. */
 const X32 = 0x40000000;

@@ -18,9 +18,9 @@ interface ParsedShell {
 }
 
 interface ParseShellOptions {
-  /** True if the text has input from outside. */
+  /** True if the commands get input from outside of the text, such as from a pipe. */
   readonly isFed: boolean;
-  /** Text that the caller of the shell replaces by a word. */
+  /** Placeholder that the program around the shell replaces by a word, such as `{}` of find. */
   readonly place: string | undefined;
 }
 
@@ -113,7 +113,7 @@ class ShellParser extends ShellWordParser {
   #isOver = false;
   /** The open groups, the outermost first. */
   readonly #groups: Group[];
-  /** The group that ended directly before: its input redirections follow it. */
+  /** The group that has just ended; redirections of its input may follow. */
   #ended: Group | undefined;
   /** Here-documents whose bodies begin in the next line. */
   #documents: HereDocument[] = [];
@@ -218,7 +218,7 @@ class ShellParser extends ShellWordParser {
     for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** Reads the bodies of here-documents: they are text, but their substitutions run. Afterwards the position is behind the line's end. */
+  /** Reads the bodies of here-documents up to the line after them. A body is text, but its substitutions run unless it is quoted. */
   #readDocuments(): void {
     const first = this.#documents[0];
     if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
@@ -328,7 +328,7 @@ class ShellParser extends ShellWordParser {
     else this.#end(')');
   }
 
-  /** Reads a reserved word, which counts only unquoted and at the beginning of a command. */
+  /** Handles a reserved word at the beginning of a command. Returns false if the word is an ordinary word there. */
   #readReserved(text: string): boolean {
     const end = GROUPS.get(text);
     if (end === undefined && text !== 'case' && ![GROUP_ENDS, PREFIXES, OWN_GRAMMAR].some((words) => words.test(text))) return false;
@@ -344,7 +344,7 @@ class ShellParser extends ShellWordParser {
     return true;
   }
 
-  /** Returns the words; bash evaluates a quoted substitution in a numeric context: `$((x))` with `x='a[$(…)]'`. */
+  /** Expands a word. Quoted substitutions also count as text: bash runs them in a numeric context, `$((x))` with `x='a[$(…)]'`. */
   #wordsOf(word: PartialWord): readonly ShellWord[] {
     const words = expandWord(word);
     if (!words) refuse('a long word with wildcards or braces');

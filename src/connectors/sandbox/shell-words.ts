@@ -5,7 +5,7 @@ export interface ShellParserState {
   readonly text: string;
   at: number;
   readonly commands: ShellCommand[];
-  /** Text that the caller of the shell replaces by a word. */
+  /** Placeholder that the program around the shell replaces by a word, such as `{}` of find. */
   readonly place: string | undefined;
   /** Number of words that brace expansion may still produce. */
   readonly budget: { words: number };
@@ -33,10 +33,10 @@ export abstract class ShellWordParser {
     this.text = source.text;
   }
 
-  /** Parses the substitution at this position after `head` characters; its content is a separate text. */
+  /** Skips `head` characters, such as `$(`, and parses the substitution that follows as a separate text. */
   protected abstract nested(head: number, isFed: boolean): void;
 
-  /** Parses a text inside this text. */
+  /** Parses the text between backquotes as a separate text. */
   protected abstract inner(text: string): void;
 
   protected get sign(): string {
@@ -95,7 +95,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Returns a character; white space other than space and tab depends on the shell and its locale. */
+  /** Returns the character. Refuses white space other than space and tab: its meaning depends on the shell and its locale. */
   #oneSign(sign: string): string {
     if (INVISIBLE.test(sign)) refuse('a blank or control character that is none of a blank, a tab and a new line');
     this.source.at++;
@@ -107,7 +107,7 @@ export abstract class ShellWordParser {
     this.add(this.#upTo("'"), { isQuoted: true });
   }
 
-  /** Returns the text up to the character; the position is after it then. */
+  /** Returns the text before the next `sign`, and moves the position behind it. */
   #upTo(sign: string): string {
     const from = this.source.at;
     const end = this.text.indexOf(sign, from);
@@ -139,7 +139,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Parses a backslash; before a line end it joins the lines, and within a word the parts of the word. */
+  /** Parses a backslash and the next character. Before a line end it joins two lines, which is refused within a word. */
   #escaped(): void {
     const { at } = this.source;
     const sign = this.text[at + 1];
@@ -194,7 +194,7 @@ export abstract class ShellWordParser {
     this.add('', { isQuoted: true, isComputed: true });
   }
 
-  /** Parses `name[`, which begins a subscript of bash with a different grammar. */
+  /** Parses `[`. After a name it begins a subscript of bash, which has a different grammar. */
   #bracket(): void {
     const isSubscript = this.word?.isName === true;
     const text = this.found(isSubscript ? SUBSCRIPT : BRACKETS)?.[0];
@@ -203,7 +203,7 @@ export abstract class ShellWordParser {
   }
 }
 
-/** Ends the parsing. */
+/** Throws the error that ends the parsing at a construct. */
 export function refuse(construct: string): never {
   throw new AtmoError('RULE_BLOCKED', construct);
 }
@@ -223,7 +223,7 @@ export interface ShellCommand {
   readonly files: readonly ShellWord[];
   /** True if the command's input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;
-  /** True for words in a text for the shell: they can break a rule, and their computed parts do not count. */
+  /** True for words of comments, here-documents and quoted texts: they can break a rule, but never count as unknown. */
   readonly isText?: true;
 }
 
@@ -238,17 +238,17 @@ export interface PartialWord {
   isName: boolean;
 }
 
-/** A word with braces for more words than these stays unexpanded. */
+/** Maximum number of words that a word with braces expands to; above it the word stays unexpanded. */
 const MAX_BRACED = 64;
-/** A longer word with wildcards or braces is not parsed. */
+/** Maximum length of a parsed word with wildcards or braces, in characters. */
 const MAX_PATTERN = 1_024;
 const PATTERN_CHARACTERS = /[\\*?[\]{},]/g;
 const SPECIAL = /[\\*?[{]/;
 const PATTERN = /[*?[{]/;
-/** Reserved words, and variables of the command. */
+/** Matches reserved words, and assignments of variables before a program. */
 const KEYWORDS = /^(?:if|then|else|elif|do|while|until|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
 
-/** Returns the number of reserved words and variables before the program. */
+/** Returns the number of reserved words and assignments before the program. */
 export function countKeywords(words: readonly ShellWord[]): number {
   const first = words.findIndex(({ text }) => !KEYWORDS.test(text));
   return first === -1 ? words.length : first;

@@ -12,5 +12,5 @@ export const STORAGE_SECTION = section({
   max_bytes: { type: 'integer', minimum: 1_024, maximum: 4_194_304, default: 262_144, description: 'Their keys and values, as JSON' },
 });
 
-/** Limits for one agent. */
+/** Limits on the values of one agent. */
 export type StorageConfig = Settings<typeof STORAGE_SECTION>;

@@ -22,7 +22,7 @@ export function openStorage(
 }
 
 const KEY = '^[a-zA-Z0-9_/.-]+$';
-/** A hundred years, within the range of JavaScript's times. */
+/** Longest lifetime of a value in seconds: a hundred years, which is within the range of JavaScript's times. */
 const MAX_TTL_SECONDS = 3_155_760_000;
 
 const key = p.string({ description: 'Key, such as notes/shopping; keys below shared/ are everybody’s', pattern: KEY, maxLength: 256 });
@@ -144,7 +144,7 @@ function expiresAt(expiresAtMs: number | undefined): { readonly expires_at?: str
   return expiresAtMs === undefined ? {} : { expires_at: isoTime(expiresAtMs) };
 }
 
-/** A value of an agent under a key; expires in milliseconds since 1970, never when absent. */
+/** A value that an agent stored under a key. `expiresAtMs` counts from 1970, and is absent if the value never expires. */
 interface StoredValue {
   readonly key: string;
   readonly value: Json;
@@ -153,9 +153,9 @@ interface StoredValue {
 
 interface PutRequest {
   readonly value: Json;
-  /** Never expires when absent. */
+  /** Lifetime of the value in milliseconds; absent if it never expires. */
   readonly ttlMs?: number;
-  /** True to leave an existing value. */
+  /** True to leave an existing value unchanged. */
   readonly isOnlyNew: boolean;
 }
 
@@ -223,7 +223,7 @@ export class AgentData {
   }
 }
 
-/** Returns space and key in the store. The store's keys are short: a key with the id of an agent is hashed. */
+/** Returns space and key in the store. The store's keys are short, so that the agent's id and key are hashed. */
 function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
   const id = createHash('sha256')
     .update(`${ownerOf(principal, key)}\n${key}`)

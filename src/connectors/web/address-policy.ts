@@ -52,7 +52,7 @@ function portOf({ port, protocol }: URL): string {
 
 type AddressRule = (address: string) => boolean;
 
-/** IPv4 addresses of no public machine (IANA special-purpose registry, RFC 6890): `network/prefix`. */
+/** IPv4 networks without public machines (IANA special-purpose registry, RFC 6890): `network/prefix`. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -75,7 +75,7 @@ const SPECIAL_IPV4 = [
  * of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
-/** Exceptions among them: protocol assignments with Teredo, documentation, 6to4 (contains an IPv4 address), documentation. */
+/** Non-public networks among GLOBAL_IPV6: protocol assignments with Teredo, documentation, 6to4 (contains IPv4), documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
@@ -118,7 +118,7 @@ interface Nat64Prefix {
   readonly prefix: number;
 }
 
-/** Places of the four bytes of IPv4, by the length of the prefix; byte 8 is skipped (RFC 6052 §2.2). */
+/** Offsets of the four IPv4 bytes in an address, by the length of the prefix; byte 8 is skipped (RFC 6052 §2.2). */
 const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   32: [4, 5, 6, 7],
   40: [5, 6, 7, 9],

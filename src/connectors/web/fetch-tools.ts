@@ -34,7 +34,7 @@ export function fetchTools(fetchPublic: FetchPublic): readonly RegisteredTool[] 
   return [fetchUrlTool(fetchPublic), httpGetTool(fetchPublic), fetchTool(fetchPublic)];
 }
 
-/** Throws SERVICE_REFUSED for an error page. */
+/** Throws SERVICE_REFUSED if the response has an error status (400 or higher). */
 export function requireSuccess({ status, url: address }: PublicResponse): void {
   if (status < 400) return;
   throw new AtmoError('SERVICE_REFUSED', `${address.slice(0, 200)} answered ${status}`, { status });
@@ -140,7 +140,7 @@ function requireText(answer: PublicResponse): string {
   throw new AtmoError('NOT_SUPPORTED', `The address gives ${type}, which is no text; fetch tells how large it is`);
 }
 
-/** Returns the content; a body with a JSON media type may be malformed, or nested too deep for a result. */
+/** Returns a JSON body as a value, and any other body as text, also JSON that is malformed or nested too deep. */
 function contentOf(answer: PublicResponse, text: string): Json {
   if (!/[/+]json$/.test(mediaType(answer))) return text.toWellFormed();
   try {

@@ -16,12 +16,12 @@ interface PageHandler {
 
 interface ReadingBounds {
   readonly signal: AbortSignal;
-  /** True as soon as the rest is not needed. */
+  /** Returns true as soon as the rest of the page is not needed. */
   readonly isEnough?: () => boolean;
 }
 
 const SLICE_CHARACTERS = 16_384;
-/** Deeper than any page for people; at greater depths a parser takes longer and longer for each tag. */
+/** Maximum nesting of tags, deeper than any page for people. Above it a parser needs more and more time for each tag. */
 const MAX_DEPTH = 1_000;
 
 /** Returns a page as Markdown or text of at most `maxCharacters`. Throws SERVICE_REFUSED if it is nested too deep. */
@@ -87,7 +87,7 @@ const BLOCKS = new Set(
   ),
 );
 const MARKS: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', code: '`' };
-/** Deeper elements have the indent of their parents: otherwise a small page could become an endless text. */
+/** Maximum number of indents; deeper elements are indented no further. Otherwise a small page could become an endless text. */
 const MAX_INDENTS = 8;
 const SAFE_LINK = /^(https?|mailto|tel):/;
 
@@ -98,7 +98,7 @@ class PageWriter {
   readonly #flow = new TextBuilder();
   readonly #baseUrl: string;
   readonly #isMarkdown: boolean;
-  /** Targets of the open links. */
+  /** Targets of the links that are not closed yet. */
   readonly #links: string[] = [];
   readonly #indents: string[] = [];
   /** The next number of each open list; undefined for an unnumbered list. */
@@ -199,7 +199,7 @@ class PageWriter {
     return Object.hasOwn(MARKS, name) ? MARKS[name] : undefined;
   }
 
-  /** Returns an absolute URL; an empty text for other schemes than those of links, such as `javascript:`. */
+  /** Returns an absolute URL; an empty text unless the scheme is http, https, mailto or tel. */
   #absolute(reference: string | undefined): string {
     const url = reference === undefined ? null : URL.parse(reference, this.#baseUrl);
     if (!url || !SAFE_LINK.test(url.href)) return '';
@@ -246,7 +246,7 @@ class TextBuilder {
     return this.#parts.join('').trim();
   }
 
-  /** Sets the text before the content of the next line, such as `## `; emphasis contains no line breaks. */
+  /** Sets the text before the next line's content, such as `## `. Ignored within emphasis, which contains no line breaks. */
   set lead(lead: string) {
     if (this.#marks.length === 0) this.#lead = lead;
   }
@@ -270,7 +270,7 @@ class TextBuilder {
     this.#isTight = false;
   }
 
-  /** Begins a new line before the next text, with 2 after an empty line. Within marks it adds a space. */
+  /** Begins a new line before the next text; with `lines` 2 after an empty line. Within marks adds a space instead. */
   breakLine(lines: 1 | 2): void {
     if (this.#length === 0) return;
     if (this.#marks.length > 0) this.#space();

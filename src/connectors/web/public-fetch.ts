@@ -39,7 +39,7 @@ interface PublicFetchOptions {
   readonly allowedHosts?: readonly string[];
   /** The machine's resolver when absent. */
   readonly resolve?: ResolveHost;
-  /** The NAT64 translation of the network, from its resolver when absent. */
+  /** Returns the NAT64 translation of the network; default: found through the machine's resolver. */
   readonly translation?: () => Promise<EmbeddedIpv4>;
   /** Limit for the whole fetch with its redirects; default: 30 s. */
   readonly timeoutMs?: number;
@@ -100,7 +100,7 @@ async function followRedirects(
   throw new AtmoError('SERVICE_REFUSED', `${quotedUrl(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
 }
 
-/** Parses a URL, without its fragment. Throws VALIDATION_ERROR for a URL that cannot be fetched. */
+/** Parses a URL, without its fragment. Throws VALIDATION_ERROR if it is not HTTP or HTTPS, or contains a user or password. */
 function parseWebUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);

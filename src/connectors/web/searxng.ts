@@ -15,7 +15,7 @@ interface WebSearch {
   readonly signal: AbortSignal;
 }
 
-/** Pages in the order of the server, and the number of all that it has. */
+/** Found pages in the order of the server, and the number of all its results. */
 interface WebSearchResults {
   readonly results: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
   readonly total: number;
@@ -24,7 +24,7 @@ interface WebSearchResults {
 type SearxngServer = Pick<SearchConfig, 'url' | 'token' | 'language'>;
 
 const SERVICE = 'The SearXNG server';
-/** A page has a few dozen results. */
+/** Maximum number of requested result pages; each has a few dozen results. */
 const MAX_PAGES = 10;
 
 /**

@@ -10,7 +10,7 @@ import { canonicalPath } from '../files/file-path.ts';
 import type { FileRoots } from '../files/file-roots.ts';
 import type { FileRoot } from '../files/files-config.ts';
 
-/** Each search may take 64 MB, and every agent may search. */
+/** Maximum number of concurrent searches: each may take 64 MB, and every agent may search. */
 const MAX_CONCURRENT_SEARCHES = 2;
 const MAX_TEXT = 1_000_000;
 
@@ -19,7 +19,7 @@ interface TextFiles {
   readonly roots: Readonly<Record<string, FileRoot>>;
 }
 
-/** The text of a caller: itself, under the name that programs use, or as a file. */
+/** The text of a call: in `text`, in `stdin` (the name that programs use), or in a file. */
 interface GivenText {
   readonly text?: string | undefined;
   readonly stdin?: string | undefined;

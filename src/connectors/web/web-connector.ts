@@ -21,7 +21,7 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/** Returns the tools for the web, and two tools for texts. Throws CONFIG_INVALID for a malformed network or missing secret. */
+/** Returns the tools for the web and for texts. Throws CONFIG_INVALID if a network is malformed or a secret cannot be read. */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
@@ -48,7 +48,7 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 
 /**
  * Returns the fetch of `publicFetch`, loaded at the first request: a hub without web requests saves the memory of HTTP, TLS and
- * decompression. Throws CONFIG_INVALID at once for a malformed network.
+ * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
   hostRule(allowedHosts);

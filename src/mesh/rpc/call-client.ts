@@ -38,7 +38,7 @@ export class CallClient {
   }
 }
 
-/** The answer of a cancelled call still counts for this time, which is shorter than the pipeline's wait. */
+/** Milliseconds after a cancellation in which the answer still counts; the pipeline waits longer. */
 const CANCEL_GRACE_MS = 200;
 /** Pattern of a caller's request id that fits into a message; another id is replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
@@ -185,7 +185,7 @@ function refusal(target: HubId, error: AtmoError): AtmoError {
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
-/** Wait for the outcome of a call that is safe to repeat: it is short, since another hub may run the call. */
+/** Longest wait in milliseconds for the outcome of a call that is safe to repeat: another hub may run the call instead. */
 const SAFE_CALL_PATIENCE_MS = 2_000;
 
 /** A call with an unknown outcome. */
@@ -255,7 +255,7 @@ class LostCall {
     }
   }
 
-  /** Returns undefined while the call runs. */
+  /** Returns the error that a status answer means for the call; undefined if the query must be repeated. */
   #judge(answer: ToolResponse): AtmoError | undefined {
     if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
     const status: JsonObject = isJsonObject(answer.result) ? answer.result : {};
@@ -298,7 +298,7 @@ class CallProgress {
     };
   }
 
-  /** Records once that the other hub has accepted the call, which an accept frame or the result shows. */
+  /** Marks the call as accepted by the other hub, as an accept frame or the result shows. Notifies the caller once. */
   accepted(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;
@@ -309,7 +309,7 @@ class CallProgress {
     return this.#isAccepted;
   }
 
-  /** Returns whether the call may have run without an outcome. */
+  /** Returns whether the call may have run although its outcome is unknown. */
   get isInDoubt(): boolean {
     return this.#isAccepted || this.#isLost;
   }

@@ -113,7 +113,7 @@ export class CallServer {
     return (chunk) => {
       if (waiting >= MAX_WAITING_CHUNKS) return;
       waiting++;
-      // The caller may have disconnected: the answer contains the outcome.
+      // A failed send is ignored: the caller may have disconnected, and the answer contains the outcome.
       const sent = request.part(parts.sign(toolChunkCodec.encode({ chunk: { ...chunk } }))).catch(() => undefined);
       void sent.then(() => waiting--);
     };
@@ -165,7 +165,7 @@ function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** Returns the ledger entry of a request; the entry outlives the time in which the request could be accepted. */
+/** Returns the ledger entry of a request. The entry outlives the time in which a copy of the request would be accepted. */
 export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
   return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
 }
@@ -190,20 +190,20 @@ interface LedgerEntry {
 
 /** A request and its outcome. */
 export interface LedgerRecord extends LedgerEntry {
-  /** State of a request; `spent`: the request never ran and never will. */
+  /** State of a request; `spent` means that it never ran and never will. */
   state: 'running' | 'finished' | 'spent';
-  /** Resolves when the request was accepted; never for a refused request. */
+  /** Resolves when the request was accepted; stays pending for a refused request. */
   readonly dispatched: Promise<void>;
   dispatch(): void;
   /** The encoded answer; rejects if the request ended without an answer. */
   readonly answer: Promise<Uint8Array>;
-  /** Ends the request; without bytes, as a request that never ran. */
+  /** Ends the request with its encoded answer; undefined marks it as a request that never ran. */
   settle(answer: Uint8Array | undefined): void;
-  /** The answer, stored for the entry hub; absent if it is too old or there are too many. */
+  /** The answer, stored for the entry hub; absent before the end, and after it was deleted to save memory. */
   kept?: Uint8Array | undefined;
 }
 
-/** Records every request, so that none runs twice and its outcome can be queried. */
+/** Records every request: no request runs twice, and its entry hub can query the outcome. */
 export class CallLedger {
   readonly #clock: Clock;
   readonly #records = new Map<string, LedgerRecord>();
@@ -221,7 +221,7 @@ export class CallLedger {
     return this.#records.get(`${entryHub} ${id}`);
   }
 
-  /** Records a new request. Throws RESOURCE_EXCEEDED if the ledger is full, for this hub or for all. */
+  /** Records a new request. Throws RESOURCE_EXCEEDED if there are too many requests, of this entry hub or in total. */
   open(entry: LedgerEntry): LedgerRecord {
     this.#sweep();
     const count = this.#counts.get(entry.entryHub) ?? 0;

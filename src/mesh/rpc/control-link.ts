@@ -145,7 +145,7 @@ export class ControlLink implements PeerLink {
 
   #takeAnswer(frame: Extract<Frame, { readonly type: 'accept' | 'result' | 'error' | 'part' }>): boolean {
     const request = this.#outgoing.get(frame.id);
-    // This hub has given the request up before the answer arrived.
+    // The answer to a request that this hub has already given up is no violation of the protocol.
     if (!request) return !this.#isOfPeer(frame.id) && frame.id < this.#nextId;
     switch (frame.type) {
       case 'accept':
@@ -203,7 +203,7 @@ export class ControlLink implements PeerLink {
 interface OutgoingCollaborators {
   readonly clock: Clock;
   readonly route: BodyRoute;
-  /** Is called once at the end of the request. */
+  /** Is called once when the request ends. */
   readonly onEnd: () => void;
 }
 
@@ -268,7 +268,7 @@ class OutgoingRequest {
     this.#end(() => this.#settle.reject(error));
   }
 
-  /** Handles the loss of the connection. */
+  /** Rejects after the loss of the connection: OUTCOME_UNKNOWN if the peer had accepted the request, else NODE_UNAVAILABLE. */
   lost(peer: string): void {
     if (this.#isOver) return;
     this.#options.onLost?.();

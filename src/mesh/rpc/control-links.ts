@@ -21,7 +21,7 @@ type LinkListener = (link: PeerLink) => void;
 
 /**
  * Keeps one control stream to every connected hub. The hub with the lower id opens the stream; the other hub opens one if none came within
- * a second. If both hubs did, the stream of the lower id stays.
+ * a second. If both hubs opened one, the stream of the hub with the lower id stays.
  */
 export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
@@ -189,7 +189,7 @@ class LinkOpener {
     return this.#pending.get(id)?.isOpening ?? false;
   }
 
-  /** Stops trying: there is a link, opened by this hub or the peer. */
+  /** Stops the attempts to open a link: this hub or the peer has opened one. */
   linked(id: HubId): void {
     this.schedule(id);
     const pending = this.#pending.get(id);

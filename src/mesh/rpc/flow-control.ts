@@ -15,7 +15,7 @@ interface PendingSend {
 export class CreditWindow {
   readonly #waiting: PendingSend[] = [];
   #credit = CREDIT_WINDOW_BYTES;
-  /** Creates the error of the end only if a sender waits: most requests end without an error. */
+  /** Creates the error for senders that still wait at the end; most requests end without a waiting sender. */
   #end: (() => AtmoError) | undefined;
 
   /** Takes credit. Returns undefined if the bytes may be sent at once, else a promise, which rejects if the request ends first. */
@@ -50,12 +50,12 @@ export class CreditWindow {
   }
 }
 
-/** Credit is granted in pieces of this size: small answers need no credit frame. */
+/** Minimum number of bytes in a credit frame: small answers need no credit frame. */
 const GRANT_BYTES = CREDIT_WINDOW_BYTES / 4;
 
 /** The receiver's part of flow control in one direction of one request: the bytes whose credit it grants. */
 export class CreditLedger {
-  /** Number of received bytes whose credit was not granted again. */
+  /** Number of received bytes whose credit has not been granted again. */
   #owed = 0;
   #read = 0;
 
@@ -145,7 +145,7 @@ async function sendLongBody(body: Uint8Array, { id, sender, window }: BodyRoute,
 /** Largest size of all unfinished bodies from one peer, in bytes. */
 const MAX_KEPT_BYTES = 16_777_216;
 
-/** What happened to a received piece: stored, discarded because its body is too long, or sent against the rules. */
+/** Outcome of a received piece: stored, discarded because there is too much, or sent against the protocol. */
 type Arrival = { readonly kind: 'kept'; readonly grantBytes: number } | { readonly kind: 'too-much' } | { readonly kind: 'malformed' };
 
 interface IncomingBody {

@@ -11,7 +11,7 @@ interface HeartbeatTimes {
   readonly cutMs: number;
   /** Silence after which the link always ends. */
   readonly endMs: number;
-  /** Delay of a timer that shows that this process was paused. */
+  /** Lateness of a timer from which this process counts as having been paused. */
   readonly stallMs: number;
 }
 
@@ -87,7 +87,7 @@ export class Heartbeat {
 
   #beat(): void {
     const silentMs = this.#collaborators.clock.monotonic() - this.#receivedMs;
-    // A ping is also unnecessary if another frame has arrived from the peer.
+    // No ping is needed if a frame has arrived from the peer recently.
     if (silentMs >= this.#pingMs || this.#number % MEASURE_BEATS === 0) this.#ping();
     this.#number++;
     this.#wait(silentMs);
@@ -111,7 +111,7 @@ export class Heartbeat {
   }
 
   #check(lateMs: number): void {
-    // This process was paused and could not receive the peer's frames.
+    // A late timer shows that this process was paused: it could not receive frames, so that the pause is not silence of the peer.
     if (lateMs > this.#times.stallMs) this.#receivedMs += lateMs;
     if (this.#isOver(this.#collaborators.clock.monotonic() - this.#receivedMs)) this.#collaborators.onSilence();
     else this.#beat();

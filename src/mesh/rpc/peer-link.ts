@@ -19,7 +19,7 @@ export type RequestKind = keyof typeof REQUEST_KINDS;
 /** Longest part of an answer, in bytes. */
 export const MAX_PART_BYTES = 49_152;
 
-/** Cancels a request, and listens to events before its answer. */
+/** The abort signal of a request, and listeners for events before its answer. */
 export interface RequestOptions {
   readonly signal: AbortSignal;
   /** Is called when the peer has accepted the request: a later loss of the connection leaves the outcome unknown. */
@@ -56,7 +56,7 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
   /**
    * Sends an accept frame; `detached` work continues if the connection is lost. With `soon` the frame is sent in the next turn of the event
-   * loop, unless the answer is ready earlier: a handler that fails afterwards calls `accept` again.
+   * loop, unless the answer is ready earlier. A handler that then fails calls `accept` again, so that its error is no refusal.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`. Resolves after it is sent; rejects if the request has ended. */

@@ -55,7 +55,7 @@ export interface ClientContext {
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Sends queries to other hubs in the name of a caller: the state of its jobs, events. */
+/** Sends queries to other hubs in the name of a caller, such as for the state of a job or for events. */
 export class MeshQueries {
   readonly #context: ClientContext;
 
@@ -102,7 +102,7 @@ export class MeshQueries {
   }
 }
 
-/** Longest wait for the state of a job. */
+/** Longest wait for the state of a job, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const MAX_TOOL_LENGTH = 256;
 

@@ -15,7 +15,7 @@ import { KeyedRateLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
 import { type MemberKeys, staleEpochError } from './routed-requests.ts';
 
-/** Largest difference of the clocks of two hubs plus the travel time of a request. */
+/** Maximum difference between the time in a request and this hub's time, in milliseconds: clock error plus travel time. */
 export const TIME_WINDOW_MS = 60_000;
 
 /** Rate of new tokens from one entry hub: a check costs up to a dozen signature checks. */
@@ -37,7 +37,7 @@ export interface OpenedRequest<Statement extends RequestHead> {
 
 interface GuardCollaborators {
   readonly self: HubId;
-  /** Returns the epoch of this start of the hub, as in the hub's announcements. */
+  /** Returns the epoch that identifies the current start of this hub, as in the hub's announcements. */
   readonly epoch: () => number;
   readonly members: MemberKeys;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
@@ -61,8 +61,8 @@ export class RequestGuard {
   }
 
   /**
-   * Returns a call with a valid signature. Throws VALIDATION_ERROR, PERMISSION_DENIED, or NODE_UNAVAILABLE for a request to this hub before
-   * its last restart; each refusal is counted.
+   * Returns a call with a valid signature. Throws VALIDATION_ERROR (forged or outside of the time window), PERMISSION_DENIED (the entry hub
+   * is no member), or NODE_UNAVAILABLE (signed for this hub before its last restart). Counts each refusal.
    */
   openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);
@@ -75,7 +75,7 @@ export class RequestGuard {
 
   /**
    * Returns the bearer of the token, if the entry hub has proven that it holds the token's key. Throws TOKEN_INVALID, TOKEN_EXPIRED,
-   * RATE_LIMITED, or PERMISSION_DENIED for more hops than the token allows.
+   * RATE_LIMITED (too many new tokens), or PERMISSION_DENIED (more hops than the token allows).
    */
   principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
     const { members } = this.#collaborators;

@@ -133,7 +133,7 @@ export async function atNewestEpoch<Answer>(
   try {
     return await send(epoch);
   } catch (error) {
-    // The target's new announcement has not arrived yet, and the target has not read the request.
+    // The target has restarted and its new announcement has not arrived here yet; the target has not run the request.
     const newer = staleEpoch(error);
     if (newer === undefined || newer === epoch) throw error;
     return send(newer);

@@ -17,7 +17,7 @@ import { SubscriptionServer } from './subscription-server.ts';
 
 interface RpcEndpointCollaborators {
   readonly self: SigningHub;
-  /** Returns the epoch of this start of the hub, as in the hub's announcements. */
+  /** Returns the epoch that identifies the current start of this hub, as in the hub's announcements. */
   readonly epoch: () => number;
   readonly links: PeerLinks;
   readonly routes: CallRoutes;

@@ -175,7 +175,7 @@ export class AnswerSigner {
       return this.sign({ kind: 'result', result, returns: returns?.(result) }, opened, startMs);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      // For an unexpected error, the peer link logs the stack.
+      // Rethrows an unexpected error, so that the peer link logs its stack.
       if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
       return this.sign({ kind: 'error', error: error.toBody() }, opened, startMs);
     }

@@ -60,7 +60,7 @@ function normalizedHost(host: string): string {
   return unmappedAddress(address);
 }
 
-/** Age of a connection from which it is checked: gossipsub needs less time to agree on the topic. */
+/** Interval of the checks in milliseconds: on a new connection gossipsub needs less time to agree on the topic. */
 const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {

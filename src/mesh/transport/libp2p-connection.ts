@@ -70,7 +70,7 @@ interface StreamRoute {
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Frames over a stream of the multiplexer. The answering hub first sends an empty frame: it has accepted the stream. */
+/** Frames over a stream of the multiplexer. The answering hub first sends an empty frame to show that it has accepted the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
@@ -167,7 +167,7 @@ export class Libp2pStream implements MeshStream {
     else this.#keep(frame);
   }
 
-  /** Stores a frame without a listener and pauses the peer, which may send only the rest of its window. */
+  /** Stores a frame until there is a listener, and pauses the peer, which may still send the rest of its window. */
   #keep(frame: Uint8Array): void {
     this.#unread.push(frame);
     if (this.#stream.readStatus === 'readable') this.#stream.pause();

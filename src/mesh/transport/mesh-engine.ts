@@ -54,7 +54,7 @@ export interface MeshStream {
   send(frame: Uint8Array): boolean;
   /** Returns whether the peer's machine has received everything, even if unread; takes milliseconds. Absent on systems other than Linux. */
   readonly hasArrived?: ArrivalCheck | undefined;
-  /** Resolves when there is space again; rejects if the stream ends. */
+  /** Resolves when the send queue has space again; rejects if the stream ends. */
   drained(): Promise<void>;
   /** Sets the only listener; it receives earlier frames first. A frame that is too long ends the stream. */
   onFrame(listener: (frame: Uint8Array) => void): void;

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** Longer than the simultaneous dialling of two hubs takes: an older connection cannot be the second connection of such a pair. */
+/** Age in milliseconds from which a connection cannot be one of two that the hubs dialled at the same moment. */
 const SIMULTANEOUS_MS = 10_000;
 /** Time after its opening in which a working connection receives its first packets, in milliseconds. */
 const FIRST_PACKETS_MS = 1_000;

@@ -180,7 +180,7 @@ export class TcpListener implements AsyncDisposable {
     server.once('error', (error) => reject(listenError({ host, port }, error)));
     server.listen({ port, ...(host !== '' && { host }) }, resolve);
     await promise;
-    // For example too many open files: the connection is lost, but the listener stays open.
+    // Ignores errors such as too many open files: the new connection is lost, but the listener stays open.
     server.on('error', () => undefined);
     this.#server = server;
   }
@@ -269,7 +269,7 @@ export class InboundLimiter {
   }
 }
 
-/** Counts by name, from zero in each period. */
+/** Counts events by name; every count begins at zero in each period. */
 class PeriodCounter {
   readonly #clock: Clock;
   readonly #periodMs: number;
