@@ -65,7 +65,7 @@ export function resultSchema(required: readonly string[], properties: Readonly<R
   return { type: 'object', required, properties };
 }
 
-/** Returns the secret of an optional setting. Throws CONFIG_INVALID if the secret cannot be read. */
+/** Returns the secret of an optional setting; undefined without the setting. Throws CONFIG_INVALID if it cannot be read. */
 export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   return source === undefined ? undefined : readSecret(source, env);
 }

@@ -191,7 +191,7 @@ export interface SocketEvents {
 
 /** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** A ping gets a pong only while fewer bytes than these are unsent. */
+/** Number of unsent bytes from which pings get no pong. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 

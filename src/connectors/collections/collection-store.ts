@@ -117,7 +117,7 @@ export class CollectionStore implements Disposable {
     return rows.map(({ number, metadata }) => ({ number: Number(number), metadata: metadataOf(metadata) }));
   }
 
-  /** Returns the vectors of a collection after the part with the number `after`, in the order of their parts. */
+  /** Returns up to `limit` vectors of a collection that follow the part with the number `after`, in the order of their parts. */
   vectors(collection: string, after: number, limit: number): readonly StoredVector[] {
     return this.#use((database) => database.prepare(SELECT_VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
       part: Number(part),
@@ -220,7 +220,7 @@ const BYTES_PER_PART = 24_576;
 const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
-/** Opens and checks the file, and creates the tables of a new file. Throws STORAGE_FAILED with the remedy if the file is damaged. */
+/** Opens and checks the file, and creates the tables of a new file. Throws STORAGE_FAILED if it is damaged or of a newer version. */
 function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   return withStorageErrors(path, () => {
     const database = new DatabaseSync(path);

@@ -143,7 +143,7 @@ function exactNumber(text: string): Json {
   return isExact ? value : text;
 }
 
-/** SQLSTATE codes (PostgreSQL manual, appendix A), whole or by class, with the hub's error code; the first match counts. */
+/** SQLSTATE codes or classes (PostgreSQL manual, appendix A) with the hub's error codes; the first match counts. */
 const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/^57014$/, 'TIMEOUT', 'The statement took too long'],
   [/^(25...|42501|0A000)$/, 'PERMISSION_DENIED', 'The statement would change or reach what it may not'],

@@ -32,9 +32,9 @@ const SHOWN = 300;
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
- * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (a status other than
- * 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a changing request was
- * sent and got no response), TIMEOUT, or the signal's reason. Only the message of SERVICE_REFUSED quotes the beginning of the response.
+ * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (no connection, or status 503), SERVICE_REFUSED (any other
+ * status except 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a changing
+ * request got no response, 502 or 504), or the signal's reason. The message for an error status quotes the beginning of the response.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;

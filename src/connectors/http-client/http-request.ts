@@ -37,7 +37,7 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // A server that switches to another protocol sends no further response (RFC 9110 §15.2.2).
+  // For a switch to another protocol (RFC 9110 §15.2.2) Node emits no `response`, only the close.
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);
@@ -114,7 +114,7 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   if (coding === 'identity' || coding === '') return response;
   const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (!decoder) throw new AtmoError('SERVICE_REFUSED', `The answer is packed in a way that was not asked for (${coding.slice(0, 40)})`);
-  // The loop over the pipeline throws errors of the stream.
+  // Errors of the stream need no callback: the loop over the pipeline throws them.
   return pipeline(response, decoder(), () => {});
 }
 

@@ -66,7 +66,7 @@ function locationTool(places: LocationConfig, clock: Clock): RegisteredTool {
   );
 }
 
-/** Returns the location with an id. Throws DEVICE_NOT_FOUND for an unknown id; the error lists the ids that the caller may see. */
+/** Returns the location with an id. Throws DEVICE_NOT_FOUND if there is none; the error lists the ids that the caller may see. */
 function requirePlace(places: LocationConfig, id: string, grants: readonly string[]): PositionSource {
   const place = Object.hasOwn(places, id) ? places[id] : undefined;
   if (place) return place;

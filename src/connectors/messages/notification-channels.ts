@@ -13,7 +13,7 @@ import { plainMail, type SmtpMailer } from './smtp-mailer.ts';
 
 /** A message for one recipient. */
 export interface Notification {
-  /** Equal for all attempts of one call, so that a receiver can drop a repetition. */
+  /** Id that is equal for all attempts of one call, so that a receiver can drop repetitions. */
   readonly id: string;
   /** Name of the recipient in the configuration. */
   readonly recipient: string;

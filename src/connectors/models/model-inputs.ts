@@ -51,8 +51,8 @@ const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
  * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https URL, for which the caller needs
- * net:read. Rejects with VALIDATION_ERROR for another form or another media type, PERMISSION_DENIED, PAYLOAD_TOO_LARGE above 20 MiB, or the
- * errors of the fetch.
+ * net:read. Rejects with VALIDATION_ERROR (another form or media type), PERMISSION_DENIED (no net:read), PAYLOAD_TOO_LARGE (over 20 MiB),
+ * or the errors of the fetch.
  */
 export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
   const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));

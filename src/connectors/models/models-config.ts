@@ -1,6 +1,6 @@
 import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
-/** Tasks of a model: a text, the analysis of an image, the words in audio, vectors of texts, or any JSON. */
+/** Tasks of a model: to write text, to analyse images, to transcribe speech, to embed texts, or to return any JSON. */
 export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;
 export type ModelTask = (typeof MODEL_TASKS)[number];
 

@@ -150,7 +150,7 @@ const IMAGE_RETURNS = {
   processing_ms: { type: 'integer', minimum: 0 },
 } as const;
 
-/** Lets a model analyze a picture. Rejects with VALIDATION_ERROR for `custom` without a prompt, otherwise like `requestModel`. */
+/** Lets a model analyze a picture. Rejects with VALIDATION_ERROR if `custom` has no prompt, otherwise like `requestModel`. */
 async function analyzeImage(
   model: NamedModel,
   picture: { readonly bytes: Uint8Array; readonly type: string },

@@ -84,7 +84,7 @@ export class BrokerConnection implements MqttConnection {
     const giveUp = () => reject(notAcknowledged(topic));
     client.on('packetreceive', onPacket);
     signal.addEventListener('abort', giveUp, { once: true });
-    // The client calls the callback while it handles the PUBACK of this message, so that the last PUBACK belongs to this message.
+    // The client calls this callback while it handles the PUBACK of this message: the PUBACK received last is the right one.
     client.publish(topic, payload, { qos: 1 }, (error) => (error ? reject(publishError(topic, error)) : resolve()));
     try {
       await promise;

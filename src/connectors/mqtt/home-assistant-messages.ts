@@ -7,7 +7,7 @@ import type { ConnectorContext } from '../connector.ts';
 import { type CommandKind, commandKindOf, THERMOSTAT_MODES } from './home-assistant-commands.ts';
 import type { BridgeConfig } from './mqtt-config.ts';
 
-/** The state of the home for the broker. */
+/** State of the home that is published on the broker. */
 interface HomeSnapshot extends Pick<ConnectorContext, 'devices' | 'hub'> {
   readonly readings: readonly Reading[];
   readonly isControlled: (sensor: SensorInfo) => boolean;

@@ -17,5 +17,5 @@ export const REDIS_SECTION = optionalSection(
   ['url'],
 );
 
-/** `connectors.redis`: the target of the mirror of tools and calls. */
+/** `connectors.redis`: the Redis server to which tools and calls are mirrored. */
 export type RedisConfig = Settings<typeof REDIS_SECTION>;

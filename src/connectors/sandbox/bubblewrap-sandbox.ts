@@ -97,7 +97,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
-    // The watch measures the real usage at intervals; this limit holds in between.
+    // This limit holds between the watch's measurements of the real usage.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',

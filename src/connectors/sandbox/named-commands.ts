@@ -170,7 +170,7 @@ const TOKEN = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
  * Returns the arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs: throws
- * VALIDATION_ERROR for everything that needs a shell, such as pipes, variables and wildcards.
+ * VALIDATION_ERROR if the line needs a shell, such as for pipes, variables or wildcards.
  */
 export function parseCommandLine(line: string): readonly string[] {
   const words: string[] = [];

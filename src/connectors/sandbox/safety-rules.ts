@@ -208,7 +208,7 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/** Returns whether a token matches a character. Brackets match any, since they may contain a locale's classes and ranges. */
+/** Returns whether a token matches a character. Brackets match any character: they may contain a locale's classes and ranges. */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }

@@ -29,9 +29,9 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   x64: { audit: 0xc000003e, socket: 41, clone: 56, numbers: [...X64, ...NEW_CALLS] },
   arm64: { audit: 0xc00000b7, socket: 198, clone: 220, numbers: [...ARM64, ...NEW_CALLS] },
 };
-/** Socket families with network: AF_INET, AF_INET6, AF_NETLINK. */
+/** Address families of sockets that every program may use: AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
-/** AF_UNIX: its abstract addresses belong to a network namespace, and some services of the machine listen there. */
+/** AF_UNIX, for programs without network. With the machine's network they could reach its services at abstract addresses. */
 const UNIX_FAMILY = 1;
 /** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
 const NEW_NAMESPACES = 0x7e020000;

@@ -261,7 +261,7 @@ class ShellParser extends ShellWordParser {
     if (sign === '\n') this.#readDocuments();
   }
 
-  /** Parses a group, or the parentheses of a function. */
+  /** Parses `(`, which begins a group or follows the name of a function. */
   #parenthesis(): void {
     if (this.text[this.source.at + 1] === '(') refuse('`((…))`');
     const isFirst = this.#words.length === 0 && !this.#isRedirected;

@@ -254,7 +254,7 @@ export function countKeywords(words: readonly ShellWord[]): number {
   return first === -1 ? words.length : first;
 }
 
-/** Returns a pattern without its escapes, as the shell uses it where no file matches. */
+/** Returns a pattern without its escapes, as the shell uses it if no file matches. */
 function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }

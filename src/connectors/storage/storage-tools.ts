@@ -185,7 +185,7 @@ export class AgentData {
     return entryOf(this.#parts.store.get(...storeKeyOf(principal, key)));
   }
 
-  /** Stores a value. Throws RESOURCE_EXCEEDED above the agent's limit, or an error of the store. */
+  /** Stores a value. Throws RESOURCE_EXCEEDED if the agent's limit would be exceeded, or an error of the store. */
   put(principal: Principal, key: string, { value, ttlMs, isOnlyNew }: PutRequest): PutResult {
     const { store, clock } = this.#parts;
     const before = this.get(principal, key);

@@ -15,7 +15,7 @@ const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:'
 
 /**
  * Returns a rule for the owner's entries, such as `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24` and `[fd00::7]:80`. Throws
- * CONFIG_INVALID for a malformed network.
+ * CONFIG_INVALID if a network is malformed.
  */
 export function hostRule(entries: readonly string[]): HostRule {
   const rules = entries.map(entryRule);

@@ -152,7 +152,7 @@ function contentOf(answer: PublicResponse, text: string): Json {
 
 const TEXT_TYPE = /^(text\/|application\/(json|xml|javascript|ecmascript|yaml|x-yaml|x-ndjson|sql|toml|graphql)$|[^;]+\+(json|xml|yaml)$)/;
 const CHARSET = /charset\s*=\s*["']?([\w.:-]+)/i;
-/** A page may name its charset in its first bytes (HTML Standard, "prescan a byte stream"). */
+/** Number of bytes at the beginning of a page in which it may name its charset (HTML Standard, "prescan a byte stream"). */
 const PRESCAN_BYTES = 1_024;
 const BYTE_ORDER_MARKS: readonly (readonly [string, readonly number[]])[] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],

@@ -73,7 +73,7 @@ type DomHandler = InstanceType<typeof import('htmlparser2').DomHandler>;
 type PageNode = DomHandler['dom'][number];
 type Select = (selector: string, nodes: PageNode[]) => PageNode[];
 
-/** Time limit: a hostile pair of selectors and page could run forever. */
+/** Time limit of the selection in milliseconds: a hostile pair of selectors and page could run forever. */
 const SELECT_MS = 500;
 const MAX_TEXT = 2_000;
 const MAX_ATTRIBUTE = 1_000;

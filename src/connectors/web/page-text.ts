@@ -230,7 +230,7 @@ class TextBuilder {
   #length = 0;
   /** Prefix of every new line, such as `> `. */
   prefix = '';
-  /** Replaces the end of the prefix in the next line with a list mark, such as `- `. */
+  /** List mark, such as `- `, that replaces the end of the prefix in the next line. */
   item = '';
   #lead = '';
   #breaks = 0;

@@ -30,7 +30,7 @@ interface CallServerCollaborators {
 
 type OpenedCall = OpenedRequest<ToolInvoke>;
 
-/** Runs calls of other hubs, each once and through the pipeline of local calls, and signs the outcome. */
+/** Runs each call of another hub once, through the pipeline of local calls, and signs the outcome. */
 export class CallServer {
   readonly #collaborators: CallServerCollaborators;
 

@@ -20,7 +20,7 @@ interface IncomingRequestsCollaborators {
   readonly handlerOf: (kind: number) => RequestHandler | undefined;
 }
 
-/** The requests of one peer: limits their number and rate and passes them to their handlers. */
+/** Runs the requests of one peer: limits their number and rate, and passes them to their handlers. */
 export class IncomingRequests {
   readonly #collaborators: IncomingRequestsCollaborators;
   readonly #running = new Map<number, IncomingExchange>();
@@ -34,7 +34,7 @@ export class IncomingRequests {
   admit({ id, kind, body: last }: Extract<Frame, { readonly type: 'request' }>): 'taken' | 'flooded' | 'malformed' {
     if (this.#running.has(id)) return 'malformed';
     const body = this.#bodies.finish(id, last);
-    // The request was refused while its body was arriving.
+    // The request has already been refused while its body was arriving.
     if (!body) return 'taken';
     const refusal = this.#refusal(kind);
     if (refusal) return this.#refuse(id, refusal);

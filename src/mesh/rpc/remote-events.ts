@@ -25,7 +25,7 @@ export class MeshEvents implements RemoteEvents {
     this.#clock = clock;
   }
 
-  /** Implements `RemoteEvents.subscribe`; rejects if the hub is unreachable for a minute after it accepted the subscription. */
+  /** Implements `RemoteEvents.subscribe`. Rejects if the first attempt fails, and later under the conditions of `#requireTemporary`. */
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
@@ -71,7 +71,7 @@ export class MeshEvents implements RemoteEvents {
     );
   }
 
-  /** Throws the error if a retry cannot help or the hub has been unreachable for a minute. */
+  /** Throws the error if the first attempt failed, a retry cannot help, or the hub has been unreachable for a minute. */
   #requireTemporary(error: AtmoError, state: Attempt): void {
     const isLost = error.code === 'OUTCOME_UNKNOWN';
     if (!state.wasSubscribed || (!isLost && ERROR_CODES[error.code].retry !== 'later')) throw error;

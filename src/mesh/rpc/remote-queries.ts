@@ -63,7 +63,9 @@ export class MeshQueries {
     this.#context = context;
   }
 
-  /** Returns the signed result. Rejects with the error of the other hub or an error of `RoutedRequests.send`. */
+  /**
+   * Returns the signed result. Rejects with the other hub's error, or NODE_UNAVAILABLE if it did not sign, or like `RoutedRequests.send`.
+   */
   async send(query: RemoteQuery, options: QueryOptions): Promise<Json> {
     return atNewestEpoch(this.#context.routes, query.target, (epoch) => this.#send(query, epoch, options));
   }

@@ -111,7 +111,7 @@ export interface CallRoutes {
   reads(target: HubId, feature: ProtocolFeature): boolean;
 }
 
-/** Port: the token that this hub sends for a caller. Throws PERMISSION_DENIED for a caller that must delegate to this hub first. */
+/** Port: the token that this hub sends for a caller. Throws PERMISSION_DENIED if the caller must first delegate to this hub. */
 export interface MeshTokens {
   textFor(principal: Principal, executor: HubId): string;
 }

@@ -8,7 +8,7 @@ import type { SocketEnds } from './tcp-connection.ts';
 
 /** Time limit of the gate in milliseconds. */
 export const GATE_TIMEOUT_MS = 5_000;
-/** Longest message of a `GateTransport` in bytes: a kind and the content. */
+/** Longest message of a `GateTransport` in bytes: one byte for the kind, then the content. */
 export const MAX_GATE_TRANSPORT_BYTES = MAX_GATE_MESSAGE_BYTES + 1;
 
 const MESSAGE = 0;
@@ -19,7 +19,7 @@ const REFUSED = 3;
 /** Messages over the encrypted connection before admission. */
 export interface GateTransport {
   write(message: Uint8Array): Promise<void>;
-  /** Reads a message. Rejects with the signal's reason, with PAYLOAD_TOO_LARGE if it is too long, or if the peer closes the connection. */
+  /** Reads a message. Rejects with PAYLOAD_TOO_LARGE (too long), NODE_UNAVAILABLE (the peer has closed), or the signal's reason. */
   read(signal: AbortSignal): Promise<Uint8Array>;
 }
 
@@ -49,9 +49,9 @@ interface AdmissionRequest {
 
 /**
  * Runs the gate, then agrees with the other hub on the only connection between the two. The hub with the lower id decides, so that two hubs
- * that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with PERMISSION_DENIED for a
- * refusal by either hub, or the error of this hub's gate; RESOURCE_EXCEEDED for too many connections; CONFLICT, with the hub's id as `hub`
- * in the details, if another connection to it exists; TIMEOUT; NODE_UNAVAILABLE if the peer closed the connection.
+ * that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with the error of this hub's gate,
+ * PERMISSION_DENIED (either hub refuses), RESOURCE_EXCEEDED (too many connections), CONFLICT (another connection to the hub exists; `hub`
+ * in the details is its id), TIMEOUT (the gate is too slow), or NODE_UNAVAILABLE (the peer closed the connection).
  */
 export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();
@@ -193,7 +193,7 @@ function reasonOf(error: unknown): RefusalReason {
   return error.code === 'NODE_UNAVAILABLE' || error.code === 'CANCELLED' ? 'gate_closed' : 'gate_refused';
 }
 
-/** Reasons for which an engine refuses or drops something. */
+/** Reasons for which an engine refuses a connection, or drops a stream or message. */
 type RefusalReason =
   | 'gate_refused'
   | 'refused_by_peer'

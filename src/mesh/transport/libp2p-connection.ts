@@ -16,7 +16,7 @@ import { arrivalCheck } from './tcp-connection.ts';
 /** A libp2p connection to a hub that has passed the gate. */
 export class Libp2pConnection implements TableConnection, StreamRoute {
   readonly peer: EnginePeer;
-  /** Address of this machine. */
+  /** Local address of the socket; undefined if the socket was already closed. */
   readonly localHost: string | undefined;
   readonly hasArrived: ArrivalCheck | undefined;
   readonly #connection: Connection;

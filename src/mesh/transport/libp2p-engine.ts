@@ -85,7 +85,7 @@ export class Libp2pEngine implements MeshEngine {
     });
   }
 
-  /** Starts to listen. Rejects with CONFLICT or CONFIG_INVALID if the address cannot be used. */
+  /** Starts to listen. Rejects with CONFLICT if the port is taken, and CONFIG_INVALID if the address or port cannot be used. */
   async start(): Promise<void> {
     const node = await createNode({
       privateKey: toLibp2pKey(this.#options.key),

@@ -5,13 +5,13 @@ import { hubIdOf } from '../../codec/public-key.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 
-/** Returns a private Ed25519 key in libp2p's form: seed and public key, 32 bytes each. Throws VALIDATION_ERROR for any other key. */
+/** Returns a private key in libp2p's form: seed and public key, 32 bytes each. Throws VALIDATION_ERROR if it is not Ed25519. */
 export function toLibp2pKey(key: KeyObject): PrivateKey {
   const { d, x } = jwkOf(key);
   return privateKeyFromRaw(Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]));
 }
 
-/** Returns the id of the hub with this private key. Throws VALIDATION_ERROR for a key that is not a private Ed25519 key. */
+/** Returns the id of the hub with this private key. Throws VALIDATION_ERROR if the key is not a private Ed25519 key. */
 export function hubIdOfKey(key: KeyObject): HubId {
   return hubIdOf(jwkOf(key).x);
 }

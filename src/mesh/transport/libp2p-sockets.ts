@@ -24,7 +24,7 @@ export class Libp2pSockets {
     this.#collaborators = collaborators;
   }
 
-  /** Dials a hub and passes the gate. Rejects like `MeshEngine.connect`, or with CONFLICT and the hub's id in the details. */
+  /** Dials a hub and passes the gate. Rejects like `MeshEngine.connect`, and with CONFLICT if another connection to the hub exists. */
   async dial(address: PeerAddress, { gate, signal }: { readonly gate: ConnectionGate; readonly signal: AbortSignal }): Promise<HubId> {
     const socket = await dialTcp(address, signal);
     const attempt: ConnectionAttempt = {
@@ -64,7 +64,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Returns false if the peer was refused; a second connection to a hub does not count as a failure. */
+  /** Takes a socket through handshake and gate. Returns false on a failure, but true if another connection to the hub exists. */
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#collaborators;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));

@@ -96,7 +96,7 @@ export interface MeshEngine extends Service {
   refusals(): Readonly<Record<string, number>>;
 }
 
-/** Default for the largest number of connections. */
+/** Default for the maximum number of connections. */
 export const DEFAULT_MAX_CONNECTIONS = 64;
 /** Time limit of a connection attempt including the gate, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** Age in milliseconds from which a connection cannot be one of two that the hubs dialled at the same moment. */
+/** Maximum age in milliseconds of a connection that may be one of two which the hubs dialled at the same moment. */
 const SIMULTANEOUS_MS = 10_000;
 /** Time after its opening in which a working connection receives its first packets, in milliseconds. */
 const FIRST_PACKETS_MS = 1_000;
@@ -102,7 +102,7 @@ export class PeerTable<Connection extends TableConnection> {
     return () => this.#downListeners.delete(listener);
   }
 
-  /** After a CONFLICT, which means that another connection to the hub wins, waits for that connection; throws any other error. */
+  /** Waits for the other connection to a hub if the error is a CONFLICT between two connections; throws any other error. */
   async untilOtherUp(error: unknown, signal: AbortSignal): Promise<EnginePeer> {
     const { hub } = error instanceof AtmoError && error.code === 'CONFLICT' ? error.details : {};
     if (typeof hub !== 'string') throw error;

@@ -173,7 +173,7 @@ export class TcpListener implements AsyncDisposable {
     this.#onSocket = onSocket;
   }
 
-  /** Rejects with CONFLICT if the port is taken, and with CONFIG_INVALID if this machine cannot bind the address or port. */
+  /** Starts to listen. Rejects with CONFLICT if the port is taken, and CONFIG_INVALID if the address or port cannot be bound. */
   async open({ host, port }: ListenAddress): Promise<void> {
     const server = createServer({ keepAlive: true, noDelay: true }, (socket) => this.#accept(socket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
