@@ -31,9 +31,9 @@ interface AgentOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** Time before a token's expiry at which it is renewed, in milliseconds; no call takes longer. */
+/** Remaining lifetime of a token at which it is renewed, in milliseconds; no call takes longer. */
 const RENEW_BEFORE_MS = 3_600_000;
-/** The principal that grants an agent's permissions: the owner, who wrote them in the configuration. */
+/** The owner, who wrote an agent's permissions in the configuration, is the principal that grants them. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */

@@ -25,7 +25,7 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   readonly devices: Pick<DeviceDirectory, 'get'>;
   /** Name of this hub for people, and its version. */
   readonly hub: { readonly name: string; readonly version: string };
-  /** Runs programs outside of the hub; all connectors share its limit of running programs. */
+  /** Runs programs in a sandbox; all connectors share its limit of running programs. */
   readonly programs: ProgramSandbox;
   /** Creates the agents with which connectors call tools. */
   readonly agents: AgentServices;
@@ -41,11 +41,11 @@ export interface Connector {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Capabilities that the hub has if the connector is configured. */
   readonly capabilities?: readonly Capability[];
-  /** A service that runs in addition to calls, such as a bridge. */
+  /** A service that runs permanently, not only during calls, such as a bridge. */
   readonly service?: Service;
 }
 
-/** The events of a connection that reconnects by itself. */
+/** The listeners of a connection that reconnects by itself. */
 export interface ConnectionEvents {
   /** Is called after the first connection, and again after each reconnection. */
   readonly onReady: () => void;

@@ -64,7 +64,7 @@ function gossipPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObje
 
 function gossipCapability(by: Announcer, { key, title, description, acts }: AnnouncedTool): JsonObject {
   return {
-    // Peers keep one entry for each id, whichever node announces it.
+    // Peers keep only one entry per id: the node's own id makes the ids of different nodes differ.
     id: `${by.nodeId}:${key}`,
     label: title,
     description,

@@ -43,5 +43,5 @@ export const ATMOSPHERE_SECTION = optionalSection(
   ['relay', 'mesh_id'],
 );
 
-/** `connectors.atmosphere`: a mesh of the Atmosphere project and its relay. */
+/** `connectors.atmosphere`: the hub's membership in a mesh of the Atmosphere project, over a relay. */
 export type AtmosphereConfig = Settings<typeof ATMOSPHERE_SECTION>;

@@ -12,7 +12,7 @@ interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly random: () => number;
 }
 
-/** The relay's URL, the join frame, and the listeners. */
+/** Settings and listeners of a connection: the relay's URL, the join frame, and functions that are called on events. */
 interface RelaySession {
   readonly url: string;
   readonly nodeId: string;
@@ -182,7 +182,7 @@ interface RelaySocket {
   close(): void;
 }
 
-/** The events of a socket. `onClose` is called once, also for a socket that never opened. */
+/** The events of a socket. `onClose` is called once, even if the socket never opened. */
 export interface SocketEvents {
   readonly onOpen: () => void;
   readonly onText: (text: string) => void;

@@ -3,7 +3,7 @@ import { type Json, tryParseJson } from '../../core/json.ts';
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Character codes of `{` and `}`. The codes of `[` and `]` differ only in bit 5, which a mask sets. */
+/** Character codes of `{` and `}`. The code of `[` or `]` lacks only bit 5, which LOWERCASE_BIT sets. */
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const LOWERCASE_BIT = 0x20;

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { AtmoError } from '../../core/errors.ts';
 import { pictureSize } from '../media-type.ts';
 
-/** Forms of a picture; `raw` is RGB, three bytes for each pixel, row by row. */
+/** Formats of a picture; `raw` is RGB, three bytes for each pixel, row by row. */
 export const FRAME_FORMATS = ['jpeg', 'png', 'raw'] as const;
 
-/** The requested form and size of a picture. */
+/** The requested format and size of a picture. */
 export interface FrameRequest {
   readonly format: (typeof FRAME_FORMATS)[number];
   /** Quality of a JPEG, 1 to 100. */
@@ -19,7 +19,7 @@ interface FrameSize {
   readonly height: number;
 }
 
-/** A picture. */
+/** A captured picture. */
 export interface Frame extends FrameSize {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: FrameRequest['format'];
@@ -34,7 +34,7 @@ const BEST_QSCALE = 2;
 const WORST_QSCALE = 31;
 /** Protocols that ffmpeg may use; without `file`, since a hijacked camera could send a playlist with files of the hub. */
 const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
-/** Largest picture in pixels: the header of a small file can declare a size of gigabytes. */
+/** Maximum number of pixels that ffmpeg decodes: the header of a small file can declare a size of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
 /** Returns ffmpeg's input for a URL. The URL is in a playlist on standard input: every user can see the arguments of programs. */
@@ -139,7 +139,7 @@ async function runRpicam(run: Omit<ProgramRun, 'program'>): Promise<ProgramOutco
   }
 }
 
-/** A program with its arguments. It runs without a shell. */
+/** A program to run, with its arguments. It runs without a shell. */
 interface ProgramRun {
   readonly program: string;
   readonly args: readonly string[];
@@ -182,7 +182,7 @@ async function runProgram({ program, args, input, env, signal, maxBytes }: Progr
   child.once('error', ({ message }) =>
     reject(new AtmoError('NOT_SUPPORTED', `${program} cannot be started; is it installed? (${message})`, { program })),
   );
-  // A program that has ended, or reads no more input, breaks the pipe; its exit code has the cause.
+  // The pipe breaks if the program ends or stops reading its input; then its exit code shows the cause.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   child.stdout.on('data', (part: Buffer) => {

@@ -45,7 +45,7 @@ const COLLECTION_NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
 const SELECT_VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${COLLECTION_NUMBER} ORDER BY part LIMIT ?3`;
 const SELECT_PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
-/** Documents with their vectors, in one file that is opened at the first use. Each method throws STORAGE_FAILED if the disk fails. */
+/** Documents with their vectors in one file, which is opened at the first use. Each method throws STORAGE_FAILED if the disk fails. */
 export class CollectionStore implements Disposable {
   readonly #path: string;
   readonly #options: CollectionStoreOptions;
@@ -83,7 +83,7 @@ export class CollectionStore implements Disposable {
 
   /**
    * Adds all of the documents or none; replaces documents with the same id. Throws CONFLICT if the collection has vectors of another model,
-   * and PAYLOAD_TOO_LARGE above the owner's limit of parts.
+   * and PAYLOAD_TOO_LARGE if there would be more parts than the owner allows.
    */
   put(collection: string, facts: CollectionInfo, documents: readonly EmbeddedDocument[]): void {
     const { maxParts } = this.#options;
@@ -98,7 +98,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Removes documents by their ids, or all of a collection, and returns their number. A collection without documents is deleted. */
+  /** Removes some documents, or all without `ids`, and returns their number. A collection without documents is deleted. */
   remove(collection: string, ids?: readonly string[]): number {
     return this.#transaction((database) => {
       const removed = ids
@@ -156,7 +156,7 @@ export class CollectionStore implements Disposable {
     return database;
   }
 
-  /** Runs the work in a transaction, which also counts a change in the header of the file. */
+  /** Runs the work in a transaction, which also increments the number of changes in the header of the file. */
   #transaction<T>(work: (database: DatabaseSync) => T): T {
     return this.#use((database) => {
       database.exec('BEGIN IMMEDIATE');
@@ -241,12 +241,12 @@ function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   });
 }
 
-/** Returns the number of changes of the file. */
+/** Returns the number of changes that the header of the file counts. */
 function generationOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
 
-/** Runs work on the file; converts errors of SQLite to STORAGE_FAILED. */
+/** Runs work on the file, and converts errors of SQLite to STORAGE_FAILED. */
 function withStorageErrors<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -1,6 +1,6 @@
 import { optionalSection } from '../../core/config/config-section.ts';
 
-/** The settings if the configuration has no `connectors.collections`. */
+/** Default settings, if the configuration has no `connectors.collections`. */
 export const COLLECTIONS_DEFAULT = { maxParts: 20_000 } as const;
 
 /** JSON Schema of `connectors.collections`. */

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 
-/** What callers may do in a database, and the time limit of a statement. */
+/** Whether callers may change a database, and the time limit of a statement. */
 export interface DatabaseBounds {
   readonly isWritable: boolean;
   readonly timeoutMs: number;
@@ -38,7 +38,7 @@ export interface Database {
 /** Longest result of a statement, in bytes. */
 export const MAX_ANSWER_BYTES = 2_097_152;
 
-/** Returns the error PAYLOAD_TOO_LARGE for a result above the maximum. */
+/** Returns PAYLOAD_TOO_LARGE for a result that is longer than `MAX_ANSWER_BYTES`. */
 export function answerTooLarge(): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The rows take more than ${MAX_ANSWER_BYTES} bytes; ask for fewer columns or rows`, {
     max_bytes: MAX_ANSWER_BYTES,

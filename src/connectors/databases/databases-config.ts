@@ -28,7 +28,7 @@ export const DATABASES_SECTION = {
   },
 } as const;
 
-/** Host, database and user of a PostgreSQL server. */
+/** Settings of the connection to a PostgreSQL server. */
 export type PostgresConfig = Settings<typeof POSTGRES>;
 
 /** One database: either a file or a server. */

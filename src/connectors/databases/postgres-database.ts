@@ -44,7 +44,7 @@ export class PostgresDatabase implements Database {
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
-    // A destroyed connection emits an error, which would end the process if there were no listener.
+    // The destroyed connection emits an error, which would end the process if there were no listener.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -83,7 +83,7 @@ export class PostgresDatabase implements Database {
 async function readRows(client: Client, query: DatabaseQuery): Promise<DatabaseAnswer> {
   await beginTransaction(client, 'BEGIN READ ONLY');
   await runStatement(client, `DECLARE atmo NO SCROLL CURSOR FOR ${query.text}`, query.params);
-  // All rows are fetched at once: between two statements a function of the query could change the time limit.
+  // All rows are fetched at once: a function in the query could change the time limit before a second statement.
   const result = await runStatement(client, `FETCH FORWARD ${query.maxRows + 1} FROM atmo`);
   await client.query('ROLLBACK');
   return answerOf(result, query.maxRows);

@@ -74,7 +74,7 @@ export class SqliteDatabase implements Database {
       return answerOf(await messageOf(child));
     } catch (error) {
       if (!ends.aborted) throw error;
-      // SQLite rolls an unfinished statement back, but this statement may just have ended.
+      // SQLite rolls back an unfinished statement, but this statement may have finished just before its process was killed.
       if (isWritable) throw new AtmoError('OUTCOME_UNKNOWN', 'The statement was ended; whether it changed something is not known');
       signal.throwIfAborted();
       throw new AtmoError('TIMEOUT', `The statement took more than ${timeoutMs} ms`);

@@ -13,7 +13,7 @@ export interface EndpointCall {
   /** True for a request that changes something at the service. */
   readonly isActing: boolean;
   readonly signal: AbortSignal;
-  /** Longest response in bytes; default 1 MiB. */
+  /** Maximum length of the response in bytes; default 1 MiB. */
   readonly maxBytes?: number;
   /** Is called with each piece of the body if the status is 2xx. */
   readonly onPart?: (part: Uint8Array) => void;

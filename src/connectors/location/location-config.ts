@@ -24,7 +24,7 @@ export const LOCATION_SECTION = {
 /** Locations by device id; `hub` is the hub itself. */
 export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 
-/** The source of a position: coordinates, or a receiver. */
+/** The source of a location: coordinates, or a GPS receiver. */
 export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
 /** Host and port of a gpsd. */

@@ -75,7 +75,7 @@ function requirePlace(places: LocationConfig, id: string, grants: readonly strin
   throw new AtmoError('DEVICE_NOT_FOUND', `Where ${id} is, is not known at this hub${known}`, { candidates });
 }
 
-/** Returns the configured position; `openLocation` has checked that coordinates are present if there is no receiver. */
+/** Returns the configured position; `openLocation` has checked that there are coordinates or gpsd. */
 function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: PositionSource): Position {
   return { latitude, longitude, accuracyM };
 }
@@ -140,7 +140,7 @@ function gpsdUnavailable(place: string, reason: string): AtmoError {
   return new AtmoError('SERVICE_UNAVAILABLE', `gpsd at ${place} cannot be reached (${reason})`, { reason });
 }
 
-/** NMEA mode of a two-dimensional fix (gpsd_json(5), TPV); mode 3 also has the height. */
+/** Lowest NMEA mode with a position: a two-dimensional fix (gpsd_json(5), TPV). Mode 3 also has the height. */
 const FIX_2D = 2;
 /** Assumed error of a receiver that sends no estimate, in metres. */
 const UNKNOWN_ACCURACY_M = 50;
@@ -177,12 +177,12 @@ interface Position {
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
 type Accuracy = (typeof ACCURACIES)[number];
 
-/** Decimal places of a coordinate in degrees: two for a part of a town, three for a street. */
+/** Decimal places of coordinates in degrees: two for a part of a town, three for a street, seven for all digits. */
 const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, precise: 7 };
 /** Length of a degree of latitude in metres; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
-/** Returns the position rounded to the digits of the accuracy; `accuracyM` then includes the rounding error. */
+/** Rounds a position to the digits of the accuracy; `accuracyM` then includes the rounding error. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));

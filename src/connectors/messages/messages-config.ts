@@ -72,7 +72,7 @@ export type Urgency = (typeof URGENCIES)[number];
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
 
-/** A channel to a recipient: an object with one member, whose key is the kind. */
+/** A channel to a recipient: an object with one member, whose key is the kind of the channel. */
 const CHANNEL = {
   ...optionalSection({
     ntfy: optionalSection(
@@ -176,7 +176,7 @@ export const SLACK_SECTION = optionalSection(
   ['token'],
 );
 
-/** `connectors.slack`: the hub's Slack app. */
+/** `connectors.slack`: the Slack app with which the hub posts messages. */
 export type SlackConfig = Settings<typeof SLACK_SECTION>;
 
 /** Returns a URL of the configuration file. Throws CONFIG_INVALID if the URL is malformed, or contains a user or password. */

@@ -42,7 +42,7 @@ function notificationJson({ id, recipient, title, message, urgency, atMs }: Noti
   return JSON.stringify({ id, recipient, title, message, urgency, timestamp: isoTime(atMs) });
 }
 
-/** Returns title and text in one text, for channels without titles. */
+/** Returns title and message as one text, for channels without titles. */
 function oneText({ title, message }: Notification): string {
   return title === undefined ? message : `${title}\n${message}`;
 }
@@ -114,7 +114,7 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
   throw new AtmoError('CONFIG_INVALID', `A way of connectors.notify uses ${setting}, which is not configured; set connectors.${setting}`);
 }
 
-/** Priorities of ntfy: 3 is the default, 5 rings through (docs.ntfy.sh/publish, message priority). */
+/** Priorities of ntfy: 3 is the default, 5 vibrates long and pops up (docs.ntfy.sh/publish, message priority). */
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 

@@ -109,7 +109,7 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * Returns the channels to try, in order: those that the caller named by name or kind, else the owner's order for the urgency. Throws
+ * Returns the channels to try, in order: the channels that the caller named by name or kind, else the owner's order for the urgency. Throws
  * VALIDATION_ERROR if the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
@@ -155,7 +155,7 @@ interface ChannelFailure {
   readonly error: AtmoError;
 }
 
-/** Time limit of one channel's attempt in milliseconds, so that time is left for further channels. */
+/** Maximum time of one attempt over a channel in milliseconds, so that time is left for further channels. */
 const MAX_ATTEMPT_MS = 10_000;
 /** Urgencies for which a message with an unknown outcome is also sent over the next channel: twice is better than never. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);

@@ -87,7 +87,7 @@ interface MailHeaders {
   readonly date: Date;
 }
 
-/** Returns a mail's bytes for the server (RFC 5322, MIME), without the addresses of blind copies. */
+/** Returns the bytes of a mail (RFC 5322, MIME), without the addresses of blind copies. */
 export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
@@ -124,8 +124,8 @@ interface SmtpMessage {
 const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
- * Delivers a mail in a new session (RFC 5321) and returns the addresses that the server refused. Rejects like `SmtpMailer.send`. The signal
- * ends the connection; a mail without its last line is never delivered.
+ * Delivers a mail in a new session (RFC 5321) and returns the addresses that the server refused. Rejects like `SmtpMailer.send`. If the
+ * signal ends the connection before the last line of the mail, the server does not deliver it.
  */
 export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
@@ -187,7 +187,7 @@ interface SmtpErrorFacts {
   /** SMTP reply code: 4xx is a temporary error, 5xx a permanent error (RFC 5321 §4.2.1). */
   readonly status?: number;
   readonly step?: string;
-  /** Error code of the system or of TLS, which nodemailer replaces with its own code. */
+  /** Original error code of the system or of TLS; nodemailer sets `code` to its own code. */
   readonly originalCode: string;
 }
 

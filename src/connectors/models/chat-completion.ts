@@ -12,7 +12,7 @@ interface ChatRequest {
   readonly signal: AbortSignal;
 }
 
-/** Returns the messages of a request: the instructions for the model, and the prompt. */
+/** Returns the messages of a request: the instructions for the model, if any, and the prompt. */
 export function messagesOf(prompt: Json, system?: string): readonly JsonObject[] {
   const user = { role: 'user', content: prompt };
   return system === undefined ? [user] : [{ role: 'system', content: system }, user];
@@ -37,7 +37,7 @@ export async function streamedChat(
     if (text !== '') onText(text);
   };
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body, signal, onPart }).catch((error: unknown) => {
-    // The call is not retried: a retry would emit the beginning of the text twice.
+    // The error must not lead to a retry of the call, which would emit the beginning of the text twice.
     const isRepeatable = error instanceof AtmoError && error.code === 'SERVICE_UNAVAILABLE';
     throw stream.hasText && isRepeatable ? unusableAnswer(model, 'half a stream and broke off') : error;
   });

@@ -18,7 +18,7 @@ const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
   finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
 });
 
-/** Returns `llm_complete`, which lets a language model write a text and reports the pieces as progress if requested. */
+/** Returns `llm_complete`, which lets a language model write a text. If requested, it reports the pieces as progress. */
 export function llmCompleteTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -86,7 +86,7 @@ const CODEGEN_PROMPT =
   'no explanation before or after it.';
 const CODE_BLOCK = /```([A-Za-z0-9+#_-]*)[^\n]*\n([\s\S]*?)\n?```/;
 
-/** Returns `tool_codegen`, which writes a program from its description, without running it. */
+/** Returns `tool_codegen`, which lets a model write a program from a description, without running it. */
 export function codegenTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {

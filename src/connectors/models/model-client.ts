@@ -85,7 +85,7 @@ interface ModelRequest {
   readonly onPart?: (part: Uint8Array) => void;
 }
 
-/** Longest response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
+/** Maximum length of a response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
 /** Sends a request that changes nothing to a model. Rejects like `callEndpoint`; no error contains the key. */
@@ -120,14 +120,14 @@ export function unusableAnswer({ service, name }: NamedModel, what: string): Atm
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** Returns the body; the owner's options replace the caller's. */
+/** Returns the request body. The owner's options replace the caller's members of the same name. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   return body;
 }
 
-/** Returns the headers; `Response` sets the type and boundary of a form. */
+/** Returns the request headers. For a form, `Response` adds the media type with the boundary. */
 function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Record<string, string>> {
   return {
     accept: 'application/json, text/event-stream',

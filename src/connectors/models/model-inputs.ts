@@ -10,7 +10,7 @@ export const modelParameter = p
   .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
   .optional();
 
-/** A parameter for bytes or their URL. */
+/** Returns a parameter for a picture or recording: its bytes, or its URL. */
 export const mediaParameter = (description: string) =>
   p.string({
     description,
@@ -29,7 +29,7 @@ export const SHORT_TIMEOUT_MS = 60_000;
 /** Longest parameters with a picture or recording, in bytes: camera pictures and some minutes of speech, in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
 
-/** A picture or a recording in memory. */
+/** The bytes of a picture or recording, with their media type. */
 export interface Media extends MediaType {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }

@@ -49,7 +49,7 @@ export function analyzeImageTool(models: ModelRegistry, fetchPublic: FetchPublic
   );
 }
 
-/** Returns `look_through_camera`, which runs `analyze_image` on a new picture of a camera without returning the picture. */
+/** Returns `look_through_camera`, which lets a model analyze a new picture of a camera, without returning the picture. */
 export function lookThroughCameraTool(models: ModelRegistry, cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {

@@ -211,7 +211,7 @@ function publishError(topic: string, error: Error): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
 }
 
-/** MQTT reason code if the topic has no subscriber (MQTT 5.0 §3.4.2.1). */
+/** MQTT reason code for a message whose topic has no subscriber (MQTT 5.0 §3.4.2.1). */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 
 /** Returns the code or message of an error of `connect` or its stream. */

@@ -78,7 +78,7 @@ export class HomeAssistantBridge implements Service {
     const reading = readings.current(parseSensorId(id));
     const topic = topics.state(id);
     const before = this.#retained.get(topic);
-    // The first value of a sensor determines the kind of its entity.
+    // The first value of a sensor determines the kind of its entity: all messages are computed again.
     if (!reading || before === undefined || before === 'None') this.#scheduleChanges();
     else this.#retain(topic, statePayload(reading));
   }
@@ -134,7 +134,7 @@ export class HomeAssistantBridge implements Service {
     if (sensor !== undefined) {
       if (!isRetained) void this.#onCommand(topic, sensor, payload);
     } else if (topics.isDiscovery(topic)) {
-      // A device may have been removed while the hub was offline.
+      // An announced device may have been removed while the hub was offline: its announcement is deleted.
       if (payload.length > 0 && !this.#retained.has(topic)) this.#clear(topic);
     } else if (topic === topics.homeAssistantStatus && !isRetained && textOf(payload) === 'online') this.#publishAll();
   }

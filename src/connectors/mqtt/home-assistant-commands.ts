@@ -12,9 +12,9 @@ export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
-/** The id of the board as a device; each of its output lines has separate tools. */
+/** Device id of the board itself; each of its output lines has separate tools. */
 const BOARD_LINES = 'gpio';
-/** A Map instead of an object: a payload such as `constructor` is a member of any object. */
+/** A Map, since every object has members such as `constructor`, which a payload could name. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],
@@ -23,7 +23,7 @@ const COVER_ENDS = new Map([
   ['OPEN', PERCENT_MAX],
   ['CLOSE', 0],
 ]);
-/** The modes of `set_thermostat`; Home Assistant uses equal names. */
+/** The modes of `set_thermostat`; Home Assistant uses the same names. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
 /** Returns the kind of command for a reading; undefined for a measurement. */

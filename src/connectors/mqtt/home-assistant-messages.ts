@@ -48,7 +48,7 @@ interface BridgedDevice {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** Returns the entities of a device: one for each controllable element, and a sensor for each other reading. */
+/** Returns the entities of a device: one for each part that receives commands, and a sensor for each other reading. */
 function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
   const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
@@ -90,7 +90,7 @@ function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics)
       brightness_state_topic: topics.state(brightness.sensor.id),
       brightness_command_topic: topics.command(brightness.sensor.id),
       brightness_scale: 100,
-      // Sends only the brightness: otherwise a dimmed light receives two commands at once.
+      // Home Assistant sends only the brightness: otherwise it would send two commands to a dimmed light.
       on_command_type: 'brightness',
     }),
   };
@@ -199,12 +199,12 @@ export class BridgeTopics {
     return `${this.#discoveryPrefix}/status`;
   }
 
-  /** Topic filter for all commands. */
+  /** Returns the topic filter for all commands. */
   get commandFilter(): string {
     return this.command('#');
   }
 
-  /** Topic filter for every entity that a hub with this name ever announced. */
+  /** Returns the topic filter for every entity that a hub with this name ever announced. */
   get discoveryFilter(): string {
     return this.discovery('+', '+');
   }
@@ -285,7 +285,7 @@ function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Re
   return { ...known, unit_of_measurement: unit, state_class: 'measurement' };
 }
 
-/** Returns the device class of a boolean reading; empty if Home Assistant has none. */
+/** Returns the device class of a boolean reading; an empty object if Home Assistant has no class for it. */
 function binaryClass(kind: string): Readonly<Record<string, string>> {
   const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
   return deviceClass === undefined ? {} : { device_class: deviceClass };

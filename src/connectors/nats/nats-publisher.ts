@@ -136,7 +136,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
       if (!isOpen) return await made.close();
       connection = made;
       void watch(made);
-      // The package gives up only for a permanent cause, such as a changed password; the hub then opens a new connection.
+      // The package gives up only for a permanent cause, such as a changed password; then the hub opens a new connection.
       void made.closed().then((error) => isOpen && again(error instanceof Error ? error.message : 'closed'));
       onReady();
     } catch (error) {
@@ -156,7 +156,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
     async [Symbol.asyncDispose]() {
       isOpen = false;
       clearTimeout(timer);
-      // Published events are still sent, unless the server is unreachable.
+      // Sends all published events before the end, unless the server is unreachable.
       await connection?.drain().catch(() => connection?.close());
     },
   };

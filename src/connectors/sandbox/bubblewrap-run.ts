@@ -14,7 +14,7 @@ interface BubblewrapRun {
   readonly bubblewrap: string;
   readonly options: readonly string[];
   readonly command: readonly string[];
-  /** True for a command that shares the network of the machine. */
+  /** True if the command shares the network of the machine. */
   readonly hasNetwork: boolean;
   readonly stdin?: string;
   readonly bounds: RunBounds;
@@ -31,7 +31,7 @@ export interface RunBounds {
 const WATCH_EVERY_MS = 25;
 /** Priority (nice value) of sandboxed programs, below the hub's priority. */
 const NICE = 15;
-/** Out-of-memory score: without free memory the kernel kills this program first (proc(5), oom_score_adj). */
+/** Out-of-memory score: if memory runs out, the kernel kills this program first (proc(5), oom_score_adj). */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
 /** Longest status message of bubblewrap, in bytes. */
@@ -80,7 +80,7 @@ function requireNoNul(texts: readonly string[]): void {
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
 }
 
-/** Starts bubblewrap with its options in a pipe: every user of the machine can read a command line. */
+/** Starts bubblewrap and passes its options through a pipe, since every user of the machine can read command lines. */
 function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
   const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
@@ -134,7 +134,7 @@ function killNamespace(child: ChildProcess): void {
   }
 }
 
-/** Watches the resource usage of the processes inside; the returned function stops the watch. */
+/** Watches the resource usage of the processes inside. Returns a function that stops the watch. */
 function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -196,7 +196,7 @@ interface ProcessLimits {
   readonly processes: number;
   readonly cpuSeconds: number;
   readonly fileBytes: number;
-  /** Largest data and heap; absent for runtimes that reserve more than they use. */
+  /** Maximum size of data and heap in bytes; absent for runtimes that reserve more memory than they use. */
   readonly dataBytes?: number;
   /** Number of programs whose processes the kernel counts together, as for a hub that runs as root; default 1. */
   readonly together?: number;
@@ -219,7 +219,8 @@ const BECOME_NOBODY = [
 ];
 
 /**
- * Returns the options of bwrap(1): new namespaces, no capabilities, and a file system of the system's programs and the paths of the view.
+ * Returns the options of bwrap(1): new namespaces, no capabilities, and a file system that consists of the system's programs and the paths
+ * of the view.
  */
 export function bubblewrapOptions(view: SandboxView): readonly string[] {
   return [
@@ -252,7 +253,7 @@ export function withProcessLimits(
   command: readonly string[],
 ): readonly string[] {
   const bounds = {
-    // Adds two processes for bubblewrap itself.
+    // The two additional processes are those of bubblewrap itself.
     nproc: (limits.processes + 2) * (limits.together ?? 1),
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,

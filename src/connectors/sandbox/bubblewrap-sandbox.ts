@@ -20,7 +20,7 @@ interface SandboxCollaborators {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The kind of sandbox that works on this machine. */
+/** The variant of the sandbox that works on this machine. */
 type SandboxMode = Pick<SandboxView, 'hasProc' | 'isRoot'>;
 
 const BYTES_PER_MB = 1_048_576;

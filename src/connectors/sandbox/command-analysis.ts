@@ -6,7 +6,7 @@ import { approximateCommands, countKeywords, type ShellCommand, type ShellWord }
 interface CommandAnalysis {
   /** Commands. In the arguments of a runner such as `env` each word may begin a command, since not all of its options are known. */
   readonly commands: readonly ShellCommand[];
-  /** Words of all commands, including the files that they read and write. */
+  /** Words of all commands, and the names of the files that they read and write. */
   readonly words: readonly ShellWord[];
   /** True if a program or shell text is known only at run time: it could be any program. */
   readonly isComputed: boolean;
@@ -17,7 +17,7 @@ interface CommandAnalysis {
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
 /** Shells with other grammars than `sh` and bash. */
 const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
-/** Shell builtins that change the grammar, or run their arguments. */
+/** Shell builtins that change the grammar, or run their arguments: their effect cannot be parsed. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
 /** An awk program that runs other programs, or reads their output. */
@@ -32,7 +32,7 @@ const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
 ]);
-/** Options before a shell text, which may follow without a space. */
+/** Options whose value is a shell text; the value may follow without a space. */
 const TEXT_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(?:-[a-z]*S|--split-string=?)/],
   ['script', /^(?:-[a-z]*c|--command=?)/],
@@ -45,7 +45,7 @@ const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
 const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
-/** Options of runners whose value is the next word. */
+/** Options of runners whose value is the next word, which thus begins no command. */
 const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
   ['nice', /^(-n|--adjustment)$/],
@@ -63,7 +63,7 @@ const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
 /** An argument that a program reads from its input. */
 const FROM_INPUT: ShellWord = { text: '', isComputed: true };
-/** Deepest nesting of commands; a deeper command counts as unreadable. */
+/** Maximum nesting of commands; a deeper command counts as one that could be any program. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
 /** Maximum number of a runner's arguments; a runner with more arguments counts as unreadable. */
@@ -276,7 +276,7 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** Returns a runner's commands: the words after each of its command options, else the words after its own options. */
+/** Returns the commands that a runner runs: the words after each of its command options, else the words after its own options. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];

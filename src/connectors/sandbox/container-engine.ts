@@ -59,7 +59,7 @@ export class ContainerEngine {
     throw engineFailed(result.stderr);
   }
 
-  /** Returns containers with image and state, or images with tag. Rejects with SERVICE_UNAVAILABLE if the engine fails. */
+  /** Returns the containers with image and state, or the images with tag. Rejects with SERVICE_UNAVAILABLE if the engine fails. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
     if (result.exitCode !== 0) throw engineFailed(result.stderr);

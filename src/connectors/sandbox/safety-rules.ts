@@ -49,7 +49,7 @@ export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   },
 ];
 
-/** Name of the rule that refuses commands whose words are computed at run time, since they cannot be checked before. */
+/** Name of the rule that refuses commands whose words are known only at run time, so that they cannot be checked. */
 const UNREADABLE = 'nothing that computes its command';
 const COMPUTED =
   'The safety rules cannot know before it runs what this command does, and so refuse it. Write the command out, with -- before arguments that are computed, or run a script file that the owner has read';

@@ -9,7 +9,7 @@ import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 
 /** Limits of the JavaScript engine that runs a script's thread; the script's own memory has another limit. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
-/** Lifetime of an idle thread in milliseconds: starting a thread takes most of a call's time. */
+/** Maximum idle time of a thread in milliseconds; threads are kept, since a start takes most of a call's time. */
 const IDLE_MS = 30_000;
 /** Largest number of threads; each has separate memory. */
 const MAX_CONCURRENT = 4;

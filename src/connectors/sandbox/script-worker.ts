@@ -20,7 +20,7 @@ export interface ScriptJob {
 /** The outcome of a call: JSON, the exceeded limit, or an error. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
-/** Marks a worker thread of this program, in contrast to an import of this file. */
+/** Value of `workerData` in a thread that runs this program; the file may also be imported elsewhere. */
 export const SCRIPT_PROGRAM = 'atmo-script';
 /** The URL of this file, also in the bundle, where `import.meta.url` has another meaning. */
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));

@@ -77,7 +77,7 @@ function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly
     [JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES],
     [RETURN, 0, 0, REFUSE_EPERM],
     [RETURN, 0, 0, ALLOW],
-    // A system call other than `socket` skips the checks of families.
+    // Any system call other than `socket` skips the checks of address families.
     [JUMP_EQUAL, 0, families.length + 3, socket],
     [LOAD, 0, 0, AT.firstArgument],
     ...families,

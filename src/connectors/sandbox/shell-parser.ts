@@ -103,9 +103,9 @@ class ShellParser extends ShellWordParser {
   #isRedirected = false;
   /** True after `&>`, which ends a command in `sh` but not in bash. */
   #isSplit = false;
-  /** True directly after a pipe, which a new line does not end. */
+  /** True directly after a pipe; a new line does not end it. */
   #isPiped = false;
-  /** True if the next group is the body of a function, whose input is unknown. */
+  /** True if the next group is the body of a function, whose input is unknown until it is called. */
   #isBody = false;
   #isFor = false;
   /** True between `[[` and `]]`. */

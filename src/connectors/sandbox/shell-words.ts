@@ -47,7 +47,7 @@ export abstract class ShellWordParser {
     return this.text.startsWith(text, this.source.at);
   }
 
-  /** Matches an expression at this position and moves the position behind the match. */
+  /** Matches an expression at the current position and moves the position behind the match. Returns undefined without a match. */
   protected found(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.source.at;
     const found = expression.exec(this.text) ?? undefined;
@@ -268,7 +268,7 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
   const isDeep = bare.split('{').length > MAX_BRACED;
   const patterns = isDeep ? [pattern] : expandBraces(pattern);
   const isTooMany = isDeep || patterns.length > MAX_BRACED;
-  // A shell drops an empty word, so that the next word moves up.
+  // A shell drops an empty word, so that the next word takes its place.
   const isUnsure = isComputed || isTooMany || hasAmbiguousBraces(bare) || (patterns.length > 1 && patterns.includes(''));
   return (isTooMany ? [pattern] : patterns).map((one) => {
     const word = { text: unescapePattern(one), isComputed: isUnsure };

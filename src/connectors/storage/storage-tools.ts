@@ -132,7 +132,7 @@ function listDataTool(data: AgentData): RegisteredTool {
       examples: [{ description: 'All notes', params: { prefix: 'notes/' } }],
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {
-      // The list has only keys whose values the caller may read.
+      // The list must not show keys whose values the caller may not read.
       const found = data.list(principal, prefix).filter(({ key }) => hasPermission(permissions, `storage:read:${key}`));
       const keys = found.slice(offset, offset + limit).map(({ key, expiresAtMs }) => ({ key, ...expiresAt(expiresAtMs) }));
       return { keys, total: found.length };
@@ -197,7 +197,7 @@ export class AgentData {
     return present({ isKept: true, isNew: before === undefined, expiresAtMs: stored.expiresAtMs });
   }
 
-  /** Returns whether there was a value. */
+  /** Deletes a value. Returns whether there was one. */
   delete(principal: Principal, key: string): boolean {
     return this.#parts.store.delete(...storeKeyOf(principal, key));
   }

@@ -7,7 +7,7 @@ import { addressBytes } from '../../core/ip-address.ts';
 /** Returns whether the owner allows a request for this URL to this IP address, public or not. */
 type HostRule = (url: URL, address: string) => boolean;
 
-/** JSON Schema pattern of an entry: a name, an address or a network, optionally with a port. */
+/** JSON Schema pattern of an allowed host: a name, an address or a network, optionally with a port. */
 export const ALLOWED_HOST = '^(\\[[0-9a-fA-F:.]+\\]|[0-9a-fA-F:.]+/[0-9]{1,3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]+|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$';
 
 const WITH_PORT = /^(\[.+\]|[^:[\]]+):(\d+)$/;
@@ -127,9 +127,9 @@ const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   64: [9, 10, 11, 12],
   96: [12, 13, 14, 15],
 };
-/** The well-known prefix (RFC 6052 §2.1). The prefix for local use (RFC 8215) is not public. */
+/** The well-known NAT64 prefix (RFC 6052 §2.1). Addresses with the prefix for local use (RFC 8215) are not public. */
 const WELL_KNOWN: Nat64Prefix = { network: '64:ff9b::', prefix: 96 };
-/** A name with IPv4 addresses only; a network with NAT64 adds IPv6 addresses (RFC 7050). */
+/** A name that has only IPv4 addresses; if a resolver returns IPv6 addresses, the network has NAT64 (RFC 7050). */
 const IPV4_ONLY = 'ipv4only.arpa';
 const IPV4_ONLY_ADDRESSES: ReadonlySet<string> = new Set(['192.0.0.170', '192.0.0.171']);
 
@@ -166,7 +166,7 @@ export async function discoverNat64(): Promise<EmbeddedIpv4> {
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));
 }
 
-/** Returns whether an address may be translated; an address with a zone belongs to a link and never is. */
+/** Returns whether NAT64 may translate an address: an IPv6 address without a zone, which would bind it to a link. */
 function isTranslatable(address: string): boolean {
   return isIPv6(address) && !address.includes('%');
 }

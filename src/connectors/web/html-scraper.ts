@@ -9,7 +9,7 @@ import { bodyText, mediaType, requireSuccess } from './fetch-tools.ts';
 import { parsePage } from './page-text.ts';
 import type { FetchPublic } from './public-fetch.ts';
 
-/** Largest page in bytes: its tree takes many times as much memory. */
+/** Longest page in bytes: its tree takes many times as much memory. */
 const PAGE_BYTES = 1_048_576;
 
 const RETURNS = resultSchema(['items'], {

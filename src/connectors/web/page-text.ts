@@ -298,7 +298,7 @@ class TextBuilder {
     this.#isSpaceDue = true;
   }
 
-  /** Adds a space; at the beginning of marked text it belongs before the mark. */
+  /** Adds a space. If a mark was just opened, the space is inserted before the mark. */
   #space(): void {
     const at = this.#marks.at(-1) ?? 0;
     if (!this.#isTight) this.#isSpaceDue = true;

@@ -41,7 +41,7 @@ interface PublicFetchOptions {
   readonly resolve?: ResolveHost;
   /** Returns the NAT64 translation of the network; default: found through the machine's resolver. */
   readonly translation?: () => Promise<EmbeddedIpv4>;
-  /** Limit for the whole fetch with its redirects; default: 30 s. */
+  /** Time limit of the whole fetch with its redirects in milliseconds; default: 30 s. */
   readonly timeoutMs?: number;
 }
 

@@ -43,7 +43,7 @@ const CANCEL_GRACE_MS = 200;
 /** Pattern of a caller's request id that fits into a message; another id is replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
 const ID_SUFFIX_LENGTH = 13;
-/** Refusals after which another hub may be tried if no hub has accepted the call. */
+/** Refusals after which the caller may try another hub, if no hub has accepted the call. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'NODE_UNAVAILABLE',
   'NO_CAPABLE_NODE',
@@ -176,7 +176,7 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
   return { result, nodeId: execution.nodeId, hops: execution.hops };
 }
 
-/** Returns NODE_UNAVAILABLE for a refusal that does not concern the call itself, so that another hub is tried. */
+/** Converts a refusal that does not concern the call itself to NODE_UNAVAILABLE, so that another hub is tried. */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
   const details = { ...error.details, code: error.code };
@@ -193,7 +193,7 @@ interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
   readonly progress: CallProgress;
-  /** The request that carried the call to the other hub. */
+  /** The signed request that was sent to the other hub. */
   readonly sent: Sent;
 }
 
@@ -202,7 +202,7 @@ class LostCall {
   readonly #context: ClientContext;
   readonly #facts: LostCallFacts;
   readonly #giveUpMs: number;
-  /** Epoch of the executing hub's present process. */
+  /** Epoch of the executing hub's current start. */
   #epoch: number;
 
   constructor(context: ClientContext, facts: LostCallFacts) {
@@ -314,7 +314,7 @@ class CallProgress {
     return this.#isAccepted || this.#isLost;
   }
 
-  /** Returns whether a second run would act twice. */
+  /** Returns whether the tool acts, so that a second run would act twice. */
   get isActing(): boolean {
     return isActing(this.#call.tool.definition);
   }

@@ -73,9 +73,9 @@ export class CallServer {
     const { signer, clock } = this.#collaborators;
     const startMs = clock.monotonic();
     const outcome = await this.#outcome(opened, record, request);
-    // Nothing ran and no caller waits: the ledger treats the request as one that never ran.
+    // Nothing ran and no caller waits: the error makes the ledger record the request as one that never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
-    // The failure of a call that has run must not look like a refusal.
+    // The accept frame shows the caller that the call has run, so that its failure does not look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
     const answer = signer.sign(outcome, opened, startMs);
     record.settle(answer);

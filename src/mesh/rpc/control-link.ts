@@ -9,7 +9,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { errorOfFrame, IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
 import { type DropSink, type PeerLink, REQUEST_KINDS, type RequestHandler, type RequestKind, type RequestOptions } from './peer-link.ts';
 
-/** Reasons for which a link ended. */
+/** Reasons for the end of a link. */
 export type LinkEnd = 'closed' | 'goodbye' | 'silent' | 'malformed' | 'flooded' | 'replaced' | 'stopped';
 
 interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -238,7 +238,7 @@ class OutgoingRequest {
     const sending = sendBody(body, route, (last) =>
       route.sender.send({ type: 'request', id: route.id, kind: REQUEST_KINDS[kind], body: last }),
     );
-    // Sending fails only after the end of the request: the peer must not wait for the rest.
+    // Sending fails only if the request ends before its body is sent: after a cancel frame the peer does not wait for the rest.
     sending?.catch(() => route.sender.send({ type: 'cancel', id: route.id }));
   }
 

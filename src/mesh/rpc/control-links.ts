@@ -123,7 +123,7 @@ export class ControlLinks implements PeerLinks, Service {
     logger.debug('mesh.link_down', { hub: id, reason });
     if (this.#links.get(id) === link) this.#links.delete(id);
     for (const listener of this.#down) listener(link);
-    // A peer that does not respond counts as disconnected, even if its socket is open.
+    // A peer that is silent or floods the link is disconnected, even if its socket is open.
     if (reason === 'silent' || reason === 'flooded') engine.disconnect(id).catch(() => {});
     else if (!this.#isStopped && reason !== 'replaced' && engine.peers().some((peer) => peer.id === id)) this.#opener.retry(id);
   }

@@ -80,7 +80,7 @@ export class IncomingRequests {
     return this.#running.get(id)?.window;
   }
 
-  /** Handles the loss of the connection. */
+  /** Ends all requests after the loss of the connection, and aborts the handlers whose work is not detached. */
   lost(): void {
     for (const exchange of [...this.#running.values()]) exchange.lost();
   }
@@ -183,7 +183,7 @@ class IncomingExchange implements IncomingRequest {
     this.#abort(new AtmoError('CANCELLED', 'The caller cancelled the request'));
   }
 
-  /** Handles the loss of the connection: the answer cannot be sent. */
+  /** Aborts the handler after the loss of the connection, unless its work is detached; the answer cannot be sent. */
   lost(): void {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);

@@ -22,7 +22,7 @@ export const TIME_WINDOW_MS = 60_000;
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
-/** The signed members that every request has. */
+/** The members that every signed request has. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
 
 /** A request with a valid signature. */
@@ -132,7 +132,7 @@ export class RequestGuard {
     }
   }
 
-  /** Makes the cheap checks and returns the key for the signature check. */
+  /** Makes the cheap checks, and returns the key with which the signature is checked next. */
   #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
     const { self, epoch, members, time } = this.#collaborators;
     const { visited } = forwarded;

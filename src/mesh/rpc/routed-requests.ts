@@ -23,7 +23,7 @@ interface RoutedRequest {
   readonly visited: readonly HubId[];
 }
 
-/** Sends requests to their target, directly or through the neighbour on the route to it. */
+/** Sends requests to a hub, directly or through the neighbour on the route to it. */
 export class RoutedRequests {
   readonly #parts: { readonly links: PeerLinks; readonly routes: CallRoutes };
 
@@ -60,7 +60,7 @@ export class RoutedRequests {
   }
 }
 
-/** Error codes that are accepted unsigned: this hub raised them itself, or they leave the outcome open. */
+/** Error codes that count even if unsigned: this hub raised them itself, or they leave the outcome open. */
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
@@ -123,7 +123,7 @@ export function staleEpochError(hub: HubId, epoch: number): AtmoError {
   });
 }
 
-/** Sends a request to the newest announced start of a hub, and once more to the start that a stale-epoch error names. */
+/** Sends a request for the newest announced epoch of a hub. If a stale-epoch error names another epoch, sends it once more for this. */
 export async function atNewestEpoch<Answer>(
   routes: Pick<CallRoutes, 'epochOf'>,
   target: HubId,

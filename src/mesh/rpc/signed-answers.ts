@@ -122,7 +122,7 @@ export class PartReader {
   }
 }
 
-/** The outcome of a request. `returns` is the schema of the result, whose bytes are sent as bytes. */
+/** The outcome of a request. `returns` is the schema of the result: it shows which of its members are bytes. */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
   | { readonly kind: 'error'; readonly error: ErrorBody };
@@ -158,7 +158,7 @@ export class AnswerSigner {
     };
     if (outcome.kind === 'error')
       return signToolResponse({ ...head, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
-    // Only the entry hub reads the answer; hubs on the route forward the bytes.
+    // Bytes are sent as bytes if the entry hub reads them; hubs on the route only forward the answer.
     const returns = routes.reads(statement.entryHub, 'wire:bytes') ? outcome.returns : undefined;
     return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
   }

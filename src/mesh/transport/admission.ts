@@ -255,7 +255,7 @@ export class ConnectionAttempts {
     this.#attempts.set(stream, attempt);
   }
 
-  /** Records that `outer` wraps the connection `inner`. */
+  /** Assigns the attempt of `inner` to `outer`, which wraps the same connection. */
   wrap(inner: MessageStream, outer: MessageStream): void {
     const attempt = this.of(inner);
     if (attempt) this.set(outer, attempt);

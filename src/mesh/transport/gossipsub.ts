@@ -16,7 +16,7 @@ const RESULTS: Readonly<Record<GossipVerdict, TopicValidatorResult>> = {
   reject: TopicValidatorResult.Reject,
 };
 
-/** Gossip through gossipsub; the validator runs before a message is forwarded. */
+/** Sends and receives gossip through gossipsub; the validator runs before a message is forwarded. */
 export class Libp2pGossip {
   readonly #self: HubId;
   readonly #refusals: RefusalCounter;
@@ -69,7 +69,7 @@ export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
 /** Longest RPC of gossipsub in bytes: a few announcements and its own control messages. */
 const MAX_RPC_BYTES = 65_536;
 
-/** Only rejected messages lower the score of a neighbour: a quiet neighbour is not a bad one. */
+/** Only rejected messages lower the score of a neighbour; a neighbour that sends little is not punished. */
 const TOPIC_SCORE: TopicScoreParams = {
   topicWeight: 1,
   timeInMeshWeight: 0,
@@ -92,7 +92,7 @@ const TOPIC_SCORE: TopicScoreParams = {
 };
 
 const SETTINGS: Partial<GossipsubOpts> = {
-  // An announcement keeps the signature of its origin over every hop; gossipsub's signature would be a second one.
+  // No signature of gossipsub: an announcement already has the signature of its origin, which stays valid over every hop.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
   allowPublishToZeroTopicPeers: true,
@@ -111,7 +111,7 @@ const SETTINGS: Partial<GossipsubOpts> = {
   Dscore: 2,
   Dlazy: 4,
   scoreParams: {
-    // The default silences members that share an address, for example behind a NAT router.
+    // Zero, since the default lowers the score of members that share an address, for example behind a NAT router.
     IPColocationFactorWeight: 0,
     retainScore: 600_000,
     topics: { [GOSSIP_TOPIC]: TOPIC_SCORE },

@@ -256,7 +256,7 @@ function batchWindowUpdates(stream: Stream): void {
     readBytes += frame.header.length;
     handleData(frame);
   };
-  // In other states the update opens or accepts the stream, or keeps the peer waiting.
+  // In other states the update opens or accepts the stream, or makes a paused peer wait.
   stream.sendWindowUpdate = () => {
     if (stream.state === StreamState.Established && readBytes < WINDOW_UPDATE_BYTES) return;
     if (stream.state !== StreamState.Paused) readBytes = 0;

@@ -45,7 +45,7 @@ export interface Libp2pEngineOptions {
   readonly clock?: Clock;
 }
 
-/** The parts that exist between start and dispose. */
+/** The parts of the engine that exist only while it runs. */
 interface Running {
   readonly node: Libp2pNode;
   readonly listener: TcpListener;

@@ -12,7 +12,7 @@ interface Libp2pSocketsCollaborators {
   readonly limiter: InboundLimiter;
   readonly refusals: RefusalCounter;
   readonly gate: ConnectionGate;
-  /** Aborts unfinished connections. */
+  /** Aborts unfinished connection attempts. */
   readonly signal: AbortSignal;
 }
 

@@ -56,7 +56,7 @@ export interface MeshStream {
   readonly hasArrived?: ArrivalCheck | undefined;
   /** Resolves when the send queue has space again; rejects if the stream ends. */
   drained(): Promise<void>;
-  /** Sets the only listener; it receives earlier frames first. A frame that is too long ends the stream. */
+  /** Sets the only listener; frames that arrived earlier are passed first. A frame that is too long ends the stream. */
   onFrame(listener: (frame: Uint8Array) => void): void;
   /** Calls the listener once when the stream ends, or at once if the stream has already ended. */
   onClose(listener: () => void): void;
@@ -77,7 +77,7 @@ export interface MeshEngine extends Service {
   peers(): readonly EnginePeer[];
   /**
    * Connects, or returns the peer if it is connected. `gate` replaces the engine's gate for this connection. Rejects with NODE_UNAVAILABLE
-   * if no hub answers, PERMISSION_DENIED if a gate refuses or another hub answers, or CANCELLED.
+   * (no hub answers), PERMISSION_DENIED (a gate refuses, or another hub answers), RESOURCE_EXCEEDED (too many connections), or CANCELLED.
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;

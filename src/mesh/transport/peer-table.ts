@@ -8,10 +8,10 @@ const SIMULTANEOUS_MS = 10_000;
 /** Time after its opening in which a working connection receives its first packets, in milliseconds. */
 const FIRST_PACKETS_MS = 1_000;
 
-/** A connection of the table. */
+/** A connection in the table. */
 export interface TableConnection {
   readonly peer: EnginePeer;
-  /** Returns whether the peer's machine has received everything, like `MeshStream.hasArrived`. */
+  /** Returns whether the peer's machine has received everything that was sent, like `MeshStream.hasArrived`. */
   readonly hasArrived?: ArrivalCheck | undefined;
   /** Ends the connection at once. */
   drop(): void;
@@ -24,7 +24,7 @@ interface ConnectionSlot<Connection> {
 
 type PeerListener = (peer: EnginePeer) => void;
 
-/** The connections of an engine: one per hub, limited in number. Emits each hub's up and down once. */
+/** The connections of an engine: at most one per hub, and a limited number. Emits once when a hub connects or disconnects. */
 export class PeerTable<Connection extends TableConnection> {
   readonly #clock: Clock;
   readonly #maxConnections: number;
@@ -55,8 +55,8 @@ export class PeerTable<Connection extends TableConnection> {
   }
 
   /**
-   * Claims the hub's slot for a connection that is about to open. Returns false if another, live connection has it. The other connection
-   * counts as dead if it is old or blocked, since the hub would not dial otherwise; it is then replaced.
+   * Claims the hub's slot for a connection that is about to open. Returns false if another, live connection has it. A connection counts as
+   * dead and is replaced if it is old or blocked, since the hub would not dial otherwise.
    */
   claim(id: HubId): boolean {
     const held = this.#slots.get(id);

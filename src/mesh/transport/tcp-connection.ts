@@ -9,7 +9,7 @@ import { type ArrivalCheck, formatHostPort, type PeerAddress } from './mesh-engi
 
 type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 
-/** Longest message whose pieces are joined before the write: joining them is cheaper than several writes. */
+/** Longest message that is joined to one piece before the write: joining it is cheaper than several writes. */
 const MAX_JOINED_BYTES = 16_384;
 
 /**
@@ -125,7 +125,8 @@ export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
 }
 
 function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
-  // Local address, remote address, state, `unacknowledged:unread`; if other hosts use the same pair of ports, all must be empty.
+  // Local address, remote address, state, `unacknowledged:unread`. If other hosts use the same ports, every line must have 0
+  // unacknowledged.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {
     const waiting = TABLES.flatMap((table) => [...readFileSync(table, 'latin1').matchAll(line)].map(([, bytes]) => Number(`0x${bytes}`)));
