@@ -321,7 +321,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** The output of a program, up to a common limit for all its streams. */
+/** Collects the output of a program, up to a common limit for all its streams. */
 export class BoundedOutput {
   readonly #maxBytes: number;
   readonly #onExceeded: () => void;

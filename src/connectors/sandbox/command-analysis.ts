@@ -235,7 +235,7 @@ function joined(words: readonly ShellWord[]): ShellWord {
   return { text: words.map(({ text }) => text).join(' '), isComputed: words.some(({ isComputed }) => isComputed) };
 }
 
-/** Returns true for an interpreter whose program is expanded at run time, or read from its input. */
+/** Returns true if the program of an interpreter is unknown: it is expanded at run time, or read from the interpreter's input. */
 function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean): boolean {
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
@@ -281,7 +281,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // The file name for `{}` is a known word if it stands alone or in a shell text; within any other word the result is unknown.
+  // The found file's name for `{}` counts as known if `{}` is a whole word or in a shell text; in any other word it is unknown.
   return runs.map((words) => {
     const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
     const isMixed = (word: ShellWord) => word !== text && word.text !== REPLACEMENT && word.text.includes(REPLACEMENT);

@@ -25,7 +25,7 @@ const LIST_BYTES = 1_048_576;
 /** Exit code of podman-run(1) and docker-run(1) if the engine itself failed. */
 const ENGINE_FAILED = 125;
 
-/** Podman, Docker, or an engine with equal arguments. */
+/** Podman, Docker, or an engine that takes the same arguments. */
 export class ContainerEngine {
   readonly #command: string;
   readonly #env: NodeJS.ProcessEnv;

@@ -149,7 +149,7 @@ function matchArgument(template: string, given: string): Texts | undefined {
     const latest = end - part.length;
     const at = index === 0 && !given.endsWith(part) ? -1 : given.lastIndexOf(part, latest);
     if (latest < head.length || at < head.length) return undefined;
-    // The text after this fixed part belongs to the next parameter.
+    // The text between this fixed part and the next is the value of the parameter between them.
     if (index > 0) values.unshift(given.slice(at + part.length, end));
     end = at;
   }

@@ -174,7 +174,7 @@ function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program'
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** Returns true for wildcards with two or more fixed characters; brackets around one or two characters count as one. */
+/** Returns true if wildcards contain two or more fixed characters; brackets around one or two characters count as one. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
@@ -182,7 +182,7 @@ function isSpecific(wildcard: GlobTokens): boolean {
 /** Returns whether a name matches shell wildcards (POSIX, 2.13); wildcards at the beginning match no leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
-  // The reached indexes of the name, token by token: the time is bounded by both lengths, unlike with a regular expression.
+  // Indexes of the name that can be reached, token by token. The time is bounded by both lengths, unlike with a regular expression.
   let reached = new Set([0]);
   for (const sign of wildcard) {
     const next = new Set<number>();

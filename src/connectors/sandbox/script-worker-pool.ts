@@ -11,7 +11,7 @@ import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 /** Maximum idle time of a thread in milliseconds; threads are kept, since a start takes most of a call's time. */
 const IDLE_MS = 30_000;
-/** Largest number of threads; each has separate memory. */
+/** Maximum number of concurrent calls, each of which runs in a thread with separate memory. */
 const MAX_CONCURRENT = 4;
 /** Longest result in characters of JSON: in memory, nested lists take twenty times the length of their text. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
@@ -73,7 +73,7 @@ export class ScriptWorkerPool implements ScriptEngine {
 async function startWorker(): Promise<Worker> {
   const { SCRIPT_PROGRAM, SCRIPT_WORKER_URL } = await import('./script-worker.ts');
   const worker = new Worker(SCRIPT_WORKER_URL, { workerData: SCRIPT_PROGRAM, resourceLimits: LIMITS, env: {} });
-  // After a failure of an idle thread, the next call starts a new thread.
+  // The error of an idle thread is ignored: the next call starts a new thread.
   return worker.on('error', () => {});
 }
 
@@ -90,7 +90,7 @@ async function outcomeOf(worker: Worker, order: ScriptJob, signal: AbortSignal):
     return await orAborted(promise, signal);
   } finally {
     worker.off('message', resolve).off('error', onError).off('exit', onExit);
-    // An idle thread does not keep the process alive.
+    // An idle thread must not keep the process alive.
     worker.unref();
   }
 }

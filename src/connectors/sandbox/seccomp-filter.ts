@@ -1,6 +1,6 @@
-/** A filter in classic BPF (seccomp(2), linux/filter.h) against system calls that no tool needs and that had holes in the kernel. */
+/** A filter in classic BPF (seccomp(2), linux/filter.h) for system calls that no tool needs and that had vulnerabilities. */
 
-/** AUDIT_ARCH of a machine, and its system call numbers in the order of `DENIED`. */
+/** AUDIT_ARCH of a machine, the numbers of two system calls, and the numbers of the denied system calls. */
 interface Machine {
   readonly audit: number;
   readonly socket: number;
@@ -9,10 +9,10 @@ interface Machine {
 }
 
 /**
- * memfd_create, memfd_secret, shmget, msgget, semget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key,
- * keyctl; ptrace, process_vm_readv, process_vm_writev; kexec_load, kexec_file_load, init_module, finit_module, delete_module; mount,
- * umount2, pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at,
- * personality.
+ * The denied system calls of X64 and ARM64, in order: memfd_create, memfd_secret, shmget, msgget, semget (memory that belongs to no
+ * process); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl; ptrace, process_vm_readv, process_vm_writev; kexec_load,
+ * kexec_file_load, init_module, finit_module, delete_module; mount, umount2, pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff,
+ * reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
  */
 const X64 = [
   319, 447, 29, 68, 64, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168,
@@ -22,7 +22,7 @@ const ARM64 = [
   279, 447, 194, 186, 190, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142,
   116, 89, 264, 265, 92,
 ];
-/** io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: same everywhere. */
+/** Denied on all machines: io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr. */
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 const MACHINES: Readonly<Record<string, Machine>> = {

@@ -208,7 +208,7 @@ export function refuse(construct: string): never {
   throw new AtmoError('RULE_BLOCKED', construct);
 }
 
-/** A word of a text of a shell, without its quotes. */
+/** A word in a shell text, without its quotes. */
 export interface ShellWord {
   readonly text: string;
   /** True if the shell expands a part of the word at run time. */

@@ -82,8 +82,8 @@ const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * Returns whether an address is on the public internet: not on the machine, in its present networks (a home may have public IPv6
- * addresses), or in a special range. A NAT64 address is public only if its IPv4 address is. Returns false for a text that is no address.
+ * Returns whether an address is public: outside of this machine's current networks (a home may have public IPv6 addresses) and of special
+ * ranges. A NAT64 address is public only if its IPv4 address is. Returns false for a text that is no address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);

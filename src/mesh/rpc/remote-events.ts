@@ -25,7 +25,7 @@ export class MeshEvents implements RemoteEvents {
     this.#clock = clock;
   }
 
-  /** Implements `RemoteEvents.subscribe`. Rejects if the first attempt fails, and later under the conditions of `#requireTemporary`. */
+  /** Implements `RemoteEvents.subscribe`. Rejects if the first attempt fails, a retry cannot help, or the hub is away for a minute. */
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
