@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
-/** Returns its input. */
+/** The tool that returns its input. */
 export const echoTool = defineTool(
   {
     name: 'echo',
@@ -19,7 +19,7 @@ export const echoTool = defineTool(
   async ({ value }) => value,
 );
 
-/** BLAKE3 of a text, or of the canonical JSON (RFC 8785) of any other value. */
+/** The tool that returns the BLAKE3 hash of a text, or of the canonical JSON (RFC 8785) of another value. */
 export const hashTool = defineTool(
   {
     name: 'hash',
@@ -34,7 +34,7 @@ export const hashTool = defineTool(
   async ({ input }) => blake3Hex(typeof input === 'string' ? input : canonicalJson(input)),
 );
 
-/** The hub's own time. */
+/** The tool that returns the hub's current time. */
 export const currentTimeTool = defineTool(
   {
     name: 'current_time',
@@ -57,7 +57,7 @@ export const currentTimeTool = defineTool(
 const OPERATIONS = ['add', 'subtract', 'multiply', 'divide'] as const;
 const SIGNS = { add: '+', subtract: '-', multiply: '*', divide: '/' } as const;
 
-/** Four operations on two numbers. */
+/** The tool that adds, subtracts, multiplies or divides two numbers. */
 export const calculatorTool = defineTool(
   {
     name: 'calculator',

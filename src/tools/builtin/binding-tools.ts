@@ -25,7 +25,7 @@ const bindingParameters = {
   cluster: p.string({ description: 'Only this cluster, such as OnOff', maxLength: 64 }).optional(),
 };
 
-/** Returns the tools for bindings, by which a switch controls a light directly. */
+/** Returns the tools for bindings. A binding lets a switch control a light without the hub. */
 export function bindingTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [getBindingsTool(ports), bindTool(ports), unbindTool(ports)];
 }
@@ -73,7 +73,7 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Returns the members of tools that change a binding, which affects the source's list and the target's access control. */
+/** Returns the common members of tools that change a binding: the permissions and effects cover the source and the target. */
 function forBoth(ports: AdminPorts) {
   return {
     ...HUB_ACTS,
@@ -91,7 +91,7 @@ function forBoth(ports: AdminPorts) {
   };
 }
 
-/** Returns the effects of a binding: from then on the source can send any command to the target's endpoint without the hub. */
+/** Returns the effects of a binding: it allows the source to send any command to the target's endpoint without the hub. */
 function bindEffects({ bounds }: AdminPorts, params: ValuesOf<typeof bindingParameters>): readonly Effect[] {
   const source = sourceOf(params);
   const target = targetOf(params);

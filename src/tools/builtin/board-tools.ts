@@ -18,12 +18,12 @@ export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly Registe
     .filter(({ missingSetting }) => missingSetting?.() === undefined);
 }
 
-/** A part of the board that needs a setting before tools can use it. */
+/** A part of the board that tools can use after the owner has made a setting. */
 export interface BoardPart {
   readonly part: 'gpio' | 'camera' | 'i2c' | 'serial' | 'container_engine';
-  /** Device file or socket. */
+  /** Path of the device file or socket. */
   readonly path: string;
-  /** The setting that the board part needs, and the documentation page about the setting. */
+  /** Text with the setting that the owner must make, and the documentation page about it. */
   readonly next: string;
 }
 
@@ -41,7 +41,7 @@ const KNOWN_PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string
   },
 ];
 
-/** Returns the parts of the board, whether configured or not; skips a folder that cannot be read. */
+/** Returns the parts of the board that exist, with or without a setting. Skips a folder that cannot be read. */
 export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   const found = await Promise.all(
     KNOWN_PARTS.map(async ({ folder, name, ...part }) => {
@@ -55,7 +55,7 @@ export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   return found.flat();
 }
 
-/** Returns the tools that this board makes possible: one for each readable thermal zone of the kernel. */
+/** Returns the tools for the board's hardware: one for each readable thermal zone of the kernel. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {
   const folder = join(root, 'class/thermal');
   const zones = (await readdir(folder).catch(() => [])).filter((name) => /^thermal_zone\d+$/.test(name)).sort();
@@ -72,7 +72,7 @@ async function thermalZoneTool(zone: string, fallback: string, root: string): Pr
 }
 
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
-/** Manifests call the first zone `/dev/thermal0`; the kernel has no such file. */
+/** The path of a thermal zone in manifests. The kernel has no such file. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**
@@ -109,7 +109,7 @@ async function readCelsius(device: string, root: string): Promise<number> {
   throw new AtmoError('RESULT_INVALID', `${device} holds ${JSON.stringify(text.slice(0, 32))}, not millidegrees`);
 }
 
-// Folders of a device class are links to the device's folder, which must be below the same root.
+// A folder of a device class is a link to the device's folder. The target must be below the same root.
 async function readInside(device: string, root: string): Promise<string> {
   try {
     const path = await realpath(device);

@@ -10,14 +10,14 @@ import type { ClaimedDeviceNames, NameReference, NamingPorts } from '../names/na
 import { copyJsonObject } from '../schema/plain-json.ts';
 import { ACTS_ON_HUB, READS_WHOLE_HUB } from './hub-tool.ts';
 
-/** Schema of the users of names in a result. */
+/** Result schema of a list of the texts that use a name. */
 export const REFERENCES = {
   type: 'array',
   items: { type: 'object', required: ['kind', 'id', 'as'] },
   description: 'What uses these names; only who administers the hub is told',
 } as const;
 
-/** Returns the names of a device after a rename, for the caller of the rename. */
+/** Returns the result of a rename: the names of the device, with only the details that the caller may see. */
 export function namingAnswer(ports: NamingPorts, device: Device, by: Principal): JsonObject {
   const claimed = ports.register.namesOf(device.id);
   if (!claimed) return {};
@@ -35,7 +35,7 @@ function nameView(ports: NamingPorts, claimed: ClaimedDeviceNames, by: Principal
   };
 }
 
-/** Returns warnings about the name of a device: other devices that have it or had it. */
+/** Returns warnings for the caller if other devices have or had the name of the device. */
 export function namingWarnings(ports: NamingPorts, device: Device, by: Principal): readonly string[] {
   const shown = (id: DeviceId) => (canSeeDeviceName(ports.authorizer, by, id) ? id : 'another device');
   return [...prefixWarnings(ports, device, shown), ...sameNameWarnings(ports, device, shown)];
@@ -109,7 +109,7 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
   );
 }
 
-/** Returns the id of a device to callers that may see it. */
+/** Returns a device's id if the caller may see the device, and else a text that hides the id. */
 type NameForCaller = (id: DeviceId) => string;
 
 function canSeeDeviceName(authorizer: Authorizer, by: Principal, id: DeviceId): boolean {

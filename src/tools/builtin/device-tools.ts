@@ -75,7 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Throws CONFLICT with the device to name instead, if a call that names one device would also remove others. */
+/** Returns the devices that a call removes. Throws CONFLICT if the call names one device and would also remove others. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -84,7 +84,7 @@ function leavingDevices(
   const id = ports.devices.resolve(params.device_id, caller);
   const { length: count } = ports.bounds.nodeOf(id);
   const whole = ports.bounds.wholeOf(id);
-  // A caller that may not see the whole lacks the permission to remove it, which the next stage reports.
+  // Without permission to see the whole node, the caller also lacks the permission to remove it. The next stage reports that error.
   const isWanted = whole === id || params.whole_node || !canSeeDevice(whole, caller);
   if (isWanted) return { ...params, device_id: id };
   const advice = `Name ${whole} to remove them all, or confirm with whole_node (--whole-node of atmo)`;
@@ -190,7 +190,7 @@ function diagnosticsTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Thread is slow, and a device may wait before it begins. */
+/** The timeout is long because Thread is slow and a device may delay the start of its update. */
 const UPDATE_TIMEOUT_MS = 2 * 3_600_000;
 const version = resultSchema({
   number: { ...INTEGER, description: 'Greater is newer' },

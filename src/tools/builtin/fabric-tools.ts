@@ -65,7 +65,7 @@ const openedProperties = {
   devices: { type: 'integer', description: 'How many devices of this home that are' },
 } as const;
 
-/** Returns a commissioning window opens the whole node, whichever of its devices was named. */
+/** Returns the effect on the whole node, since a commissioning window opens all devices of the node. */
 function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: string; readonly devices: number } {
   return { opened: bounds.wholeOf(device), devices: bounds.nodeOf(device).length };
 }

@@ -137,7 +137,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
           const device = ports.bounds.ownerOf(member, endpoint) ?? member;
           return {
             permission: `device:control:${device}`,
-            // A plug that opens a garage is dangerous in a group as well.
+            // The risk is that of the endpoint's device too: a plug that opens a garage is dangerous in a group as well.
             risk: maxRisk(ports.riskOf(cluster, command), ports.bounds.riskOfCommand({ device, endpoint, cluster, command })),
             target: `${member}/${endpoint}/${cluster}/${command}`,
             device,
@@ -180,7 +180,7 @@ function memberEffect({ device_id: id }: { readonly device_id: string }): Effect
   return { permission: `admin:device:${device}`, risk: 'low', target: `${device}/groups`, device };
 }
 
-/** Returns the effect of joining a group. All members have the group's key, so that each of them can control a new member. */
+/** Returns the effects of joining a group. Members share the group's key, so each of them can control a new member. */
 function joinEffect({ bounds }: AdminPorts, { device_id: id, endpoint }: MemberParameters): Effect {
   const device = parseDeviceId(id);
   const unforeseen = bounds.valuesOn(device, endpoint);

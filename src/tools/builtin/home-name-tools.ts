@@ -21,9 +21,9 @@ export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
   formerAreaNames(area: string): readonly string[];
-  /** Renames an area; `isJoined` is true if an area with the new name already exists. Throws STORAGE_FAILED if the write fails. */
+  /** Renames an area. Set `isJoined` if an area with the new name already exists. Throws STORAGE_FAILED if the write fails. */
   renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
-  /** Frees a former name of an area. Throws STORAGE_FAILED if the write fails. */
+  /** Releases a former name of an area, so that another area can get it. Throws STORAGE_FAILED if the write fails. */
   freeArea(name: string): void;
 }
 
@@ -31,7 +31,7 @@ interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
   readonly directory: Pick<DeviceDirectory, 'list'>;
-  /** The readings; each line of the board is a sensor of one device, with its own area. */
+  /** The readings. Each GPIO line of the board is a sensor of one device, with its own area. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly administration: Pick<DeviceAdministration, 'setArea'>;
   readonly uses: Pick<NameReferences, 'of'>;
@@ -119,7 +119,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // The configuration sets the areas of the board, whose devices follow a rename without a write.
+      // Areas of the board's devices come from the configuration. They follow a rename without being stored.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -165,8 +165,8 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
 }
 
 /**
- * Throws CONFLICT unless the rename is safe. Two areas are merged only with `isMerge`, and only while no grant or rule uses the removed
- * name: it would hold for the other area too, or no longer hold. Devices placed in the removed area move.
+ * Throws CONFLICT unless the rename is safe. A merge of two areas needs `isMerge`, and no grant or rule may use the removed name, because
+ * it would lose its meaning or cover the other area. Devices in the removed area move to the other area.
  */
 function requireRenamable(
   parts: HomeNameServices,

@@ -56,7 +56,8 @@ function setClockTool(time: SettableTime): RegisteredTool {
       returns: CLOCK_STATUS,
     },
     async ({ time: text }, { principal }) => {
-      // A clock that is set back makes expired tokens valid again, and no approval can guard that: approvals need the time.
+      // Only the owner may set the clock, without an approval: approvals need the right time, and a clock that is set back makes expired
+      // tokens valid.
       if (principal.kind !== 'owner') throw new AtmoError('PERMISSION_DENIED', `Only the owner sets the clock, not ${principal.id}`);
       time.set(Date.parse(text));
       return clockStatus(time);
@@ -81,7 +82,7 @@ const CLOCK_ADVICE = {
   behind: 'The clock lies before a time that has passed. Put it right; if it is right, confirm it with `atmo clock set TIME`',
 } as const;
 
-/** Returns the tool that reloads the configuration, like SIGHUP. CONFIG_INVALID leaves the configuration unchanged. */
+/** Returns the tool that reloads the configuration, like SIGHUP. If it throws CONFIG_INVALID, the old configuration stays in force. */
 export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
   return defineTool(
     {
@@ -101,13 +102,13 @@ export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
   );
 }
 
-/** Port: copies of the hub's databases, which it locks while it runs. */
+/** Port: copies the hub's databases, which other processes cannot open while the hub runs. */
 export interface SnapshotTaker {
   /** Copies the databases and returns paths below the state directory. Rejects with STORAGE_FAILED if a copy fails. */
   take(): Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
-/** Returns the tool that `atmo backup` calls on a running hub. Its caller has to be able to read the state directory. */
+/** Returns the tool that `atmo backup` calls on a running hub. It returns paths, so its caller must be able to read the state directory. */
 export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
   return defineTool(
     {
@@ -126,8 +127,8 @@ export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
 }
 
 /**
- * Returns `hub:rotate_owner`, which replaces the owner's token. Only the token's file has the new token, no result and no audit row. If it
- * fails with STORAGE_FAILED, the old token stays valid.
+ * Returns `hub:rotate_owner`, which replaces the owner's token. Only the token file contains the new token: no result and no audit row
+ * does. If it throws STORAGE_FAILED, the old token stays valid.
  */
 export function rotateOwnerTool(credential: { rotate(): void }): RegisteredTool {
   return defineTool(

@@ -10,27 +10,30 @@ import type { CallerView } from '../definition/tool-definition.ts';
 import type { NamingPorts } from '../names/name-references.ts';
 import type { DeviceNames } from '../names/resolve-names.ts';
 
-/** The extent of a device: several devices may share one node with its access control and endpoint numbers. */
+/** Relations between devices of one node: they share its access control, and each has some of its endpoints. */
 export interface DeviceBounds {
   /** Returns the device of the same node that has the endpoint, or undefined. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   nodeOf(device: DeviceId): readonly DeviceId[];
-  /** Returns the device that represents the whole node, such as the bridge of a lamp; a node's only device represents it. */
+  /**
+   * Returns the device that represents the whole node. For a bridged lamp it is the bridge; for a node with one device it is the device
+   * itself.
+   */
   wholeOf(device: DeviceId): DeviceId;
-  /** Returns true for locks, valves and other devices that are dangerous to restore by mistake. */
+  /** Returns whether a wrong restore of the device would be dangerous, as for locks and valves. */
   isGuarded(device: DeviceId): boolean;
   riskOn(device: DeviceId, endpoint: number): Risk;
-  /** Returns the risk of a command in the device's own tools and its device file; `none` if they do not contain the command. */
+  /** Returns the risk that the device's own tools and its device file give to a command; `none` if neither contains the command. */
   riskOfCommand(path: CommandPath): Risk;
-  /** Returns the values that a command to an endpoint sets, and further values that it may change. */
+  /** Returns the values that a command to an endpoint sets, and the names of values that it may also change. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
-  /** Returns the names of the values that can be changed through an endpoint, or through one of its clusters. */
+  /** Returns the names of the values that can be changed through an endpoint, or through one cluster of the endpoint. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
-  /** Returns the kind of tools that reach each cluster of the device. */
+  /** Returns the clusters of the device, each with the kind of its tools. */
   servedClusters(device: DeviceId): readonly ServedCluster[];
 }
 
-/** A cluster of a device and the source of its tools. */
+/** A cluster of a device, with the kind of tools that use the cluster. */
 export interface ServedCluster {
   readonly endpoint: number;
   readonly cluster: string;
@@ -46,7 +49,7 @@ export interface AdminPorts {
   readonly administration: DeviceAdministration;
   readonly devices: DeviceNames;
   readonly bounds: DeviceBounds;
-  /** Returns the risk of a cluster's command from the device profiles. */
+  /** Returns the risk that the device profiles give to a command of a cluster. */
   readonly riskOf: (cluster: string, command: string) => Risk;
   readonly naming: NamingPorts;
 }
@@ -55,7 +58,7 @@ export interface AdminPorts {
 export const HUB_READS = { namespace: 'hub', category: 'managing', hasSideEffects: false, preferLocal: true } as const;
 /** Common members of tools on the hub that change something. */
 export const HUB_ACTS = { ...HUB_READS, hasSideEffects: true } as const;
-/** Common members of tools that read the hub or its fabric as a whole. */
+/** Common members of tools that read data about the whole hub or its fabric. */
 export const READS_WHOLE_HUB = { ...HUB_READS, permissions: ['admin:hub'] } as const;
 /** Common members of tools that change the hub or its fabric as a whole. */
 export const ACTS_ON_HUB = { ...READS_WHOLE_HUB, hasSideEffects: true } as const;
@@ -64,20 +67,20 @@ export const ACTS_ON_HUB = { ...READS_WHOLE_HUB, hasSideEffects: true } as const
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 /** The parameter `endpoint` of a tool on one endpoint. */
 export const endpointParameter = p.integer({ description: 'Endpoint of the device', minimum: 0, maximum: 65_534 });
-/** Result schema of tools without a result except success. */
+/** Result schema of tools that only return success. */
 export const DONE = resultSchema({ success: { const: true } });
-/** The result for the schema `DONE`. */
+/** The result of tools with the result schema `DONE`. */
 export const SUCCESS = { success: true } as const;
 
-/** Waits for work and returns the result of a tool without a result except success. */
+/** Waits for work. Returns the result of tools that only return success. */
 export async function done(work: Promise<unknown>): Promise<typeof SUCCESS> {
   await work;
   return SUCCESS;
 }
 
 /**
- * Returns the common members of tools that change one device: the required permission, and the resolution of the device's name to its id
- * before the permission is checked.
+ * Returns the common members of tools that change one device: the required permission, and a function that replaces the device's name by
+ * its id before the permission check.
  */
 export function actsOnDevice(ports: AdminPorts) {
   return {
@@ -90,13 +93,13 @@ export function actsOnDevice(ports: AdminPorts) {
   };
 }
 
-/** Returns the members of `actsOnDevice`, for tools that only read. */
+/** Returns the members of `actsOnDevice` for a tool that only reads. */
 export function readsDevice(ports: AdminPorts) {
   return { ...actsOnDevice(ports), hasSideEffects: false };
 }
 
 /**
- * Returns the members of `actsOnDevice`, for tools that change the whole node: they require the permission for every device of the node.
+ * Returns the members of `actsOnDevice` for a tool that changes the whole node. Callers need the permission for every device of the node.
  */
 export function actsOnNode(ports: AdminPorts) {
   return {
@@ -108,7 +111,7 @@ export function actsOnNode(ports: AdminPorts) {
   };
 }
 
-/** Throws for an endpoint of another device on the same node: the permission was checked only for this device. */
+/** Throws VALIDATION_ERROR if the endpoint belongs to another device of the node, since the permission check covered only this device. */
 export function requireOwnEndpoint({ bounds }: AdminPorts, device: DeviceId, endpoint: number): void {
   const owner = bounds.ownerOf(device, endpoint);
   if (owner === undefined || owner === device) return;
@@ -119,7 +122,7 @@ export function requireOwnEndpoint({ bounds }: AdminPorts, device: DeviceId, end
   );
 }
 
-/** Returns the canonical id that `canonicalize` put into the parameters. */
+/** Returns the device id from parameters that `canonicalize` has already processed. */
 export function deviceOf(params: { readonly device_id: string }): DeviceId {
   return parseDeviceId(params.device_id);
 }

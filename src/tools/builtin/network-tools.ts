@@ -8,7 +8,7 @@ import { ACTS_ON_HUB, type AdminPorts, DONE, READS_WHOLE_HUB, SUCCESS } from './
 const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64, isGivenName: true });
 const setBase = { ...ACTS_ON_HUB, isIdempotent: true, returns: DONE };
 
-/** Returns the tools for the network credentials of new devices; they store secrets and never return them. */
+/** Returns the tools for the network credentials that new devices get. The tools store secrets and never return them. */
 export function credentialTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [listCredentialsTool(ports), setWifiTool(ports), setThreadTool(ports), importThreadTool(ports), removeCredentialTool(ports)];
 }

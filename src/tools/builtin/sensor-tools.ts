@@ -12,7 +12,7 @@ import { defineTool, INTEGER, p, resultSchema, TEXT } from '../definition/define
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { resolveArea, resolveDevice, resolveSensor, resolveSensorAt, withAliases } from '../names/resolve-names.ts';
 
-/** Units in which tools return temperatures. */
+/** Temperature units that a caller can request. */
 export const TEMPERATURE_UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const DAY_MS = 86_400_000;
 
@@ -129,7 +129,7 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
   );
 }
 
-/** Returns a temperature in °C in another unit, to hundredths: more digits than a sensor has would only pretend. */
+/** Returns a temperature in °C converted to another unit. It is rounded to hundredths, since no sensor is more precise. */
 export function fromCelsius(celsius: number, unit: (typeof TEMPERATURE_UNITS)[number]): number {
   const value = { celsius, fahrenheit: (celsius * 9) / 5 + 32, kelvin: celsius + 273.15 }[unit];
   return Math.round(value * 100) / 100;
@@ -175,7 +175,7 @@ interface SensorQuery {
   readonly kind?: string | undefined;
 }
 
-/** Returns `core:list_sensors`, which lists every sensor that the caller may read, on this hub or, with routing, on another hub. */
+/** Returns `core:list_sensors`, which lists every sensor that the caller may read, on this hub or on another hub. */
 function listSensorsTool(parts: SensorSources): RegisteredTool {
   return defineTool(
     {
@@ -225,7 +225,9 @@ const LIST_RESULT = resultSchema({
   total: { ...INTEGER, description: 'How many there are without limit and offset' },
 });
 
-/** Returns the matching readings. A device or area without a readable sensor is an error: an empty list would hide a typing error. */
+/**
+ * Returns the matching readings. Throws an error if a device or area has no readable sensor, since an empty list would hide a typing error.
+ */
 function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
   const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);

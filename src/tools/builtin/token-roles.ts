@@ -3,7 +3,7 @@ import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core
 import { AtmoError } from '../../core/errors.ts';
 import { p, type ValuesOf } from '../definition/define-tool.ts';
 
-/** A named profile of the configuration: the most that a token of this role may do. */
+/** A named role of the configuration, with the widest token that can be minted for it. */
 interface TokenRole {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -64,8 +64,8 @@ export function checkRoles(roles: TokenRoles): void {
 }
 
 /**
- * Returns the requested token; parameters can only narrow its role. Throws VALIDATION_ERROR for invalid parameters, and PERMISSION_DENIED
- * for more than the role allows.
+ * Returns the requested token, which parameters can only narrow below its role. Throws VALIDATION_ERROR for invalid parameters, and
+ * PERMISSION_DENIED if they ask for more than the role allows.
  */
 export function tokenRequest(params: MintParams, roles: TokenRoles): TokenRequest {
   const role = params.role === undefined ? undefined : roleNamed(params.role, roles);

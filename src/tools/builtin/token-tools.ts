@@ -16,7 +16,7 @@ import { checkRoles, mintParameters, type TokenRoles, tokenRequest } from './tok
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
-  /** Named roles of the configuration. A role with a permission that cannot be granted is CONFIG_INVALID. */
+  /** Named roles of the configuration. Startup fails with CONFIG_INVALID if a role has a permission that cannot be granted. */
   readonly roles: TokenRoles;
 }
 
@@ -167,7 +167,7 @@ function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBefor
   };
 }
 
-/** Returns the state of a token, which ends with any that it derives from. `known`: all that this hub made, by id. */
+/** Returns the state of a token. A token ends together with the tokens that it derives from. `known`: all tokens of this hub by id. */
 export function tokenState(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
   for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
     if (link.revokedAtMs !== undefined) return 'revoked';
@@ -175,7 +175,7 @@ export function tokenState(record: TokenRecord, known: ReadonlyMap<string, Token
   return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
 }
 
-/** Returns the entry of a token in list_tokens. `known`: all that this hub made, by id. */
+/** Returns the entry of a token in the result of list_tokens. `known`: all tokens of this hub by id. */
 function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
   const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
   return {

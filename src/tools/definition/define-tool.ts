@@ -10,46 +10,46 @@ import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
 
-/** The declaration of a tool in TypeScript; absent members get the careful value. */
+/** The declaration of a tool in TypeScript. An absent member gets the safer value. */
 export interface ToolDeclaration<S extends Shape> {
   readonly name: string;
-  /** Default `core`. */
+  /** Default: `core`. */
   readonly namespace?: string;
-  /** Default 1.0.0. */
+  /** Default: `1.0.0`. */
   readonly version?: string;
   readonly title: string;
   readonly description: string;
   readonly category: Metadata['category'];
   readonly parameters: S;
-  /** Any JSON when absent. */
+  /** Schema of the result; default: any JSON value. */
   readonly returns?: JsonSchema;
   readonly capabilities?: readonly string[];
   readonly permissions?: readonly string[];
-  /** False only for tools that read or compute. */
+  /** Whether the tool changes anything. False only for tools that read or compute. */
   readonly hasSideEffects: boolean;
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
-  /** True for a tool that permanently replaces or ends something, unless its name or `isDangerous` already shows that. */
+  /** Set for a tool that permanently replaces or ends something, unless its name or `isDangerous` already implies it. */
   readonly isDestructive?: true;
-  /** Distinct persons who have to approve a dangerous call; default 1. */
+  /** Number of different persons who must approve a dangerous call; default: 1. */
   readonly approvalsNeeded?: number;
-  /** Values that the audit log stores beside hashes; default all but secrets. */
+  /** Which values the audit log stores in addition to hashes; default: all except secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
   /** True for a tool that sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
-  /** Prefers a hub with a GPU that has the tool too. */
+  /** Set if calls should preferably run on a hub with a GPU that also has the tool. */
   readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
-  /** The hub's default when absent. */
+  /** Default: the hub's time limit. */
   readonly timeoutMs?: number;
   readonly retries?: number;
   /** Longest JSON text of the parameters, at most 16 MiB; default: the hub's limit. For tools that take files. */
   readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
-  /** Names or roles of the hubs that may run it; default: any. */
+  /** Names or roles of the only hubs that may run the tool; default: any hub. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
   readonly area?: string;
@@ -58,7 +58,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
 }
 
-/** Returns a tool from its declaration and handler; the handler's parameters have the types of `parameters`. */
+/** Returns a tool from its declaration. The types of the handler's parameters are inferred from `parameters`. */
 export function defineTool<const S extends Shape>(
   declaration: ToolDeclaration<S>,
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
@@ -66,7 +66,7 @@ export function defineTool<const S extends Shape>(
   const definition = definitionOf(declaration);
   const { effects } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
-  // The validator runs first: the parameters match the schema from which their types are inferred.
+  // The cast is safe: the validator has checked the parameters against the schema from which `ValuesOf` infers the types.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
   return {
     id: toolId(definition),
@@ -77,7 +77,7 @@ export function defineTool<const S extends Shape>(
   };
 }
 
-/** Returns names that people give are normalized before anything is found by them. */
+/** Returns a function that first normalizes names given by people, and then applies the tool's own `canonicalize`. */
 function canonicalizerOf<S extends Shape>({ canonicalize }: ToolDeclaration<S>, schema: JsonSchema): RegisteredTool['canonicalize'] {
   const named = hasGivenNames(schema) ? (params: JsonObject) => withGivenNames(schema, params) : undefined;
   if (!canonicalize) return named;
@@ -143,7 +143,7 @@ export interface Parameter<T, Presence extends 'required' | 'optional' = 'requir
   readonly schema: JsonSchema;
   readonly presence: Presence;
   readonly [valueType]?: T;
-  /** Makes the parameter optional; an absent parameter is `undefined` in the handler. */
+  /** Returns the parameter as an optional one. The handler gets `undefined` if a caller omits it. */
   optional(): Parameter<T | undefined, 'optional'>;
 }
 
@@ -153,43 +153,43 @@ export type Shape = Readonly<Record<string, Parameter<unknown>>>;
 type ValueOf<P> = P extends Parameter<infer T, infer _> ? T : never;
 type OptionalKeys<S extends Shape> = { [K in keyof S]: undefined extends ValueOf<S[K]> ? K : never }[keyof S];
 
-/** The values that a handler gets for a shape: defaults are filled in, so only `.optional()` members may be absent. */
+/** The type of the values that a handler gets. Defaults are filled in, so only `.optional()` members can be undefined. */
 export type ValuesOf<S extends Shape> = { readonly [K in Exclude<keyof S, OptionalKeys<S>>]: ValueOf<S[K]> } & {
   readonly [K in OptionalKeys<S>]?: Exclude<ValueOf<S[K]>, undefined>;
 };
 
-/** All types by name: models guess at a schema without a type. */
+/** All JSON types by name, since models misread a schema without a type. */
 const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
 interface Wording<T> {
   readonly description: string;
   readonly title?: string;
-  /** Filled in when the caller leaves the parameter out. */
+  /** Value that is used if the caller omits the parameter. */
   readonly default?: T;
   readonly examples?: readonly T[];
-  /** Never shown in audit, events and approvals. */
+  /** True if the value must never be shown in the audit log, events or approvals. */
   readonly secret?: boolean;
-  /** True for calls of other tools: members whose names indicate a secret are masked. */
+  /** True for parameters of calls to other tools: members whose names suggest a secret are masked. */
   readonly secretMembers?: boolean;
 }
 
 interface TextRules extends Wording<string> {
-  /** True for a new name of something: it is stored as one line without hidden characters. */
+  /** True for a new name that a person gives: it is stored on one line, without hidden characters. */
   readonly isGivenName?: boolean;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
-  /** The text is base64; it is sent as bytes in messages that can contain bytes. */
+  /** Set if the text is base64. Message formats with binary values carry it as bytes. */
   readonly contentEncoding?: 'base64';
-  /** Several forms of text, distinguished by their format. */
+  /** Alternative formats that the text can have. */
   readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];
 }
 
 interface NumberRules extends Wording<number> {
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Unit for people and messages, such as `%` or `°C`. */
+  /** Unit of the number, such as `%` or `°C`, for people and messages. */
   readonly unit?: string;
 }
 
@@ -198,7 +198,7 @@ interface ListRules<T> extends Wording<readonly T[]> {
   readonly maxItems?: number;
 }
 
-/** Builds parameters; the handler of `defineTool` infers their types. */
+/** Functions that declare parameters, from which the handler of `defineTool` gets its types. */
 export const p = {
   string: (rules: TextRules) => parameter<string>({ type: 'string', ...keywords(rules) }),
   integer: (rules: NumberRules) => parameter<number>({ type: 'integer', ...keywords(rules) }),
@@ -210,13 +210,13 @@ export const p = {
     parameter<readonly T[]>({ type: 'array', items: items.schema, ...keywords(rules) }),
   object: <S extends Shape>(shape: S, rules: Wording<ValuesOf<S>>) =>
     parameter<ValuesOf<S>>({ ...objectSchema(shape), ...keywords(rules) }),
-  /** An object with unknown members. */
+  /** Declares an object whose members are not declared. */
   record: (rules: Wording<JsonObject>) => parameter<JsonObject>({ type: 'object', ...keywords(rules) }),
-  /** Any JSON value. */
+  /** Declares a parameter for any JSON value. */
   json: (rules: Wording<Json>) => parameter<Json>({ type: ANY_TYPE, ...keywords(rules) }),
 };
 
-/** Returns the JSON Schema of a shape: unknown members are refused, members without default or `.optional()` are required. */
+/** Returns the JSON Schema of a shape. It refuses undeclared members, and requires members without default or `.optional()`. */
 export function objectSchema(shape: Shape): JsonSchema {
   const entries = Object.entries(shape);
   const required = entries
@@ -241,10 +241,10 @@ export const TEXT = { type: 'string' } as const;
 export const TEXTS = { type: 'array', items: TEXT } as const;
 /** Schema of an integer in a result. */
 export const INTEGER = { type: 'integer' } as const;
-/** Schema of a time in a result, ISO 8601. */
+/** Schema of a time in a result, as an ISO 8601 text. */
 export const INSTANT = { type: 'string', format: 'date-time' } as const;
 
-/** Returns the schema of a result object; its members are required, except those in `optional`. */
+/** Returns the schema of a result object. All members are required, except the members named in `optional`. */
 export function resultSchema<const Properties extends Readonly<Record<string, JsonSchema>>>(
   properties: Properties,
   optional: readonly (keyof Properties)[] = [],
@@ -267,7 +267,7 @@ function keywords(rules: Pick<TextRules, 'isGivenName'> & Pick<Wording<unknown>,
   };
 }
 
-/** Keyword of a text that is a new name for something. */
+/** Schema keyword of a text that is a new name given by a person. */
 export const GIVEN_NAME = 'x-given-name';
 
 /** Returns whether a schema contains a text with `isGivenName` at any depth. */

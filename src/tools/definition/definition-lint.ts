@@ -7,20 +7,20 @@ import { hasUnmaskableSecrets } from '../schema/secrets.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 import { isTemplate, placeholdersOf } from './tool-permissions.ts';
 
-/** One finding about a definition; an error prevents its registration. */
+/** A finding of the lint about a definition. A finding with the severity error prevents registration. */
 export interface LintFinding {
   readonly severity: 'error' | 'warning';
   readonly pointer: string;
   readonly message: string;
 }
 
-/** An idempotency key outlives any call by this. */
+/** Maximum timeout of a call: one day. Idempotency keys are stored for longer. */
 const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
 /**
- * Returns the mistakes of a definition: missing texts that a model needs, invalid examples, permissions that would let every caller act,
- * undeclared properties, and limits that cannot be kept.
+ * Returns the mistakes of a definition: missing descriptions, invalid examples, permissions that every caller has, undeclared properties,
+ * and limits that the hub cannot enforce.
  */
 export function lintDefinition(
   definition: ToolDefinition,
@@ -70,7 +70,7 @@ function lintProperty(property: unknown, pointer: string): readonly LintFinding[
   return findings;
 }
 
-/** Returns findings about references; only references into the same schema work, since schemas are never fetched. */
+/** Returns findings about references. A reference may only point into the same schema, since the hub never fetches schemas. */
 function lintReferences(schema: JsonSchema, pointer: string): readonly LintFinding[] {
   const findings: LintFinding[] = [];
   visitSchema(schema, (child, path) => {
@@ -81,7 +81,7 @@ function lintReferences(schema: JsonSchema, pointer: string): readonly LintFindi
   return findings;
 }
 
-/** Returns a value that cannot be masked would be in the audit log. */
+/** Returns findings about secrets that cannot be masked and would therefore be in the audit log. */
 function lintSecrets({ parameters, returns }: ToolDefinition): readonly LintFinding[] {
   const open = Object.entries({ parameters, returns }).filter(([, schema]) => hasUnmaskableSecrets(schema));
   return open.map(([name]) =>
@@ -105,7 +105,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Returns findings about declarations on which replay and the limits of a call rely. */
+/** Returns findings about the declared properties that replay and the time limit of a call rely on. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -146,16 +146,19 @@ function warning(pointer: string, message: string): LintFinding {
   return { severity: 'warning', pointer, message };
 }
 
-/** Parameters with the id of a device or sensor: the permission must be for that device or sensor. */
+/** Parameters with the id of a device or sensor. The required permission must contain the parameter. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/** Parameters with the id of another resource. Their permission must name it, unless it is for a fixed resource or the whole hub. */
+/**
+ * Parameters with the id of another resource. The required permission must contain the parameter, or be for a fixed resource or the whole
+ * hub.
+ */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
-/** Permissions that only the owner has: they cannot be narrowed. */
+/** Matches permissions that only the owner has by default. They cannot be narrowed to a resource. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
 
 /**
- * Returns the mistakes in the required permissions: malformed permissions, templates that cannot be filled, a changing tool without a
- * permission, a tool on one resource without a permission for it.
+ * Returns the mistakes in the required permissions, such as a malformed permission, a template that no parameter fills, or a tool that
+ * changes something without requiring a permission.
  */
 export function permissionProblems(definition: ToolDefinition): readonly string[] {
   const { permissions } = definition.requires;
@@ -191,7 +194,7 @@ function requirementProblem(permission: string, names: readonly string[]): strin
   return parsePermission(permission.replaceAll(/\{\w+\}/g, 'x')) ? undefined : `${shown} can never be a valid permission`;
 }
 
-/** Returns whether each placeholder is a whole segment: with `{a}{b}` or `x-{a}` one value could extend into the next. */
+/** Returns whether each placeholder is a whole segment. In `{a}{b}` or `x-{a}`, a value could change the meaning of its neighbour. */
 function hasWholeSegments(template: string): boolean {
   const [namespace = '', action = '', ...resource] = template.split(':');
   if (isTemplate(namespace) || isTemplate(action)) return false;

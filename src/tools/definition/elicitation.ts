@@ -22,7 +22,7 @@ const titled = {
 } as const;
 const [aNumber, anInteger] = [numbers('number'), numbers('integer')];
 
-/** The kinds of fields that clients show (PrimitiveSchemaDefinition). */
+/** Schema of the fields that clients can show (PrimitiveSchemaDefinition of the Model Context Protocol). */
 const FIELD: JsonSchema = {
   type: 'object',
   anyOf: [
@@ -39,7 +39,7 @@ const FIELD: JsonSchema = {
 
 const validator = new SchemaValidator({ maxCompiled: 50 });
 
-/** Returns a question within the limits. Throws VALIDATION_ERROR if clients cannot show it or it asks for a secret. */
+/** Returns the question if it is within the limits. Throws VALIDATION_ERROR if clients cannot show it, or if it asks for a secret. */
 export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion): Required<ToolQuestion> {
   if (!KEY.test(key)) throw refusal('key has to be 1 to 64 letters, digits, _ or -');
   if (typeof message !== 'string' || message === '') throw refusal('message has to say what is asked');
@@ -52,7 +52,7 @@ export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion)
   return { key, message: message.slice(0, MAX_MESSAGE_LENGTH), schema: { type: 'object', properties: fields, required } };
 }
 
-/** Parses a client's answer; returns undefined if it does not match the question. Further members are dropped. */
+/** Parses a client's answer. Drops undeclared members. Returns undefined if the answer does not match the question's schema. */
 export function parseAnswer({ schema }: Pick<ToolQuestion, 'schema'>, given: Json | undefined): ToolAnswer | undefined {
   if (!isJsonObject(given)) return undefined;
   const { action, content = {} } = given;
@@ -76,7 +76,7 @@ function checkField(name: string, kind: Json | undefined): void {
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
-/** Returns form fields without `default`, so that a field that was left empty has no value. */
+/** Returns the form fields without `default`. Otherwise a field that the person left empty would get a value. */
 function withoutDefaults(fields: JsonObject): JsonObject {
   const bare = (kind: Json): Json =>
     isJsonObject(kind) ? Object.fromEntries(Object.entries(kind).filter(([key]) => key !== 'default')) : kind;

@@ -1,15 +1,15 @@
-/** Defaults of a call. */
+/** Default limits of calls. */
 export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
-  /** How long a connection to a service or to another hub may take. */
+  /** Longest time to connect to a service or to another hub. */
   connectTimeoutMs: 5_000,
-  /** For tools that use the network; other tools repeat their own messages. */
+  /** Number of repeats for tools that use the network. Other tools decide themselves whether to repeat a request. */
   retries: 2,
   retryDelayMs: 1_000,
   retryBackoff: 2,
 } as const;
 
-/** Returns how long to wait before try `attempt` (1 = first repeat). */
+/** Returns how many milliseconds to wait before a repeat; `attempt` is 1 for the first repeat. */
 export function retryDelayMs(attempt: number): number {
   return INVOCATION_POLICY.retryDelayMs * INVOCATION_POLICY.retryBackoff ** (attempt - 1);
 }

@@ -10,28 +10,28 @@ export interface ToolMessage {
   readonly data: Json;
 }
 
-/** Limits of the JSON of a message and of a partial result. */
+/** Limits on the JSON of one message or one partial result. */
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
-/** Returns a message within the limits. Throws VALIDATION_ERROR for a wrong level or value, PAYLOAD_TOO_LARGE above 16 KB. */
+/** Returns a log message. Throws VALIDATION_ERROR if the level or the value is invalid, and PAYLOAD_TOO_LARGE above 16 KB. */
 export function boundedMessage(level: Severity, data: Json): ToolMessage {
   if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${SEVERITIES.join(', ')}`);
 }
 
-/** The progress of a running call. */
+/** A progress report of a running call. */
 export interface CallChunk {
-  /** The finished part, 0 to 1. */
+  /** The finished part of the work, from 0 to 1. */
   readonly fraction: number;
   readonly note?: string;
-  /** A part of the tool's result; the final result repeats it. */
+  /** A part of the tool's result. The final result contains it again. */
   readonly partial?: Json;
 }
 
-/** Longest note, in characters. */
+/** Longest progress note in characters. */
 const MAX_NOTE_LENGTH = 512;
 
-/** Returns a chunk within the limits. Throws VALIDATION_ERROR for a partial result that is too long or not JSON. */
+/** Returns a progress report. Throws VALIDATION_ERROR if the partial result is not JSON, and PAYLOAD_TOO_LARGE if it is too long. */
 export function boundedChunk(fraction: number, note: string | undefined, partial: Json | undefined): CallChunk {
   return {
     fraction: Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0)),
@@ -40,7 +40,7 @@ export function boundedChunk(fraction: number, note: string | undefined, partial
   };
 }
 
-/** Parses a chunk of another hub; undefined for any other value. */
+/** Parses a progress report from another hub. Returns undefined if it is malformed. */
 export function parseChunk({ fraction, note, partial }: JsonObject): CallChunk | undefined {
   if (typeof fraction !== 'number' || (note !== undefined && typeof note !== 'string')) return undefined;
   return boundedChunk(fraction, note === undefined ? undefined : visibleText(note, MAX_NOTE_LENGTH), partial);

@@ -9,14 +9,14 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { type Category, DETERMINISMS, TOOL_CATEGORIES, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** Types of a member whose name may mark it as secret; a member without a type may be a text. */
+/** Schema types of a member whose name can mark it as a secret. A member without a type may be a text, too. */
 const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * Converts a definition from the public form (snake_case, bare or in a `tool` wrapper, `requires` as object or list) to the internal form
- * with every member. Absent members get the safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON
- * pointer for unknown keys, wrong types and a missing description.
+ * Converts a definition from the public form (snake_case, with or without a `tool` wrapper) to the internal form, which has every member.
+ * An absent member gets the safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON pointer for unknown
+ * keys, wrong types and a missing description.
  */
 export function normalizeDefinition(input: unknown): ToolDefinition {
   const outer = new RecordReader(copyJson(input, DEFINITION_LIMITS));
@@ -32,7 +32,7 @@ export function normalizeDefinition(input: unknown): ToolDefinition {
   return definition;
 }
 
-/** Parses a definition in JSON or YAML and normalises it like `normalizeDefinition`; the error for a repeated key has its line. */
+/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error about a repeated key has its line. */
 export function parseDefinition(text: string): ToolDefinition {
   const document = parseDocument(text, { uniqueKeys: true });
   const [problem] = document.errors;
@@ -47,7 +47,7 @@ function checkSchemaId(reader: RecordReader): void {
 
 function readDefinition(tool: RecordReader): ToolDefinition {
   const metadata = tool.child('metadata');
-  // Read in any case: the reader refuses members that nobody reads.
+  // The member is read even if it is not needed, because the reader refuses members that were not read.
   const insideTitle = metadata.text('title');
   const requires = readRequires(tool);
   const isDangerous = tool.flag('dangerous') ?? metadata.flag('dangerous') ?? requires.needsConfirmation;
@@ -112,8 +112,8 @@ function readParameters(tool: RecordReader): JsonSchema {
 }
 
 /**
- * Returns whether a secret is not marked. The audit log stores parameters: a schema marks a secret by `x-secret` or `writeOnly`; without
- * either, a name such as `pin` marks it, unless the parameter is a number of a GPIO line.
+ * Returns whether a member is a secret without a mark, which the audit log would store. `x-secret` and `writeOnly` are marks. Names such as
+ * `pin` suggest a secret, unless the parameter is the number of a GPIO line.
  */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
@@ -186,7 +186,7 @@ function titleFrom(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Removes `"type": "any"` everywhere in the schema: it restricts nothing and is no JSON Schema. */
+/** Returns the schema without any `"type": "any"`, which is not valid JSON Schema and restricts nothing. */
 function normalizeSchema(schema: JsonObject): JsonSchema {
   return mapSchema(schema, (child) => {
     if (child.type !== 'any') return child;
@@ -195,12 +195,12 @@ function normalizeSchema(schema: JsonObject): JsonSchema {
   });
 }
 
-/** Returns names of the parameters of a tool. */
+/** Returns the names of a tool's parameters. */
 export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'>): readonly string[] {
   return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }
 
-/** Returns a definition in the public form; `normalizeDefinition` converts it back to an equal definition. */
+/** Returns a definition in the public form. `normalizeDefinition` converts it back to an equal definition. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {
   const { name, namespace, version, description, parameters, returns, requires, routing, metadata } = definition;
   const { title, category, tags, author, examples, device, area, createdBy } = metadata;

@@ -5,26 +5,26 @@ import { normalizeDefinition } from './public-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** The result of a class tool. */
+/** The result of a call of a class tool. */
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
   | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
 
 const sharedValidator = new SchemaValidator();
 
-/** A tool as a class; `defineTool` is the shorter form. */
+/** Base class for tools written as classes. `defineTool` is the shorter form. */
 export abstract class ToolClass {
-  /** The definition in the public form, or the internal form from `normalizeDefinition`. */
+  /** The definition, either in the public form or as returned by `normalizeDefinition`. */
   abstract readonly definition: unknown;
 
   abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
 
-  /** Checks parameters against the schema. Throws VALIDATION_ERROR. An override with further checks calls this method first. */
+  /** Returns the parameters if they match the schema. Throws VALIDATION_ERROR if they do not. An override must call this method first. */
   async validate(params: JsonObject): Promise<JsonObject> {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }
 
-  /** Releases the tool's resources; is called when it is removed and when the hub stops. */
+  /** Releases the tool's resources. Called when the tool is removed and when the hub stops. */
   async shutdown(): Promise<void> {}
 
   getDefinitionForLLM(): { readonly name: string; readonly description: string; readonly parameters: ToolDefinition['parameters'] } {
@@ -33,7 +33,7 @@ export abstract class ToolClass {
   }
 }
 
-/** Returns a class tool for the registry: parameters pass its own `validate`, its failures become errors of the table. */
+/** Returns a class tool in the form of the registry. Parameters pass its `validate`; its failures become errors with a code of the hub. */
 export function fromToolClass(tool: ToolClass): RegisteredTool {
   const definition = normalizeDefinition(tool.definition);
   return {
@@ -44,21 +44,21 @@ export function fromToolClass(tool: ToolClass): RegisteredTool {
   };
 }
 
-/** Returns the result; throws a failure with its own code where the table of errors has it: the tool reports it, so it is no bug. */
+/** Returns the value of a successful result. Throws an error for a failure, with the failure's own code if the hub has that code. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
   throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
 }
 
-/** A capability of the hub with its tools. */
+/** A capability of the hub, with handlers for its tools. */
 export interface CapabilityHandler {
-  /** The capability that the tool adds, such as `vision`. */
+  /** The capability that the tools require, such as `vision`. */
   readonly capability: { readonly type: string; readonly description: string };
   readonly tools: readonly ToolDefinition[];
   getToolHandler(name: string): ToolClass | undefined;
 }
 
-/** Returns the tools of a capability, each of which requires it. Throws CONFIG_INVALID if a listed tool has no handler. */
+/** Returns the tools of a capability, which all require it. Throws CONFIG_INVALID if a listed tool has no handler. */
 export function toolsOfCapability(handler: CapabilityHandler): readonly RegisteredTool[] {
   return handler.tools.map((definition) => {
     const toolHandler = handler.getToolHandler(definition.name);
@@ -69,7 +69,7 @@ export function toolsOfCapability(handler: CapabilityHandler): readonly Register
   });
 }
 
-/** Makes a capability of class tools. */
+/** Returns a capability handler whose tools are classes. */
 export function capabilityOf(capability: CapabilityHandler['capability'], handlers: readonly ToolClass[]): CapabilityHandler {
   const byName = new Map(handlers.map((handler) => [normalizeDefinition(handler.definition).name, handler]));
   return {

@@ -6,13 +6,13 @@ import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Logger, Severity } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-log.ts';
 
-/** `$schema` of a public definition. */
+/** Value of `$schema` in public definitions. */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
-/** Purposes of a tool: `metadata.category`. */
+/** The purposes of tools (`metadata.category`). */
 export const TOOL_CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 export type Category = (typeof TOOL_CATEGORIES)[number];
 
-/** Degrees of determinism: what a replay may rely on. */
+/** The degrees of determinism, which tell a replay whether a second run gives the same result. */
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
 export type Determinism = (typeof DETERMINISMS)[number];
 
@@ -22,13 +22,13 @@ export interface ToolDefinition {
   readonly namespace: string;
   readonly version: string;
   readonly description: string;
-  /** JSON Schema 2020-12 with root type object. */
+  /** JSON Schema (draft 2020-12) with the root type object. */
   readonly parameters: JsonSchema;
   readonly returns: JsonSchema;
   readonly requires: {
-    /** Capabilities that the executing hub needs. */
+    /** Names of the capabilities that the hub which runs the tool must have. */
     readonly capabilities: readonly string[];
-    /** Permissions that the caller's token must cover; `{param}` is filled from validated parameters. */
+    /** Permissions that the caller's token must cover. Validated parameters replace placeholders such as `{device_id}`. */
     readonly permissions: readonly string[];
     readonly network: boolean;
     readonly gpu: boolean;
@@ -36,9 +36,9 @@ export interface ToolDefinition {
   };
   readonly execution: {
     readonly timeoutMs: number;
-    /** True if the tool declares no time limit: the hub's default replaces `timeoutMs`. */
+    /** True if the tool declares no time limit, so that the hub's default limit replaces `timeoutMs`. */
     readonly isTimeoutDefault?: true;
-    /** Extra tries after a failure that delivered nothing. */
+    /** Number of repeats after a failure in which nothing was delivered. */
     readonly retries: number;
     readonly isIdempotent: boolean;
     readonly isAsyncAllowed: boolean;
@@ -47,7 +47,7 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
-    /** Longest JSON text of a call's parameters in UTF-8 bytes, instead of the hub's limit. Only this hub's calls have it. */
+    /** Longest JSON text of the parameters in UTF-8 bytes, instead of the hub's limit. It applies only to calls on this hub. */
     readonly maxParamsBytes?: number;
   };
   readonly routing: {
@@ -62,19 +62,19 @@ export interface ToolDefinition {
     readonly tags: readonly string[];
     readonly author: string;
     readonly examples: readonly { readonly description: string; readonly params: JsonObject }[];
-    /** Device that a generated tool belongs to. */
+    /** Id of the device that a generated tool controls or reads. */
     readonly device?: string;
     readonly area?: string;
     readonly createdBy: 'system' | 'agent';
     readonly isDangerous: boolean;
-    /** Number of persons who must approve a dangerous call; default 1. */
+    /** Number of persons who must approve a dangerous call; default: 1. */
     readonly approvalsNeeded?: number;
-    /** The content that audit rows of its calls have besides hashes. Secrets are always masked. */
+    /** What audit rows of the tool's calls contain in addition to hashes. Secrets are always masked. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
 
-/** Returns whether running a call twice would do something twice. */
+/** Returns whether a repeated call could have a second effect. */
 export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): boolean {
   return execution.hasSideEffects && !execution.isIdempotent;
 }
@@ -83,145 +83,146 @@ export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): bool
 export interface ToolContext {
   readonly principal: Principal;
   readonly agentId: string;
-  /** The role that the principal's token was minted for. */
+  /** The role for which the caller's token was minted. */
   readonly role?: string | undefined;
   readonly sessionId: string;
   readonly traceId: string;
   readonly requestId: string;
   readonly permissions: readonly string[];
   readonly nodeId: string;
-  /** Aborts at the deadline and when the caller cancels. */
+  /** Signal that aborts at the deadline, or when the caller cancels the call. */
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970 on `clock`. */
+  /** Deadline of the call in milliseconds since 1970, by `clock`. */
   readonly deadlineMs: number;
-  /** The clock. For a bounded tool it stands still at the time at which its call was recorded. */
+  /** The clock. For a bounded tool it always shows the time at which the call was recorded. */
   readonly clock: Clock;
   readonly run: RunContext;
-  /** Set only by the program that contains the hub; HTTP, MCP and the mesh never set it. */
+  /** Data of the program that embeds the hub. Calls over HTTP, MCP and the mesh have none. */
   readonly callerData?: CallerData | undefined;
-  /** Returns a number from 0 to below 1. A bounded tool gets numbers from the seed of its run, so that a replay gets the same numbers. */
+  /** Returns a random number from 0 to below 1. For a bounded tool a replay gets the same numbers as the recorded run. */
   random(): number;
   readonly logger: Logger;
   /**
-   * Reports the progress of a long call: `fraction` from 0 to 1, and for a `stream_supported` tool a part of its result; the final result
-   * repeats all parts. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
+   * Reports the progress of a long call; `fraction` goes from 0 to 1. A `stream_supported` tool may add a part of its result, and the final
+   * result repeats all parts. Throws VALIDATION_ERROR if a part is not JSON, and PAYLOAD_TOO_LARGE above 16 KB.
    */
   progress(fraction: number, note?: string, partial?: Json): void;
   /**
-   * Checks the call again: token, permission, rules, and whether it still runs what people approved. A handler that waits for its turn
-   * calls this directly before it acts. Throws the refusal, or CONFLICT if the call has changed.
+   * Checks token, permission, rules and approval again. A handler that waits for its turn calls this right before it acts. Throws an error
+   * if the call is no longer allowed, and CONFLICT if it is no longer what people approved.
    */
   confirm(): void;
   /**
-   * Asks the person behind the caller and waits for the answer, at most until the deadline: such a tool needs a long timeout and no
-   * `async_allowed`. The caller and its model see the answer, so the question must not be about a secret; the answer is no approval.
-   * Rejects with NOT_SUPPORTED if the caller cannot be asked, and for tools that are deterministic or bounded; with CANCELLED if the caller
-   * gives up; with RESOURCE_EXCEEDED if too many questions wait; with VALIDATION_ERROR for a question that no form can show.
+   * Asks the person behind the caller a question, and waits for the answer at most until the deadline. Such a tool needs a long timeout and
+   * no `async_allowed`. The caller and its model see the answer: never ask for a secret, and do not use it as an approval. Rejects with
+   * NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, with CANCELLED if the caller gives up, with
+   * RESOURCE_EXCEEDED if too many questions are open, and with VALIDATION_ERROR if no form can show the question.
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
-  /** Sends a message with a severity of RFC 5424 to listeners of the call. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE like `progress`. */
+  /** Sends a log message with a severity of RFC 5424 to the listeners of the call. Throws the same errors as `progress`. */
   tell(level: Severity, data: Json): void;
-  /** Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR (RFC 6838 §4.2). */
+  /**
+   * Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR if it is no media type (RFC 6838 §4.2).
+   */
   contentType(type: string): void;
   /**
-   * Adds details next to the result; no schema applies to them, and the audit log does not store them. Throws VALIDATION_ERROR or
-   * PAYLOAD_TOO_LARGE like `progress`.
+   * Adds details beside the result. No schema applies to them, and the audit log does not store them. Throws the same errors as `progress`.
    */
   details(details: JsonObject): void;
 }
 
 /** A question to the person behind a tool's caller (elicitation of the Model Context Protocol, 2025-11-25). */
 export interface ToolQuestion {
-  /** Distinguishes several questions of one call: at most 64 letters, digits, `_` and `-`; default `answer`. */
+  /** Name of the question, if a call asks several: at most 64 letters, digits, `_` and `-`; default: `answer`. */
   readonly key?: string;
   /** The question's text for people, at most 2,000 characters. */
   readonly message: string;
-  /** A flat object of texts, numbers, booleans and choices; nothing secret. */
+  /** Schema of the answer: a flat object of texts, numbers, booleans and choices, without secrets. */
   readonly schema: JsonSchema;
 }
 
-/** The reply to a question: only `accept` has content, which fits the schema. */
+/** The answer to a question. Only an accepted question has content, which matches the schema. */
 export type ToolAnswer =
   | { readonly action: 'accept'; readonly content: JsonObject }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' };
 
-/** Facts of a program about who calls and in which session; the hub hands them on and never looks at them. */
+/** Facts about the caller and its session from a program that embeds the hub. The hub passes them on without reading them. */
 export interface CallerData {
   readonly user?: JsonObject;
   readonly session?: JsonObject;
 }
 
-/** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
+/** Runs a tool. The parameters are validated and have their defaults. Throws an AtmoError if the tool refuses or fails. */
 export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolContext) => Promise<Json>;
 
-/** The tools and resources that a caller may see. */
+/** Tells which resources a caller may see. */
 export interface CallerView {
-  /** Returns whether the caller has any grant on the permission's resource; otherwise its existence is hidden. */
+  /** Returns whether the caller has any grant for the permission's resource. Otherwise the hub hides that the resource exists. */
   canSee(permission: string): boolean;
 }
 
-/** A call that a tool is going to make in its caller's name; without parameters where results of others decide on them. */
+/** A call that a tool will make in its caller's name. `params` is absent if it depends on results of earlier calls. */
 export interface InnerCall {
   readonly tool: string;
   readonly params?: JsonObject;
-  /** The parameters with references to results, for people. */
+  /** The parameters for people, with references in place of unknown results. */
   readonly written?: JsonObject;
 }
 
-/** A definition with its handler. */
+/** A tool in the form of the registry: its definition and its handler. */
 export interface RegisteredTool {
   readonly id: ToolId;
   readonly definition: ToolDefinition;
-  /** Further short names of the tool: short forms and former names. A setting for one of them applies to the tool. */
+  /** Further short names of the tool, such as former names. A setting for one of these names applies to the tool. */
   readonly aliases?: readonly string[];
   readonly handler: ToolHandler;
-  /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
+  /** Returns the effects of a call with validated parameters. If absent, the definition's permissions describe all effects. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
-  /** Returns the known inner calls of a call with these parameters; default: none. */
+  /** Returns the inner calls that a call with these parameters will make; default: none. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
-  /** Returns the program that a call with these parameters starts, for the people who approve the call; absent if it starts none. */
+  /** Returns the program that a call with these parameters starts, to show it to approvers. Absent if the tool starts no program. */
   readonly program?: (params: JsonObject | undefined) => PlannedProgram;
   /**
-   * Returns the parts of the implementation outside of definition and program, such as steps, settings and versions of files. A change
-   * makes a new tool for the people who approve it; the hub only stores the hash.
+   * Returns what approvals cover besides definition and program, such as steps, settings and file versions. A changed value requires a new
+   * approval. The hub stores only its hash.
    */
   readonly implementation?: () => Json;
-  /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
+  /** Returns the parameters in their canonical form, such as a device's id instead of its name. Called before the permission check. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** `process`: the code runs in a separate process with a memory limit. `script`: the code is interpreted, which also limits its steps. */
+  /** How the tool's code is isolated: in a separate process with a memory limit, or interpreted, with a limit on its steps too. */
   readonly isolation?: 'process' | 'script';
-  /** Returns false for an unreachable device: the tool is listed, and its calls fail with DEVICE_UNREACHABLE. */
+  /** Returns whether the tool's device is reachable. An unavailable tool is listed, and its calls fail with DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /**
-   * Returns a sentence with the setting that the owner must make; undefined while none is missing. A tool with a missing setting is listed
-   * as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
+   * Returns a sentence with the setting that the owner must make, or undefined if no setting is missing. A tool with a missing setting is
+   * listed as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
    */
   readonly missingSetting?: () => string | undefined;
-  /** The other hubs that have the tool if this hub lacks it; its handler is never called here. */
+  /** Returns the hubs that have the tool, for a tool that this hub lacks. The handler of such a tool is never called on this hub. */
   readonly hubs?: () => readonly HubId[];
-  /** Resources and prompts for agents that come with it. */
+  /** MCP resources and prompts that belong to the tool. */
   readonly companions?: ToolCompanions;
-  /** Releases the tool's resources; called when the tool is removed and when the hub stops. */
+  /** Releases the tool's resources. Called when the tool is removed and when the hub stops. */
   readonly shutdown?: () => Promise<void>;
 }
 
-/** Content of a resource: text, or octets in base64. */
+/** Content of an MCP resource: a text, or bytes in base64. */
 export type CompanionContent = { readonly text: string } | { readonly blob: string };
 
-/** An MCP resource of a tool. */
+/** An MCP resource that belongs to a tool. */
 export interface CompanionResource {
-  /** A URI, or with `{name}` parts (RFC 6570) the template of many. */
+  /** The resource's URI, or a URI template with placeholders such as `{name}` (RFC 6570). */
   readonly uri: string;
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly mimeType: string;
-  /** Reads the resource; `parts` are the decoded values of the names in its URI template. */
+  /** Returns the content of the resource. `parts` has the decoded values of the placeholders in the URI template. */
   read(parts: Readonly<Record<string, string>>): Promise<CompanionContent>;
 }
 
-/** An MCP prompt of a tool. */
+/** An MCP prompt that belongs to a tool. */
 export interface CompanionPrompt {
   readonly name: string;
   readonly title: string;
@@ -232,51 +233,51 @@ export interface CompanionPrompt {
     readonly required: boolean;
     readonly values?: readonly string[];
   }[];
-  /** Returns MCP messages: a role and a content block. */
+  /** Returns the prompt's MCP messages, each with a role and a content block. */
   messages(
     given: Readonly<Record<string, string>>,
     context: Pick<ToolContext, 'ask'>,
   ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
 }
 
-/** MCP resources and prompts of a tool. Only callers of the tool can see them. */
+/** MCP resources and prompts of a tool. Only callers who may see the tool can see them. */
 export interface ToolCompanions {
   readonly resources?: readonly CompanionResource[];
   readonly prompts?: readonly CompanionPrompt[];
 }
 
-/** Keyword of a result schema: the result is `{content}` with content blocks of MCP (text, image, audio, resources) for the agent. */
+/** Schema keyword: the result is `{content}` with MCP content blocks (text, image, audio, resources) for agents. */
 export const CONTENT_BLOCKS = 'x-content-blocks';
 
 /**
- * Keyword of a result schema: the name of a member with a picture in base64. Agents receive it as an image instead of text if its format is
- * JPEG, PNG, GIF or WebP.
+ * Schema keyword with the name of the result member that has a picture in base64. Agents get JPEG, PNG, GIF and WebP as an image instead of
+ * text.
  */
 export const IMAGE_MEMBER = 'x-image-member';
 
-/** Tag of a tool that is composed of others. */
+/** Tag of a tool that calls other tools. */
 export const COMPOSED = 'composed';
 /** Tag of a tool with a step that a person must approve. */
 export const NEEDS_APPROVAL = 'needs_approval';
 /**
- * Tag of a tool that permanently replaces or ends something, or lets other tools do so. A tag works with hubs of every version, which would
- * refuse a new member of a definition.
+ * Tag of a tool that permanently replaces or ends something, or makes other tools do so. It is a tag because older hubs refuse definitions
+ * with a new member.
  */
 export const DESTRUCTIVE = 'destructive';
 
-/** Namespaces of the hub's tools and device profiles, whose names and tags declare destructive effects. */
+/** Namespaces of the hub's own tools and of device profiles. The names and tags of their tools show whether a tool is destructive. */
 const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio']);
-/** Words in names of tools that remove something permanently. */
+/** Words in tool names that mean permanent removal. */
 const DESTRUCTIVE_WORDS = new Set([
   ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],
   ...['restore', 'revoke', 'rotate', 'unbind', 'unregister', 'wipe'],
 ]);
-/** A cover that closes, a valve that closes and a charging plan that is cancelled can all be undone by another call. */
+/** Words that would mean an end, but whose effect another call can undo: a closed cover, a closed valve, a cancelled charging plan. */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
 /**
- * Returns whether a tool may do more than add something or set a state that another call can reset: tools that are dangerous, end
- * something, or let other tools do so, and changing tools from elsewhere, about which nothing is known.
+ * Returns whether a call may have an effect that no other call can undo. True for dangerous tools, for tools that end something or make
+ * other tools do so, and for all other tools from elsewhere that change something.
  */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
@@ -295,8 +296,8 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /**
- * Returns the tool for a hub whose owner has not configured it; `missingSetting` names the setting. The effects of a call are unknown here:
- * the hub that runs it checks them.
+ * Returns the tool as listed while the owner has not configured it. `missingSetting` names the setting. Effects of its calls are unknown
+ * here; the hub that runs the call checks them.
  */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
@@ -309,12 +310,12 @@ export function unconfigured({ canonicalize: _, effects: __, ...tool }: Register
   };
 }
 
-/** Returns a tool whose setting may appear or disappear while the hub runs; `missing` returns the name of the missing setting. */
+/** Returns a tool that is unavailable while a setting is missing. `missing` returns the setting's name, or undefined. */
 export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
   return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
 }
 
-/** Returns the error NOT_CONFIGURED for a tool, with the missing setting. */
+/** Returns the error NOT_CONFIGURED for a tool, which names the missing setting. */
 export function notConfigured(tool: string, missingSetting: string): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `The tool ${tool} is not configured: ${missingSetting}`, { tool });
 }

@@ -8,16 +8,16 @@ const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const MAX_VERSION_LENGTH = 128;
 
-/** The parts of a tool name. */
+/** The parts of a tool's name. */
 export interface ToolReference {
-  /** Absent for a bare name. */
+  /** The namespace; absent if the name has none. */
   readonly namespace?: string;
   readonly name: string;
   /** A version (`1.2.0`) or a range (`^1.0.0`). */
   readonly version?: string;
 }
 
-/** Parses `[namespace:]name[@version]`; undefined for text of any other form. Never throws. */
+/** Parses `[namespace:]name[@version]`. Returns undefined if the text has another form. Never throws. */
 export function parseToolName(text: string): ToolReference | undefined {
   const [path, version] = splitOnce(text, text.indexOf('@'));
   const [before, after] = splitOnce(path, path.indexOf(':'));
@@ -28,14 +28,14 @@ export function parseToolName(text: string): ToolReference | undefined {
   return { ...(after !== undefined && { namespace: before }), name, ...(version !== undefined && { version }) };
 }
 
-/** Returns the text of a reference; `parseToolName` parses it back to an equal reference. */
+/** Returns the text of a reference. `parseToolName` converts it back. */
 export function formatToolName(reference: ToolReference): string {
   const namespace = reference.namespace === undefined ? '' : `${reference.namespace}:`;
   const version = reference.version === undefined ? '' : `@${reference.version}`;
   return `${namespace}${reference.name}${version}`;
 }
 
-/** Returns the canonical id `namespace:name@version`. Throws VALIDATION_ERROR with the malformed part. */
+/** Returns the canonical id `namespace:name@version`. Throws VALIDATION_ERROR if a part is malformed; the error names the part. */
 export function toolId(parts: { readonly namespace: string; readonly name: string; readonly version: string }): ToolId {
   requireForm(NAMESPACE.test(parts.namespace), `Namespace ${JSON.stringify(parts.namespace)} is not of the form ${NAMESPACE.source}`);
   requireForm(NAME.test(parts.name), `Tool name ${JSON.stringify(parts.name)} is not of the form ${NAME.source}`);
@@ -51,19 +51,19 @@ export function toolKey({ definition: { namespace, name } }: { readonly definiti
   return `${namespace}:${name}`;
 }
 
-/** Returns all forms of a tool's name and aliases; settings with a former name of the tool still apply to it. */
+/** Returns all names by which a setting can name the tool, including its former names. */
 export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version, name: own } = definition;
   return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
 }
 
-/** Returns the canonical ids that a tool would have with its aliases as names. */
+/** Returns the canonical ids that the tool would have under each of its aliases. */
 export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version } = definition;
   return aliases.map((name) => formatToolName({ namespace, name, version }));
 }
 
-/** Returns true for a semantic version or a range of versions, such as `>=1.0.0 <2`. */
+/** Returns true for a semantic version and for a range of versions, such as `>=1.0.0 <2`. */
 export function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }
@@ -76,14 +76,14 @@ function requireForm(isValid: boolean, message: string): void {
   if (!isValid) throw new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Longest tool name that the common model clients do not cut after adding their prefixes. */
+/** Maximum length of a tool name for models. Common clients add a prefix and would cut longer names. */
 export const MODEL_NAME_LIMIT = 40;
 const HASH_LENGTH = 6;
 
 /**
- * Returns names for models (`[a-z0-9_]`, at most 40 characters) for tools `namespace:name`. The result depends only on the set of tools,
- * not on their order. A hash suffix is added if a name was cut or would be ambiguous; core tools keep the plain name, and names of hub and
- * device tools precede names of agents' tools.
+ * Returns a name for models (`[a-z0-9_]`, at most 40 characters) for each tool `namespace:name`. The order of the tools does not matter. A
+ * name that was cut or is ambiguous gets a hash suffix. Core tools keep the plain name; then come the hub's and device tools, then tools of
+ * agents.
  */
 export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
   const claims = new Map<string, string[]>();
@@ -98,7 +98,7 @@ export function modelNames(tools: readonly string[]): ReadonlyMap<string, string
   return names;
 }
 
-/** Returns the name of a tool for models while no other tool claims it. */
+/** Returns the name for models that the tool gets if no other tool needs the same name. */
 export function plainName(tool: string): string {
   const name = tool.slice(tool.indexOf(':') + 1);
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');

@@ -6,24 +6,24 @@ import type { CallerView, RegisteredTool } from './tool-definition.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Returns true for a permission that is complete only with a call's parameters. */
+/** Returns whether a permission has placeholders that a call's parameters must fill. */
 export function isTemplate(permission: string): boolean {
   return permission.includes('{');
 }
 
-/** Returns names of the parameters that a template is filled from. */
+/** Returns the names of the parameters whose values fill a template. */
 export function placeholdersOf(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 
-/** Returns the template with a text in the place of each parameter. */
+/** Returns the template with each placeholder replaced by the result of `textOf`. */
 export function replacePlaceholders(template: string, textOf: (name: string) => string): string {
   return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
 }
 
 /**
- * Fills a permission such as `device:control:{device_id}` with values of validated, canonical parameters. Throws PERMISSION_DENIED if a
- * value is missing or could match more than one resource.
+ * Returns a permission such as `device:control:{device_id}` with the values of canonical parameters. Throws PERMISSION_DENIED if a value is
+ * missing or could match several resources.
  */
 export function fillPermission(template: string, params: JsonObject): string {
   const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
@@ -32,12 +32,12 @@ export function fillPermission(template: string, params: JsonObject): string {
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
 }
 
-/** Returns the permissions that a call with these parameters requires. Throws like `fillPermission`. */
+/** Returns the permissions that a call with these parameters requires. Throws the same error as `fillPermission`. */
 export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
 }
 
-/** Returns the effects of a call with canonical parameters, for any caller. */
+/** Returns the effects of a call with canonical parameters. They do not depend on the caller. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
   const { requires, metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
@@ -46,7 +46,7 @@ export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Ef
   );
   const effects = tool.effects?.(params) ?? own;
   if (!metadata.isDangerous) return effects;
-  // A dangerous tool without declared effects is still dangerous.
+  // A call of a dangerous tool has a dangerous effect, even if the tool declares no effects.
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
 }
 
@@ -62,8 +62,8 @@ function denied(template: string, problem: string): AtmoError {
 }
 
 /**
- * Returns whether a caller may learn that the tool exists: if the tool requires nothing, or if the caller has a grant on the tool's
- * resource, even for another action (a reader of notifications learns that it may not send).
+ * Returns whether a caller may know that the tool exists: the tool requires no permission, or the caller has a grant for its resource, even
+ * for another action.
  */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
@@ -71,18 +71,18 @@ export function canSeeTool(tool: RegisteredTool, principal: Principal, authorize
   return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
 }
 
-/** Returns whether a caller may make any call of the tool. Lists and searches show only such tools. */
+/** Returns whether the caller may call the tool with at least some parameters. Lists and searches show only such tools. */
 export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const judge = judgeOf(tool, authorizer);
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Returns the authorizer for a tool; for a tool of other hubs, the authorizer with their devices. */
+/** Returns the authorizer for a tool. For a tool of other hubs it also knows the devices of those hubs. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }
 
-/** Returns the view of a caller. */
+/** Returns what the caller may see, according to the authorizer. */
 export function callerView(principal: Principal, authorizer: Authorizer): CallerView {
   return { canSee: (permission) => authorizer.canSee(principal, permission) };
 }

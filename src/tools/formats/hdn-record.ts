@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
 import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
-/** A tool in the form of the HTTP tool service. Schemas are flat: name (`name?` when optional) to type word. */
+/** A tool in the format of the HTTP tool service. Schemas are flat: they map a name (`name?` if optional) to a type word. */
 export interface HdnRecord {
   readonly id: string;
   readonly name: string;
@@ -38,13 +38,13 @@ export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): Hd
   };
 }
 
-/** A record of a request: a schema can also be a JSON Schema with `type: object` and `properties`. */
+/** A tool in a request to the HTTP tool service. A schema can also be a JSON Schema with `type: object` and `properties`. */
 export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'created_at'> & {
   readonly input_schema: JsonObject;
   readonly output_schema: JsonObject;
 };
 
-/** Returns the definition of a record. Only the safety level `low` means no side effects; `docker` becomes `docker:use`. */
+/** Converts a record to a definition. Only the safety level `low` means no side effects. `docker` becomes the permission `docker:use`. */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)

@@ -3,20 +3,20 @@ import { isDestructive, type ToolDefinition } from '../definition/tool-definitio
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { portableSchema, type SchemaUse, toStrictSchema } from './model-schemas.ts';
 
-/** A tool in the form of OpenAI and LM Studio. */
+/** A tool in OpenAI's format, which LM Studio also uses. */
 export interface OpenAiTool {
   readonly type: 'function';
   readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject; readonly strict?: boolean };
 }
 
-/** A tool in the form of Anthropic. */
+/** A tool in Anthropic's format. */
 export interface AnthropicTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonObject;
 }
 
-/** A tool in the form of MCP, with all four annotations. */
+/** A tool in the format of the Model Context Protocol, with all four annotations. */
 export interface McpTool {
   readonly name: string;
   readonly title: string;
@@ -32,30 +32,28 @@ export interface McpTool {
   };
 }
 
-/** Longest description: OpenAI refuses a whole request with a longer one. */
+/** Maximum length of a description. OpenAI refuses the whole request if one description is longer. */
 const OPENAI_DESCRIPTION_CHARS = 1_024;
 
-/** Returns the tool in OpenAI's form; `name` is its name for models, from the registry. */
+/** Returns the tool in OpenAI's format. `name` is its name for models, from the registry. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
   return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
 }
 
-/** Returns the tool in the form of OpenAI's strict mode; `strict` is false if the mode cannot express the parameters. */
+/** Returns the tool for OpenAI's strict mode. `strict` is false if strict mode cannot express the parameters. */
 export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const tool = toOpenAi(definition, name);
   const parameters = toStrictSchema(tool.function.parameters);
   return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
 }
 
-/** Returns the tool in Anthropic's form; `name` is its name for models, from the registry. */
+/** Returns the tool in Anthropic's format. `name` is its name for models, from the registry. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
 }
 
-/**
- * Returns the tool in MCP's form. An output schema of MCP is an object: tools with another result have no output schema and return text.
- */
+/** Returns the tool in MCP's format. MCP requires objects as output: a tool with another result has no output schema and returns text. */
 export function toMcp(definition: ToolDefinition, name: string): McpTool {
   const { metadata, execution, requires, returns } = definition;
   return {
@@ -74,7 +72,7 @@ export function toMcp(definition: ToolDefinition, name: string): McpTool {
   };
 }
 
-/** Cuts between two words where possible, and never within a character. */
+/** Returns the beginning of a text, cut between two words if possible, and never within a character. */
 function shortened(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const cut = text.slice(0, maxChars - 1);

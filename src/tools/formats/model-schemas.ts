@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { isSchemaObject, mapSchema, propertiesOf, requiredOf, visitSchema } from '../schema/schema-walk.ts';
 
-/** The use of a schema: a model writes values of `input` and reads values of `output`. */
+/** How a model uses a schema: it writes values of `input` and reads values of `output`. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const;
 type TypeName = (typeof TYPES)[number];
 
 const NUMBER_KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-/** Keywords that apply to values of one type. */
+/** The keywords that restrict values of each type. */
 const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   string: ['pattern', 'minLength', 'maxLength', 'format', 'contentEncoding', 'contentMediaType'],
   number: NUMBER_KEYWORDS,
@@ -19,30 +19,32 @@ const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   null: [],
 };
 const TYPE_KEYWORDS: ReadonlySet<string> = new Set(Object.values(KEYWORDS).flat());
-/** Keywords that hold a schema of values. */
+/** Keywords whose value is one schema. */
 const SINGLE_SCHEMA_KEYWORDS = ['items', 'additionalProperties'];
 const SCHEMA_LIST_KEYWORDS = ['anyOf', 'oneOf', 'prefixItems'];
 const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties'];
-/** Keywords that depend on other schemas; they cannot be expressed. */
+/** Keywords that refer to other schemas and have no portable form. */
 const COMPOSING_KEYWORDS = ['$ref', 'allOf', 'not', 'if'];
-/** Keywords that model servers refuse at the root of parameters; the hub still checks calls against the whole schema. */
+/** Keywords that model servers refuse at the root of parameters. The hub still applies them when it checks a call. */
 const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else'];
 
 const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true };
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * Returns a schema that every model server accepts, without our own `x-` keywords: each place has one type, branches are in `anyOf`, every
- * list has `items` and every object `properties`. Several servers refuse a whole request because of one schema with a list of types, or a
- * list without items. A part that this form cannot express becomes wider, never narrower; only values of any type lose lists that are
- * nested three deep.
+ * Returns a schema that every model server accepts. It has no `x-` keywords and one type in each place; alternatives are in `anyOf`, every
+ * list has `items`, and every object has `properties`. Several servers refuse a whole request because of one other schema. A part without a
+ * portable form becomes wider, never narrower, except that values of any type have at most two levels of nested lists.
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** Returns the schema with portable subschemas. Conditions and exclusions are unchanged: to widen them would narrow the schema. */
+/**
+ * Returns the schema with portable subschemas. Subschemas of conditions and `not` stay unchanged, since a wider condition would make the
+ * schema narrower.
+ */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -72,7 +74,7 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const types = typesOf(schema);
   const [only] = types;
   if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
-  // A list of all types is equal to no list.
+  // A list of all types means the same as no list.
   if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
     const { type: _, ...untyped } = schema;
     const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
@@ -91,8 +93,8 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
 }
 
 /**
- * Returns the branches. Clients without support for branches merge the members of the branches' objects, and then refuse all other values.
- * An object that contains the branches is safe for these clients, and equal for all others.
+ * Returns the alternatives. A client that does not support alternatives merges their members into one object, and refuses any other value.
+ * So an object that contains all alternatives is safe for such clients, and means the same to others.
  */
 function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
   if (use === 'output' || branches.every(isObjectSchema)) return branches;
@@ -103,7 +105,7 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return type === 'object' || isSchemaObject(properties);
 }
 
-/** Returns the part of a schema for values of one type; empty if the schema allows no such values. */
+/** Returns the part of a schema that applies to values of one type. Returns an empty list if the schema allows no such values. */
 function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
   if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
@@ -111,13 +113,13 @@ function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   return values.length === 0 ? [] : [{ type, ...rules, ...(type !== 'null' && { enum: values }) }];
 }
 
-/** Adds the keywords that servers require for lists and objects. */
+/** Returns the schema with the keywords that servers require for lists and objects. */
 function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   if (schema.type === 'array' && !isSchemaObject(schema.items)) {
     return { ...schema, items: use === 'input' ? { anyOf: anyValue(1) } : {} };
   }
   if (schema.type !== 'object') return schema;
-  // Not every server supports `propertyNames`.
+  // The portable schema has no `propertyNames`, since not every server supports it.
   const { additionalProperties: others, propertyNames: _, ...rest } = schema;
   const open = isSchemaObject(others) && Object.keys(withoutOwnKeywords(others)).length === 0 ? true : others;
   if (!isSchemaObject(schema.properties)) return { ...rest, properties: {}, additionalProperties: open ?? true };
@@ -125,13 +127,13 @@ function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return { ...rest, properties, ...(open !== undefined && { additionalProperties: open }) };
 }
 
-/** Returns branches for any JSON value, with this number of nested lists. */
+/** Returns alternatives that together allow any JSON value, with at most `lists` levels of nested lists. */
 function anyValue(lists: number): readonly JsonSchema[] {
   const list = lists === 0 ? [] : [{ type: 'array', items: { anyOf: anyValue(lists - 1) } }];
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types of a schema, from `type`, its values or its members; empty if the schema has none of these. */
+/** Returns the types of the values that a schema allows, from `type`, its values or its members; empty if it has none of these. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -197,19 +199,19 @@ const UNSUPPORTED_KEYWORDS = [
   '$ref',
 ];
 
-/** Limits of OpenAI's strict mode for a schema: properties in all, nested objects, enum values in all. */
+/** Limits of OpenAI's strict mode for one schema: total properties, depth of objects, total enum values. */
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**
- * Returns parameters in the form of OpenAI's strict mode: every object is closed, every member is required, and optional members may also
- * be null. Returns undefined if that is impossible, for example for objects with free members.
+ * Returns parameters for OpenAI's strict mode: every object is closed, every member is required, and an optional member may also be null.
+ * Returns undefined if strict mode cannot express the schema, such as an object with undeclared members.
  */
 export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   const strict = strictOf(schema);
   return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
 }
 
-/** Removes the nulls by which a model in strict mode omits members: nulls of optional members whose schema does not allow null. */
+/** Removes nulls of optional members whose schema does not allow null. In strict mode, models write null to omit a member. */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);
   const required = requiredOf(schema);
@@ -299,7 +301,7 @@ function depthOf(schema: JsonSchema): number {
   return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
 }
 
-/** Returns the type of a schema, which strict mode requires in addition to enum values. */
+/** Returns the type of a schema. Strict mode requires a type even if the schema lists its values. */
 function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject {
   if (type !== undefined) return { type: type as Json };
   const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];

@@ -21,7 +21,7 @@ import { engineHeapProblem, meteredModule, moduleMemoryLimit } from '../programs
 import type { RecordReader } from '../schema/record-reader.ts';
 
 const KINDS = ['builtin', 'plugin', 'file', 'cmd', 'image', 'js', 'wasm'] as const;
-/** Kinds of sources that need a definition in the manifest. */
+/** Sources whose entries must contain a definition. */
 const KINDS_WITH_DEFINITION: readonly string[] = ['cmd', 'image', 'js', 'wasm'];
 const SOURCE_FORMS = 'builtin:<module>, plugin:<package>, file:<path>, cmd:<program>, image:<image>, js:<path> or wasm:<path>';
 const DEFAULT_ENTRY = 'createTool';
@@ -31,17 +31,17 @@ export interface ManifestEntry {
   readonly name: string;
   readonly source: { readonly kind: (typeof KINDS)[number]; readonly target: string };
   readonly config: JsonObject;
-  /** Exported function of a plugin or file; default: `createTool`. */
+  /** Name of the exported function of a plugin or file; default: `createTool`. */
   readonly entry: string;
   readonly definition?: JsonObject;
-  /** Arguments of a program, as in `exec` of a record. */
+  /** Arguments of the program, as in `exec` of a record. */
   readonly args?: readonly string[];
   readonly stdin?: string;
-  /** Names of powers in the owner's configuration. */
+  /** Names of powers that the owner's configuration defines. */
   readonly powers?: readonly string[];
-  /** The hash of the plugin's files that the owner has checked; default: any files. */
+  /** Expected hash of the plugin's files; default: the files are not compared. */
   readonly integrity?: string;
-  /** The code of a file runs in the sandbox, and never in the hub. */
+  /** True if the file's code runs in the sandbox, and never in the hub's process. */
   readonly isSandboxed: boolean;
 }
 
@@ -93,7 +93,10 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/** Returns the tool of `cmd:` and `image:`. Throws VALIDATION_ERROR if malformed, and RULE_BLOCKED if forbidden. */
+/**
+ * Returns the tool of a `cmd:` or `image:` entry. Throws VALIDATION_ERROR if the entry is malformed, and RULE_BLOCKED if a safety rule
+ * forbids the program.
+ */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -110,7 +113,7 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** Returns the tool of a file with `sandbox: true`, whose code never runs in the hub. It needs a program's permissions. */
+/** Returns the tool of a file with `sandbox: true`. Its callers need the permissions for programs. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },
@@ -135,7 +138,7 @@ export function sandboxedTool(
   return whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
-/** Returns the tool of `js:` and `wasm:`: text or bytes that are read once and interpreted at each call. */
+/** Returns the tool of a `js:` or `wasm:` entry. The code is read once, and interpreted at each call. */
 export function scriptTool(
   { source, config, ...entry }: ManifestEntry,
   specifier: string,
@@ -163,7 +166,7 @@ export function scriptTool(
   };
 }
 
-/** Returns the definition of an entry in the internal form, with the name of the manifest instead of that of the code. */
+/** Returns the entry's definition in the internal form. The name in the manifest replaces the name in the code. */
 export function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
   const { tool = definition } = definition ?? {};
   return normalizeDefinition(isJsonObject(tool) ? { ...tool, name } : { name });

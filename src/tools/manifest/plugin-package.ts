@@ -7,21 +7,21 @@ import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './record-file.ts';
 
-/** A name of the package registry; a relative path or a module of Node does not match. */
+/** Matches a package name of the npm registry, and no relative path or module of Node. */
 const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
 const MODULES = 'node_modules';
 const MAX_FILES = 5_000;
 const MAX_BYTES = 64 * 1_048_576;
-/** Members of a package.json that name packages which its code may load. */
+/** Members of package.json that list packages which the code may load. */
 const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'];
 
 /**
- * A package that the owner installed beside the manifest, with its dependencies: all their files at the time of construction. Unlike
- * Node, it never searches other folders.
+ * A package that the owner installed beside the manifest, with its dependencies. The object holds the state of all files when it was
+ * constructed. Unlike Node, it searches no other folders.
  */
 export class PluginPackage {
   readonly file: string;
-  /** SHA-256 over names and contents of all files, in the form of Subresource Integrity (`sha256-…`, base64). */
+  /** SHA-256 over the names and contents of all files (`sha256-…` in base64, as in Subresource Integrity). */
   readonly integrity: string;
   readonly #name: string;
   readonly #folders: readonly string[];
@@ -29,7 +29,7 @@ export class PluginPackage {
   readonly #marks: string;
 
   /**
-   * Throws CONFIG_INVALID for a package that is missing, lies in or links to another folder, has files that others than `uid` and root can
+   * Throws CONFIG_INVALID if the package is missing, is in or links to another folder, has files that users other than `uid` and root can
    * write, or has too many files.
    */
   constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
@@ -43,7 +43,7 @@ export class PluginPackage {
     this.integrity = integrityOf(paths, realpathSync(modules));
   }
 
-  /** Throws CONFLICT if a file has changed since the hub checked it. */
+  /** Throws CONFLICT if a file has changed since construction. */
   requireUnchanged(): void {
     if (fileMarks(this.#paths()) === this.#marks) return;
     throw new AtmoError(
@@ -63,7 +63,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** Throws for a link out of the package, whose target is not checked. */
+  /** Throws an error if the path is a link out of the package, since the target is not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });
@@ -74,7 +74,7 @@ export class PluginPackage {
   }
 }
 
-/** Returns the file that Node resolves the name to, if it is in the package beside the manifest. */
+/** Returns the file that Node would load for the package, if it is in the package folder beside the manifest. */
 function entryFile(name: string, { manifest, modules }: { readonly manifest: string; readonly modules: string }): string {
   const folder = join(modules, name);
   if (!PACKAGE_NAME.test(name) || !existsSync(folder)) {
@@ -112,7 +112,7 @@ function foldersOf(name: string, modules: string): readonly string[] {
   return [...found];
 }
 
-/** Returns the dependencies of a package and of the packages inside of it. */
+/** Returns the names of the dependencies of a package and of the packages nested in it. */
 function dependenciesIn(folder: string): readonly string[] {
   const inside = join(folder, MODULES);
   const names = foldersIn(inside).flatMap((name) => (name.startsWith('@') ? packagesOfScope(inside, name) : [name]));
@@ -139,7 +139,7 @@ function ownDependencies(folder: string): readonly string[] {
   }
 }
 
-/** Returns the inodes of files with their change times, which no program can set. */
+/** Returns the inodes and change times of files. Programs cannot set a change time. */
 function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {

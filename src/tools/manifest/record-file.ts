@@ -10,36 +10,36 @@ import { copyJson } from '../schema/plain-json.ts';
 const MAX_BYTES = 1_048_576;
 const LIST_KEY = 'tools';
 
-/** A tool in a file of the owner. */
+/** A tool record in one of the owner's files. */
 export interface FileRecord {
   readonly body: JsonObject;
-  /** Returns file and line of a member of the record, by its JSON pointer; without a pointer, of the record. */
+  /** Returns the file and line of a member of the record, given its JSON pointer; without a pointer, of the whole record. */
   place(pointer?: string): string;
 }
 
-/** A record of the owner that the hub leaves out. */
+/** A record in a file of the owner that the hub skips because of a mistake. */
 export interface SkippedRecord {
   /** File and line, such as `tools.yaml, line 4`. */
   readonly place: string;
-  /** The mistake, and the tool. */
+  /** Text with the name of the tool and the mistake. */
   readonly problem: string;
 }
 
-/** The readable records of a file. */
+/** The records that the hub read from a file. */
 export interface RecordFile {
   readonly records: readonly FileRecord[];
   readonly leftOut: readonly SkippedRecord[];
-  /** The reason why the records are those of the last valid file; absent if they are those of the present file. */
+  /** Why the records come from the last valid version of the file; absent if they come from the current version. */
   readonly stale?: SkippedRecord;
 }
 
-/** Returns the tool name in a record: `id`, `name`, or the name in `tool`; undefined without one of these. */
+/** Returns the tool name in a record: its `id`, its `name`, or the name in its `tool` member. Returns undefined if it has none of them. */
 export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'>): string | undefined {
   const inner = isJsonObject(tool) ? tool.name : undefined;
   return [id, name, inner].find((one) => typeof one === 'string');
 }
 
-/** The names of tools in files, which no other tool may have: compared without namespace and spelling. */
+/** The tool names in the owner's files, which no other tool may use. Namespace and letter case are ignored. */
 export class ReservedNames {
   readonly #names = new Map<string, ReadonlySet<string>>();
 
@@ -60,21 +60,21 @@ function normalizedName(name: string | undefined): string | undefined {
 const EMPTY_FILE: RecordFile = { records: [], leftOut: [] };
 
 interface RecordFileOptions {
-  /** Returns the store of the last valid text of a file. */
+  /** Returns where the last valid text of a file is stored. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** User that may own the file, beside root; the user of this process when absent. */
+  /** User who may own the file, as root may; default: the user of this process. */
   readonly uid?: number;
 }
 
-/** Reads the records of one path, like `readFirstRecordFile`. */
+/** Reads the records of one file, like `readFirstRecordFile`. */
 export function readRecordFile(path: string, parts: RecordFileOptions): RecordFile {
   return readFirstRecordFile([path], parts);
 }
 
 /**
- * Returns the records of the first existing file: `tools:` with a list in YAML or JSON, or only a list. Never throws, so that the hub still
- * controls devices: a mistake affects only its record. If the file has vanished, is empty or unreadable, or other users than `uid` and root
- * can write it, the records of the last valid text stay in force.
+ * Returns the records of the first existing file, which has a list, or `tools:` with a list, in YAML or JSON. Never throws, so that the hub
+ * can still control devices: a mistake affects only its record. If the file is missing, empty, unreadable, or writable by users other than
+ * `uid` and root, the records of the last valid text stay in force.
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],
@@ -105,12 +105,12 @@ function textOf(path: string, uid: number): string {
   return bytes.toString('utf8');
 }
 
-/** Returns the records in the text of such a file. Throws CONFIG_INVALID, with file and line, if the text has no list of tools. */
+/** Returns the records in the text of a record file. Throws CONFIG_INVALID, with file and line, if the text has no list of tools. */
 export function parseRecordFile(text: string, path: string): RecordFile {
   return parseRecords(locatedYaml(text, path), path);
 }
 
-/** Returns the mistake in a record, with its file and line. */
+/** Returns an entry for the list of skipped records, with the file and line of the mistake. */
 export function skippedRecord({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): SkippedRecord {
   const { message, details } = toAtmoError(thrown);
   const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
@@ -146,7 +146,7 @@ function mistake(file: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', problem, { file });
 }
 
-/** Returns the text of an error; a file system error contains the path. */
+/** Returns the message of an error. The message of a file system error gets the path. */
 function reasonOf(thrown: unknown, path: string): string {
   if (thrown instanceof AtmoError) return thrown.message;
   return `${path} cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`;
@@ -156,13 +156,13 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Returns the real path of a file with or about code. Throws CONFIG_INVALID with the remedy unless the file and all folders above it belong
- * to `uid` (the user of the service) or root, and nobody else can write them.
+ * Returns the real path of a file that contains or configures code. Throws CONFIG_INVALID with the remedy unless the file and all folders
+ * above it belong to `uid` (the service's user) or root, and nobody else can write them.
  */
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    // In a sticky folder such as /tmp others can add files, but not replace the owner's files.
+    // In a sticky folder such as /tmp, other users can add files but cannot replace the owner's files.
     const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
     requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }
@@ -170,7 +170,8 @@ export function trustedPath(path: string, uid: number): string {
 }
 
 /**
- * Throws CONFIG_INVALID for a file that belongs to another user than `uid` and root, or that others can write; a link counts as its target.
+ * Throws CONFIG_INVALID if the file belongs to a user other than `uid` and root, or if other users can write it. For a link, its target
+ * counts.
  */
 export function requireOwn(
   place: string,
@@ -185,7 +186,7 @@ export function requireOwn(
   }
 }
 
-/** Returns the folders above a path: a user who can write one of them can replace the next folder. */
+/** Returns all folders above a path. A user who can write one of them could replace the folder below it. */
 function foldersAbove(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...foldersAbove(parent)];

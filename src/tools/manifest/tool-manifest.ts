@@ -13,30 +13,30 @@ import { PluginPackage } from './plugin-package.ts';
 import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
- * The value that the entry function of a plugin or file returns for its `config`. With `max_memory_bytes` in its definition each call runs
- * in a separate process, where `execute` gets no context.
+ * The value that the entry function of a plugin or file returns for its `config`. If its definition has `max_memory_bytes`, each call runs
+ * in a separate process, and `execute` gets no context.
  */
 export interface ToolModule {
-  /** Tool definition in the public form; the tool name in the manifest replaces the name in it. */
+  /** Tool definition in the public form. The name in the manifest replaces its name. */
   readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
-  /** MCP resources and prompts of the tool, which run in the hub; not available with `max_memory_bytes`. */
+  /** MCP resources and prompts of the tool, which run in the hub's process. Not available with `max_memory_bytes`. */
   readonly companions?: ToolCompanions;
 }
 
-/** The sources of the code of manifest entries. */
+/** The parts of the hub that run or load the code of manifest entries. */
 export interface ManifestSources {
-  /** Makers of built-in tools by module name. */
+  /** Functions that create built-in tools, by module name. */
   readonly builtins: ReadonlyMap<string, (name: string, config: JsonObject) => RegisteredTool>;
-  /** Installed packages that may be loaded. */
+  /** Names of the packages that the owner allows as plugins. */
   readonly allowedPlugins: readonly string[];
-  /** Returns the store of the last valid text of the manifest. */
+  /** Returns where the last valid text of the manifest is stored. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** User of the service; that of this process when absent. */
+  /** User of the service; default: the user of this process. */
   readonly uid?: number;
-  /** Runs programs and sandboxed files; without it their tools are listed as unavailable. */
+  /** Runs programs and sandboxed files. If absent, their tools are listed as unavailable. */
   readonly programs?: ProgramSandbox;
-  /** Interprets `js:` and `wasm:`; without it such an entry is CONFIG_INVALID. */
+  /** Interprets `js:` and `wasm:` entries. If absent, such an entry is CONFIG_INVALID. */
   readonly scripts?: ScriptEngine;
 }
 
@@ -45,19 +45,19 @@ interface ChangedPlugin {
   readonly integrity: string;
 }
 
-/** The tools of a manifest, and the entries that are left out. */
+/** The tools of a manifest, and the entries that were skipped. */
 export interface Manifest {
   readonly tools: readonly RegisteredTool[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Plugins whose files have changed since they were loaded, with their present `integrity`. */
+  /** Plugins whose files have changed since the hub loaded them, with the current `integrity`. */
   readonly changedPlugins: readonly ChangedPlugin[];
-  /** All records of the manifest, also skipped ones. */
+  /** All records of the manifest, including skipped ones. */
   readonly records: readonly FileRecord[];
-  /** The reason why the tools are those of the last valid manifest; absent if they are those of the present manifest. */
+  /** Why the tools come from the last valid manifest; absent if they come from the current manifest. */
   readonly stale?: SkippedRecord;
 }
 
-/** A well-formed entry of a manifest, with its place. */
+/** A well-formed entry of a manifest, with its file and line. */
 export interface LocatedEntry {
   readonly entry: ManifestEntry;
   readonly record: FileRecord;
@@ -81,7 +81,10 @@ export function manifestEntries({ records, leftOut: unread }: RecordFile): {
   return { entries, leftOut: refused };
 }
 
-/** Reads a manifest file and loads its code; `take` receives each tool and may throw. A mistake only skips its entry. */
+/**
+ * Reads a manifest and loads the code of its entries. Calls `take` for each tool. A mistake, or an error thrown by `take`, skips only its
+ * entry.
+ */
 export async function loadManifest(
   path: string,
   sources: ManifestSources,
@@ -130,7 +133,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
   return moduleTool(entry, { specifier, integrity: plugin.integrity, requireUnchanged: () => plugin.requireUnchanged() });
 }
 
-/** Throws CONFIG_INVALID for a package that the owner has not allowed, or whose files differ from the files that the owner has checked. */
+/** Throws CONFIG_INVALID if the owner has not allowed the package, or if its files differ from the files that the owner checked. */
 function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
   if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });
@@ -155,9 +158,9 @@ async function importFrom(specifier: string): Promise<unknown> {
 
 interface LoadedCode {
   readonly specifier: string;
-  /** Digest of a package's files. */
+  /** Hash of the package's files. */
   readonly integrity?: string;
-  /** Throws when the files have changed since the check. */
+  /** Throws CONFLICT if the files have changed since the hub checked them. */
   readonly requireUnchanged?: () => void;
 }
 
@@ -175,7 +178,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
   return {
     ...tool,
     isolation: 'process',
-    // Each call loads the code again.
+    // The code is loaded again for each call.
     handler: async (params, context) => {
       requireUnchanged?.();
       return handler(params, context);
@@ -183,7 +186,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
   };
 }
 
-/** Reports errors of the function as a mistake of the plugin, not of the hub. */
+/** Calls the entry function. An error of the function is reported as a mistake of the plugin, not of the hub. */
 function createModule(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
   const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry) : undefined;
   if (typeof create !== 'function') throw configError(`the module exports no function ${entry}`);

@@ -9,7 +9,7 @@ const AREAS = 'home-names/areas';
 const FORMER_AREAS = 'home-names/former-areas';
 const NO_NAMES: AreaNames = { aliases: [] };
 
-/** Port: present and former names of devices. */
+/** Port: current and former names of devices. */
 interface DeviceNameHistory {
   prefixOf(device: DeviceId): string | undefined;
   formerNames(device: DeviceId): readonly string[];
@@ -19,7 +19,7 @@ const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: 
 
 interface FormerArea {
   readonly today: string;
-  /** True if the area was merged with another: grants and rules with the former name do not cover the whole merged area. */
+  /** True if the area was merged into another area. Grants and rules with its former name do not cover the other area. */
   readonly isJoined: boolean;
 }
 
@@ -29,12 +29,12 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** Former areas by the key of the former name; no target is itself a former area. */
+  /** Former areas by the key of their former name. The target of an entry is never a former area itself. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
 
-  /** `claimed` has the present and former names of devices and their tools. */
+  /** `claimed` knows the current and former names of devices and of their tools. */
   constructor(store: KeyValueStore, claimed: DeviceNameHistory = NO_HISTORY) {
     this.#store = store;
     this.#claimed = claimed;
@@ -70,7 +70,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return this.#formerAreas.get(areaKey(area))?.today ?? area;
   }
 
-  /** Returns the key of the area that a key in a grant or a rule means. */
+  /** Returns the key of the area that a grant or rule with this key means now. */
   areaMeant(key: string): string {
     const former = this.#formerAreas.get(key);
     return former && !former.isJoined ? areaKey(former.today) : key;
@@ -86,8 +86,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   }
 
   /**
-   * Replaces the name of an area, with its floor and aliases. With `isJoined` an area with the new name exists: grants and rules for the
-   * former name then keep their meaning and do not cover the other area. Throws STORAGE_FAILED if the write fails.
+   * Renames an area, together with its floor and aliases. Set `isJoined` if an area with the new name exists: grants and rules with the
+   * former name then do not cover that area. Throws STORAGE_FAILED if the write fails.
    */
   renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
     const [gone, kept] = [areaKey(from), areaKey(to)];
@@ -104,7 +104,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Frees a former name of an area, so that another area can have it. Throws STORAGE_FAILED if the write fails. */
+  /** Releases a former name of an area, so that another area can get it. Throws STORAGE_FAILED if the write fails. */
   freeArea(name: string): void {
     const today = this.areaToday(name);
     this.#setFormer(areaKey(name), null);
@@ -113,7 +113,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Replaces the aliases of a device; an empty list removes all. Throws STORAGE_FAILED if the write fails. */
+  /** Sets the aliases of a device; an empty list removes all. Throws STORAGE_FAILED if the write fails. */
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[] {
     const kept = distinct(aliases);
     this.#write(DEVICES, device, kept.length === 0 ? null : [...kept]);
@@ -122,7 +122,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return kept;
   }
 
-  /** Replaces the floor and the aliases of an area. Throws STORAGE_FAILED if the write fails. */
+  /** Sets the floor and the aliases of an area. Throws STORAGE_FAILED if the write fails. */
   describeArea(area: string, { floor, aliases }: AreaNames): AreaNames {
     const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: givenName(floor) }) };
     const isEmpty = names.aliases.length === 0 && names.floor === undefined;
@@ -151,7 +151,7 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Map(trimmed.map((text) => [text.toLowerCase(), text])).values()];
 }
 
-/** Parses names that another version may have written; unknown parts are ignored. */
+/** Parses stored names of an area. Ignores unknown parts, which another version may have written. */
 function parseAreaNames(value: Json): AreaNames {
   if (!isJsonObject(value)) return NO_NAMES;
   return { aliases: parseTexts(value.aliases ?? []), ...(typeof value.floor === 'string' && { floor: value.floor }) };

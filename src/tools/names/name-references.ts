@@ -6,17 +6,17 @@ import type { DeviceId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { parseToolName } from '../definition/tool-names.ts';
 
-/** A stored text that may name a device or a tool. */
+/** A stored text in which a device, an area or a tool may be named. */
 export interface ReferringText {
   readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting';
-  /** Id of the automation, token, rule, tool or setting, for people. */
+  /** Id of the automation, token, rule, tool or setting that contains the text, for people. */
   readonly id: string;
   readonly content: Json;
-  /** True for a use that only places something in an area: its subject moves with a renamed area. */
+  /** True if the text only places something in an area. A rename of the area changes such a text, too. */
   readonly isPlace?: boolean;
 }
 
-/** A user of a name, and the spellings there. */
+/** A stored object that uses a name, with the spellings that it uses. */
 export interface NameReference {
   readonly kind: ReferringText['kind'];
   readonly id: string;
@@ -24,7 +24,7 @@ export interface NameReference {
   readonly isPlace?: boolean;
 }
 
-/** The names to search for: a device by its id, its names for people and the names of its tools, or areas by their keys. */
+/** The names to search for: a device's id, names and tool names, or the keys of areas. */
 export interface NamesToFind {
   readonly device?: string;
   readonly areas?: readonly string[];
@@ -32,11 +32,11 @@ export interface NamesToFind {
   readonly tools: readonly string[];
 }
 
-/** Finds the automations, tokens, rules and tools that use a name, so that nobody unknowingly changes or frees it. */
+/** Finds the automations, tokens, rules and tools that use a name, so that nobody changes or releases a used name unknowingly. */
 export class NameReferences {
   readonly #sources: (() => readonly ReferringText[])[] = [];
 
-  /** Adds a source of texts; it is read at every search. */
+  /** Adds a source of texts. Every search reads the source again. */
   add(source: () => readonly ReferringText[]): void {
     this.#sources.push(source);
   }
@@ -58,18 +58,18 @@ function matcherOf({ device, texts, tools }: NamesToFind): (text: string) => boo
   const toolNames = new Set(tools);
   return (text) => {
     if (called.has(foldedName(text)) || toolNames.has(parseToolName(text)?.name ?? '')) return true;
-    // A permission, a reading or a path names a device by its id: `device:control:lamp`, `lamp/is_on`.
+    // Permissions, readings and paths contain the device's id: `device:control:lamp`, `lamp/is_on`.
     return device !== undefined && text.split(/[:/]/).includes(device);
   };
 }
 
-/** Returns a matcher for a name that is the whole text, or a part of a permission or path such as `device:control:@area/bath`. */
+/** Returns a function that tests whether a text is the name of one of the areas, or contains it as in `device:control:@area/bath`. */
 function areaMatcherOf({ areas = [] }: NamesToFind): (text: string) => boolean {
   const keys = new Set(areas);
   return (text) => keys.size > 0 && (keys.has(areaKey(text)) || text.split(/[:/]/).some((part) => keys.has(part)));
 }
 
-/** Returns all texts of a value, names of members among them. */
+/** Returns all texts in a JSON value, including the names of members. */
 function stringsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(stringsIn);
@@ -77,31 +77,31 @@ function stringsIn(value: Json): readonly string[] {
   return Object.entries(value).flatMap(([name, member]) => [name, ...stringsIn(member)]);
 }
 
-/** The present and former names of a device; in each list the present names come first. */
+/** The current and former names of a device. In each list, current names come first. */
 export interface ClaimedDeviceNames {
   readonly device: DeviceId;
   readonly names: readonly string[];
-  /** Prefixes of the device's tool names. */
+  /** Beginnings of the names of the device's tools. */
   readonly prefixes: readonly string[];
   readonly tools: readonly string[];
 }
 
-/** Port: the names of devices, which stay theirs until they are freed. */
+/** Port: the names of devices. A device keeps its former names until they are released. */
 export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** Returns the device whose tools begin with the prefix that a device's name would give; undefined if the prefix is the device's own. */
+  /** Returns the other device whose tool names begin with the prefix that this device's name would give; undefined if there is none. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Frees a name and returns the texts that no longer belong to the device. Throws STORAGE_FAILED if the write fails. */
+  /** Releases a name of the device, and returns all texts that no longer mean the device. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Returns the texts that `free` would remove. */
+  /** Returns the texts that `free` would release. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Gives the names of a device to the former device that it was recognised as. Throws STORAGE_FAILED if the write fails. */
+  /** Moves the names of a device to the former device as which it was recognised. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;
 }
 
-/** The parts of the hub that know the names of devices and rooms. */
+/** The parts of the hub that know the names of devices and areas. */
 export interface NamingPorts {
   readonly register: DeviceNameOwnership;
   readonly directory: Pick<DeviceDirectory, 'get' | 'list'>;

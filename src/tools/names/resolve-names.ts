@@ -7,15 +7,15 @@ import type { DeviceId, SensorId } from '../../core/ids.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import type { CallerView } from '../definition/tool-definition.ts';
 
-/** The names of a device; `aliases` are its names beside `name`. */
+/** The names of a device; `aliases` are its further names. */
 export type DeviceName = Pick<Device, 'id' | 'name'> & { readonly aliases?: readonly string[] };
 
-/** Port: turns the text of a caller into a device id. */
+/** Port: finds a device by its id or name. */
 export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Returns a resolver over a list that may change, such as `() => directory.list()`, with people's aliases. */
+/** Returns a resolver over the current list of devices, such as `() => directory.list()`, and their aliases. */
 export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
@@ -28,9 +28,9 @@ export function withAliases(devices: readonly DeviceName[], names: AliasSource):
 type AliasSource = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
 
 /**
- * Returns the device with the id `text`, or the only visible device with that present or former name or alias; letter case is ignored. A
- * name has no precedence over an alias: a new name must not take over the alias of another device. Throws DEVICE_NOT_FOUND with
- * suggestions, or AMBIGUOUS_DEVICE with the ids; devices that the caller may not see are never included.
+ * Returns the device with the id `text`, or the only visible device with that name, former name or alias. Letter case is ignored. A name
+ * has no precedence over an alias, so that a new name cannot take over the alias of another device. Throws DEVICE_NOT_FOUND with
+ * suggestions or AMBIGUOUS_DEVICE with the ids; neither mentions a device that the caller may not see.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
   const byId = devices.find((device) => device.id === text);
@@ -48,13 +48,13 @@ export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
-/** A named object. */
+/** An object with a name and aliases. */
 interface NamedThing {
   readonly name: string;
   readonly aliases?: readonly string[];
 }
 
-/** Returns whether `text` is the device's id, or its name or an alias, letter case aside. */
+/** Returns whether `text` is the device's id, name or alias. Letter case is ignored. */
 export function isDeviceNamed(text: string, device: NamedThing & { readonly id: string }): boolean {
   return device.id === text || hasName(text, device);
 }
@@ -89,7 +89,10 @@ const MAX_AREA_CANDIDATES = 20;
 /** The names of areas. */
 export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
-/** Returns the area with the name or alias `text`, in the spelling of `areas`. Throws NOT_FOUND or AMBIGUOUS_DEVICE with candidates. */
+/**
+ * Returns the area with the name or alias `text`, spelled as in `areas`. Throws NOT_FOUND or AMBIGUOUS_DEVICE, with the areas to choose
+ * from.
+ */
 export function resolveArea(text: string, areas: Iterable<string | undefined>, names: AreaAliases): string {
   const known = distinctAreas(areas);
   const matches = known.filter((area) => isAreaNamed(text, area, names));
@@ -110,7 +113,7 @@ export function isAreaNamed(text: string, area: string, names: AreaAliases): boo
   return areaKey(area) === areaKey(names.areaToday(text)) || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
 }
 
-/** Returns each area once, in its first spelling. */
+/** Returns each area once, in the spelling that comes first. */
 export function distinctAreas(areas: Iterable<string | undefined>): string[] {
   const byKey = new Map<string, string>();
   for (const area of areas) if (area !== undefined && !byKey.has(areaKey(area))) byKey.set(areaKey(area), area);
@@ -123,20 +126,20 @@ function nearAreas(text: string, areas: readonly string[], names: AreaAliases): 
   return near.size > 0 ? [...near] : areas.slice(0, MAX_AREA_CANDIDATES);
 }
 
-/** Kinds of readings that describe the air of a room. */
+/** Kinds of readings that can describe the air in a room. */
 const AMBIENT_KINDS: ReadonlySet<string> = new Set(['temperature', 'humidity', 'co2']);
-/** Types of devices that measure their content (food, water, a drum) instead of the air of the room. */
+/** Matches types of devices whose sensors measure their content, such as food or water, instead of the air in the room. */
 const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?washer|laundry|(?<!heat_?)pump|boiler|battery/i;
 
 const MAX_SUGGESTED_SENSORS = 3;
 const MAX_LISTED_SENSORS = 5;
 
-/** Returns whether a reading is temperature, humidity or CO2 of a room's air, by the types of its device. */
+/** Returns whether a reading is the temperature, humidity or CO2 of a room's air, given the types of its device. */
 export function isRoomAir({ kind }: Pick<Reading['sensor'], 'kind'>, deviceTypes: readonly string[]): boolean {
   return AMBIENT_KINDS.has(kind) && isInRoom(deviceTypes);
 }
 
-/** Returns false for a device that measures its own content. */
+/** Returns whether a device of these types measures the room instead of its own content. */
 export function isInRoom(deviceTypes: readonly string[]): boolean {
   return !APPLIANCE_TYPES.test(deviceTypes.join(' '));
 }
@@ -146,7 +149,7 @@ export function visibleReadings(readings: readonly Reading[], caller: CallerView
   return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
 }
 
-/** Returns the sensor with an id or title. Throws SENSOR_NOT_FOUND with the most similar names. */
+/** Returns the sensor with this id or title. Throws SENSOR_NOT_FOUND with the most similar names if there is none. */
 export function resolveSensor(text: string, readings: readonly Reading[], caller: CallerView): SensorId {
   const visible = visibleReadings(readings, caller);
   const exact = visible.find(({ sensor }) => sensor.id === text);
@@ -154,19 +157,19 @@ export function resolveSensor(text: string, readings: readonly Reading[], caller
   return onlySensor(text, exact ? [exact] : titled, visible);
 }
 
-/** The caller, and the other names of devices and areas. */
+/** The caller, and functions that know the names of devices and areas. */
 interface SensorContext {
   readonly caller: CallerView;
   readonly names?: HomeNames;
-  /** The kind of all given readings, if it is one kind. */
+  /** The kind of the readings, if all have the same kind. */
   readonly kind?: string;
-  /** Returns the types of a device; an empty list if they are unknown. */
+  /** Returns the types of a device, or an empty list if the device is unknown. */
   typesOf(device: string): readonly string[];
 }
 
 /**
- * Returns the only sensor of a kind for a text: a sensor's id, a device, a title, or an area with only one such sensor; aliases count. An
- * area means the air of the room, never the content of an appliance.
+ * Returns the only sensor of a kind that a text means: by id, title, device, or an area with one such sensor. Aliases count. For an area,
+ * only sensors of the room's air count.
  */
 export function resolveSensorAt(
   place: string,
@@ -227,7 +230,7 @@ function nearestSensors(text: string, readings: readonly Reading[]): readonly st
   return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
 }
 
-/** Returns the sensors for a text with an area and a kind, such as `kitchen temperature`. */
+/** Returns the sensors for a text of an area and a kind, such as `kitchen temperature`. */
 function ofAreaAndKind(
   text: string,
   readings: readonly Reading[],
@@ -241,14 +244,14 @@ function ofAreaAndKind(
   return { area, kind, candidates: alike.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id) };
 }
 
-/** Returns a text with a blank before and after each word, so that whole words are found. */
+/** Returns a text with blanks around each word, so that a search finds only whole words. */
 function asWords(text: string): string {
   return ` ${foldedName(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 }
 
-/** Returns a title without the quotes around the device's name, which people need not type. */
+/** Returns a title without the quotes around the device's name, so that people need not type them. */
 function titleKey(title: string): string {
   return foldedName(title.replaceAll('"', ''));
 }

@@ -5,14 +5,14 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
 import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 
-/** Code that runs in a separate process, with its memory limit. */
+/** Code that runs in a separate process, and its memory limit. */
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
-  /** The module's exported function, which returns `{ execute(params) }` for `config`. */
+  /** Name of the module's exported function, which returns `{ execute(params) }` for `config`. */
   readonly entry: string;
   readonly config: JsonObject;
-  /** Memory limit of the code, without that of Node itself. */
+  /** Memory limit of the code in bytes, without the memory that Node itself needs. */
   readonly maxMemoryBytes: number;
 }
 
@@ -32,9 +32,9 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * Returns a handler that runs each call in a separate process with a memory limit. At the deadline the process is killed with all its
- * children. It has no environment variables; it is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the limit, and
- * with INTERNAL_ERROR for errors of the code.
+ * Returns a handler that runs each call in a separate process with a memory limit and without environment variables. At the deadline the
+ * process and its children are killed. This is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the limit, and with
+ * INTERNAL_ERROR for an error in the code.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {
@@ -59,11 +59,11 @@ export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinit
 
 function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
   return spawn(process.execPath, nodeArguments(CHILD_PROGRAM, maxMemoryBytes), {
-    // The program's output is discarded: it may contain secrets.
+    // All output is discarded, since it may contain secrets.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
     cwd: '/',
-    // A separate process group, so that its children end with it.
+    // The process leads its own group, so that its children end together with it.
     detached: true,
   });
 }
@@ -113,14 +113,15 @@ function beyondMemory(maxMemoryBytes: number): AtmoError {
 }
 
 const BYTES_PER_MB = 1_048_576;
-/** Least heap with which V8 starts. */
+/** Smallest heap in megabytes with which V8 starts. */
 const MIN_HEAP_MB = 8;
 
-/** Memory of an idle Node, in bytes. */
+/** Memory that Node needs without any program, in bytes. */
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
 /**
- * Returns the arguments with which Node runs the text of an ES module: the text is on the command line because the hub ships as one bundle.
+ * Returns the arguments with which Node runs the text of an ES module. The text is an argument because the hub is one bundle without
+ * further files.
  */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));

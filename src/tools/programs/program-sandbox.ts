@@ -2,71 +2,71 @@ import type { PlannedProgram, Principal } from '../../core/auth/principal.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 
-/** How a program starts: directly, or in a container of the configured engine. */
+/** How a program starts: as a command, or in a container of the configured engine. */
 export type ProgramKind = 'cmd' | 'image';
 
 /** A program to run in isolation. */
 export interface ProgramRequest {
   readonly kind: ProgramKind;
-  /** Path or name of a program; the name of an image. */
+  /** Path or name of a program, or the name of an image. */
   readonly program: string;
-  /** The arguments, which no shell interprets. */
+  /** Arguments of the program. No shell interprets them. */
   readonly args: readonly string[];
   readonly stdin?: string;
-  /** Names of the owner's powers: networks, folders and variables that the program may use. */
+  /** Names of the owner's powers, which define the networks, folders and variables that the program may use. */
   readonly powers: readonly string[];
-  /** Absolute paths of files and folders that it can read, beside the system's programs. */
+  /** Absolute paths that the program can read, in addition to the system's programs. */
   readonly visible?: readonly string[];
-  /** Working folder in the sandbox; default: an empty folder. */
+  /** Working folder in the sandbox; default: a new empty folder. */
   readonly cwd?: string;
-  /** Memory limit for all processes of the program together; default: the owner's setting. */
+  /** Memory limit for all processes of the program together; default: the limit in the owner's configuration. */
   readonly maxMemoryBytes?: number;
-  /** True for a runtime such as Node, which reserves far more memory than it uses: only used memory counts. */
+  /** True for a runtime such as Node, which reserves far more memory than it uses. Then only used memory counts. */
   readonly isRuntime?: boolean;
-  /** Is called right before the program starts; an error that it throws prevents the start. */
+  /** Called right before the program starts. If it throws an error, the program does not start. */
   readonly confirm: () => void;
-  /** The caller, for a fair queue between callers. */
+  /** The caller. Waiting programs of different callers take turns. */
   readonly caller: Principal;
   readonly signal: AbortSignal;
 }
 
-/** The result of a program that has ended. */
+/** The result of a program that has run. */
 export interface ProgramResult {
-  /** Exit code; 128 plus the number of the signal if a signal ended the program. */
+  /** The exit code, or 128 plus the signal's number if a signal ended the program. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A named power of the owner's configuration. */
+/** A power that the owner's configuration defines. */
 export interface ProgramPower {
-  /** True if the program can change something outside of the sandbox: it has writable files, or a network. */
+  /** True if the power allows changes outside of the sandbox, by writable files or a network. */
   readonly isActing: boolean;
 }
 
-/** Port: runs programs that reach only their own files and capabilities, within enforced limits. */
+/** Port: runs programs that can use only their own files and granted powers, within limits on time and memory. */
 export interface ProgramSandbox {
-  /** Returns a sentence with the missing setting for programs of the kind; undefined if none is missing. */
+  /** Returns a sentence with the setting that programs of this kind lack; undefined if none is missing. */
   missingSetting(kind: ProgramKind): string | undefined;
-  /** Returns undefined for an unknown power. */
+  /** Returns the power with this name; undefined if there is none. */
   power(name: string): ProgramPower | undefined;
-  /** Returns the effects that the powers allow, and marks of the program's files that others could write; runs nothing. */
+  /** Returns the effects that the powers allow, and the versions of the program's files that other users could change. Runs nothing. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
-  /** Throws RULE_BLOCKED if a safety rule forbids a command; `argv` begins with the program, `stdin` is its input. */
+  /** Throws RULE_BLOCKED if a safety rule forbids the command. `argv` begins with the program; `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
-   * Runs a program to its end. Rejects with RULE_BLOCKED, NOT_CONFIGURED (no sandbox or program), RESOURCE_EXCEEDED (memory,
-   * processes or output above the limits), or the signal's reason.
+   * Runs a program to its end. Rejects with RULE_BLOCKED (a safety rule forbids it), NOT_CONFIGURED (the sandbox or the program is
+   * missing), RESOURCE_EXCEEDED (memory, processes or output exceed the limits), or the signal's reason.
    */
   run(order: ProgramRequest): Promise<ProgramResult>;
 }
 
-/** Returns the permissions that a caller of the program needs. */
+/** Returns the permissions that callers of the program need. */
 export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind' | 'powers'>): readonly string[] {
   return [kind === 'cmd' ? 'proc:exec' : 'docker:use', ...powers.map((power) => `proc:power:${power}`)];
 }
 
-/** One call of an interpreted script, which reaches only its parameters. */
+/** One run of an interpreted script, which can use only its parameters. */
 export interface ScriptRun {
   /**
    * `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md.
@@ -75,35 +75,38 @@ export interface ScriptRun {
   readonly code: Uint8Array;
   readonly params: JsonObject;
   readonly config: JsonObject;
-  /** The environment of a script that is declared bounded. */
+  /** The fixed time and random numbers for a script of a bounded tool. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
-  /** Limit of interpreter steps; only the deadline limits them when absent. A module counts its own (`meteredModule`). */
+  /**
+   * Maximum number of interpreter steps; default: only the deadline ends the script. A WebAssembly module counts its steps itself
+   * (`meteredModule`).
+   */
   readonly maxFuel?: number;
   readonly signal: AbortSignal;
 }
 
-/** Port: interprets scripts with limits on memory and steps. */
+/** Port: interprets scripts, with limits on memory and steps. */
 export interface ScriptEngine {
   /**
-   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (too much memory or fuel), INTERNAL_ERROR (an error of the script,
-   * as its cause), or the signal's reason.
+   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (too much memory or too many steps), INTERNAL_ERROR (an error of
+   * the script, which is its cause), or the signal's reason.
    */
   run(run: ScriptRun): Promise<Json>;
 }
 
 const SEED_NUMBERS = 4;
 
-/** Time and chance of a bounded run, as data for code that runs apart from the hub. */
+/** Time and random seed for code that runs outside of the hub's process. */
 export interface BoundedEnvironment {
-  /** The time that the script sees, milliseconds since 1970; it stands still during the run. */
+  /** The time that the code sees, in milliseconds since 1970. It stands still during the run. */
   readonly nowMs: number;
-  /** Four numbers of 32 bits. */
+  /** Four integers of 32 bits each. */
   readonly seed: readonly number[];
 }
 
 /**
- * Returns the time and the random seed of a bounded tool's call (BoundedNonDeterminism), so that a replay gives the same result. Returns
+ * Returns the time and random seed for a call of a bounded tool (BoundedNonDeterminism), so that a replay gives the same result. Returns
  * undefined for other tools, which use real time and random numbers.
  */
 export function boundedEnvironment(
@@ -115,8 +118,8 @@ export function boundedEnvironment(
 }
 
 /**
- * JavaScript text that defines `enterWorld(world)`: in a bounded world it replaces `Date` and `Math.random`; it returns the tool's context
- * `{ clock: { now() }, random() }`. The random numbers are those of sfc32 (PractRand, Doty-Humphrey).
+ * JavaScript text of `enterWorld(world)`. For a bounded tool it replaces `Date` and `Math.random` (by sfc32 of PractRand, Doty-Humphrey).
+ * It returns the tool's context `{ clock: { now() }, random() }`.
  */
 export const ENTER_ENVIRONMENT = `
 function enterWorld(world) {

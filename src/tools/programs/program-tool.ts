@@ -17,15 +17,15 @@ import { type ProgramKind, type ProgramRequest, type ProgramResult, type Program
 /** Explains why no program can run. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
-/** The part of a program request that the tool decides; the call adds caller, signal and confirmation. */
+/** What the tool decides about a run. The call adds the caller, the signal and the confirmation. */
 type ProgramInvocation = Omit<ProgramRequest, 'caller' | 'signal' | 'confirm'>;
 
 const MAX_SHOWN_LENGTH = 300;
 const STDIN = 'stdin';
 
 /**
- * Returns the definition of a tool that runs a program: its callers need the program's permissions. A program that can change something
- * outside of the sandbox has side effects, whatever its maker declares; if an agent made it, a person must approve its calls.
+ * Returns the definition of a tool that runs a program. Its callers need the permissions for programs. It has side effects if the program
+ * can change something outside of the sandbox, whatever its maker declares. If an agent made it, people must approve its calls.
  */
 export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
   const powers = exec.powers ?? [];
@@ -47,7 +47,9 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
   };
 }
 
-/** Throws VALIDATION_ERROR for a program that is declared bounded: nothing gives a program of the board another time and other chance. */
+/**
+ * Throws VALIDATION_ERROR if the tool is declared bounded, since the hub cannot control the time and random numbers of a native program.
+ */
 export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'execution'>): void {
   if (execution.determinism !== 'bounded') return;
   throw new AtmoError(
@@ -57,7 +59,7 @@ export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'ex
   );
 }
 
-/** Returns the tool of a program. Without a sandbox to run it in it is listed as unavailable, and nobody is asked to approve it. */
+/** Returns the tool of a program. Without a sandbox it is listed as unavailable, and its calls ask nobody for approval. */
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
   const plain = { id, definition };
@@ -85,7 +87,7 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
   return whileConfigured(tool, () => programs.missingSetting(exec.type));
 }
 
-/** Returns the program for people; it shows placeholders if the parameters are unknown. */
+/** Returns the program to show to approvers, with placeholders for unknown parameters. */
 function plannedProgram(exec: ExecRecord, params: JsonObject | undefined, programs: ProgramSandbox): PlannedProgram {
   const order = params ? invocationOf(exec, params) : { ...invocationOf({ ...exec, args: [] }, {}), args: exec.args ?? [] };
   const { kind, program, args } = order;
@@ -105,7 +107,7 @@ function invocationOf(exec: ExecRecord, params: JsonObject): ProgramInvocation {
   };
 }
 
-/** Runs a tool's program. Rejects like the sandbox, and with OUTCOME_UNKNOWN if a program with side effects was interrupted. */
+/** Runs a tool's program. Rejects with the sandbox's errors, and with OUTCOME_UNKNOWN if a program with side effects was interrupted. */
 export async function runProgram(
   programs: ProgramSandbox,
   order: ProgramInvocation,
@@ -122,7 +124,7 @@ export async function runProgram(
   }
 }
 
-/** Throws SERVICE_REFUSED for a program that reports a failure. */
+/** Throws SERVICE_REFUSED if the exit code of the program reports a failure. */
 function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest, 'program'>): ProgramResult {
   if (result.exitCode === 0) return result;
   const said = (result.stderr || result.stdout).slice(-MAX_SHOWN_LENGTH).replaceAll(/\s+/g, ' ').trim();
@@ -131,15 +133,15 @@ function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest,
   });
 }
 
-/** A program that a record of the HTTP tool service names. */
+/** A program in a record of the HTTP tool service. */
 export interface ExecRecord {
   readonly type: ProgramKind;
   readonly cmd?: string;
   readonly args?: readonly string[];
   readonly image?: string;
-  /** Parameter that the program reads from its standard input; default: a parameter called `stdin`. */
+  /** Name of the parameter that the program reads from standard input; default: `stdin`, if the tool has that parameter. */
   readonly stdin?: string;
-  /** Names of powers of the owner's configuration. */
+  /** Names of powers that the owner's configuration defines. */
   readonly powers?: readonly string[];
 }
 
@@ -149,7 +151,10 @@ const POWER_PATTERN = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ARGS = 64;
 const MAX_POWERS = 16;
 
-/** Reads `exec`; returns undefined if it is absent. Placeholders `{param}` in its arguments must be among `parameters`. */
+/**
+ * Reads `exec`. Returns undefined if it is absent. Throws if an argument has a placeholder `{param}` for a parameter that is not in
+ * `parameters`.
+ */
 export function readExec(reader: RecordReader, parameters: readonly string[]): ExecRecord | undefined {
   if (!reader.has('exec')) return undefined;
   const exec = reader.child('exec');
@@ -165,7 +170,7 @@ export function readExec(reader: RecordReader, parameters: readonly string[]): E
   return { type, ...(cmd !== undefined && { cmd }), ...(image !== undefined && { image }), ...rest };
 }
 
-/** Reads `args`, `stdin` and `powers` of a program in a record or a manifest entry. */
+/** Reads `args`, `stdin` and `powers` of a program from a record or a manifest entry. */
 export function readArguments(
   reader: RecordReader,
   parameters: readonly string[] | undefined,
@@ -182,27 +187,27 @@ export function readArguments(
   return { ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
 }
 
-/** Returns the program's record in the form of registrations and of the store. */
+/** Returns the program's record as JSON, as in registrations and in the store. */
 export function execJson(exec: ExecRecord): JsonObject {
   return { ...exec };
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** Returns names of the parameters that these arguments are filled from. */
+/** Returns the names of the parameters whose placeholders are in these arguments. */
 export function argumentParameters(args: readonly string[]): readonly string[] {
   return args.flatMap((arg) => [...arg.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
 
-/** Returns the texts before, between and after the placeholders of an argument. */
+/** Returns the texts around the placeholders of an argument. */
 export function fixedTexts(arg: string): readonly string[] {
   return arg.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
 }
 
 /**
- * Returns the arguments with the call's parameters in place of `{param}`. An argument stays one argument; values that are no text become
- * JSON. An argument with an absent parameter is left out. Throws VALIDATION_ERROR for a value that the program would take for an option,
- * and for a value that no argument can contain.
+ * Returns the arguments with the call's parameters in place of `{param}`. A value never becomes several arguments; a value that is not a
+ * text becomes JSON. An argument whose parameter is absent is left out. Throws VALIDATION_ERROR for a value that the program would read as
+ * an option, and for a value that no argument can contain.
  */
 export function fillArguments(args: readonly string[], params: JsonObject): readonly string[] {
   const end = args.indexOf('--');
@@ -216,14 +221,14 @@ export function fillArguments(args: readonly string[], params: JsonObject): read
   });
 }
 
-/** Returns a text unchanged, and any other value as JSON. */
+/** Returns a text unchanged, and any other value as JSON text. */
 function argumentText(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (!text.includes('\0')) return text;
   throw invalidArgument(name, 'holds a NUL character, which no program can be given');
 }
 
-/** Throws unless the text is a number: `-5` is a number to every program, `-rf` an option to most. */
+/** Throws VALIDATION_ERROR unless the text is a number. Every program reads `-5` as a number, but most read `-rf` as an option. */
 function requireNumber(text: string, [name = '']: readonly string[]): void {
   if (/^-\d+(\.\d+)?$/.test(text)) return;
   throw invalidArgument(name, 'begins with "-", which the program would take for an option; whoever made the tool can put "--" before it');
@@ -233,15 +238,14 @@ function invalidArgument(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `/${name} ${problem}`, { pointer: `/${name}` });
 }
 
-/** Lines from the end that are looked at: each that is no JSON takes time, of the whole hub. */
+/** Maximum number of lines that are tried, from the end, since parsing each of them delays the whole hub. */
 const MAX_LINES = 100;
 
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];
 
 /**
- * Parses the output of a program as the tool's result: a JSON object or list, else the last line that is one (of the last hundred
- * candidates), else `{output: text}`. A single number or word stays text, since the next output may differ; if `schema` requires a text or
- * a scalar, the result is that value.
+ * Parses the output of a program: a JSON object or list, else the last line that is one (among the last hundred candidates), else `{output:
+ * text}`. If `schema` requires a text, number or boolean, the result is that value.
  */
 export function parseProgramOutput(stdout: string, { type }: JsonSchema = {}): Json {
   const text = stdout.trimEnd();

@@ -8,13 +8,13 @@ import { NODE_BYTES, nodeArguments } from './node-process.ts';
 import { boundedEnvironment, ENTER_ENVIRONMENT, type ProgramSandbox } from './program-sandbox.ts';
 import { runProgram } from './program-tool.ts';
 
-/** An ES module of the owner that runs in the sandbox. */
+/** An ES module of the owner whose code runs in the sandbox. */
 export interface SandboxedModule {
   readonly specifier: string;
   readonly entry: string;
   readonly config: JsonObject;
   readonly powers: readonly string[];
-  /** Paths that the module can read besides the system's programs: its folder, or only its file. */
+  /** Paths that the module can read besides the system's programs: its folder, or only its own file. */
   readonly visible: readonly string[];
 }
 
@@ -39,8 +39,8 @@ const line = mark + JSON.stringify(await answer());
 print('\\n' + line + '\\n', () => process.exit(0));`;
 
 /**
- * Returns a handler that runs each call of a module in the sandbox, in a separate Node: without network and variables, and with no files
- * except its own and those of its capabilities. Rejects like the sandbox, and with INTERNAL_ERROR for errors of the module.
+ * Returns a handler that runs each call of a module in the sandbox, in a separate Node process. The module has no network and no variables,
+ * and only its own files and those of its powers. Rejects with the sandbox's errors, and with INTERNAL_ERROR for an error of the module.
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;
@@ -63,7 +63,7 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
   };
 }
 
-/** Returns the module's folder, unless the folder also contains the manifest and other files of the owner. */
+/** Returns the module's folder, or only its file if the folder also contains the manifest. */
 export function visiblePaths(specifier: string, manifestFile: string): readonly string[] {
   const file = fileURLToPath(specifier);
   const folder = dirname(file);
@@ -71,7 +71,7 @@ export function visiblePaths(specifier: string, manifestFile: string): readonly 
   return [isBeside ? file : folder];
 }
 
-/** Parses the output of a module: the line with the mark is its result, whatever else it prints. */
+/** Parses the output of a module. The result is the line that begins with the mark; other lines are ignored. */
 function parseOutput(stdout: string, mark: string, exitCode: number): Json {
   const line = stdout.split('\n').findLast((text) => text.startsWith(mark));
   if (line === undefined) throw failed(`it ended with ${exitCode} and without an answer`);

@@ -1,4 +1,4 @@
-/** Reads the binary format of WebAssembly (core specification, 5) from a start to an end. */
+/** Reads a range of bytes in the binary format of WebAssembly (core specification, chapter 5). */
 export class WasmReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -18,7 +18,7 @@ export class WasmReader {
     return this.bytes[this.at++] ?? 0;
   }
 
-  /** Reads an unsigned LEB128 number. */
+  /** Returns the next unsigned LEB128 number. */
   number(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -28,7 +28,7 @@ export class WasmReader {
     }
   }
 
-  /** Skips LEB128 numbers, signed or unsigned. */
+  /** Skips this many LEB128 numbers, signed or unsigned. */
   skipNumbers(count: number): void {
     for (let left = count; left > 0; ) if ((this.byte() & 0x80) === 0) left--;
   }
@@ -40,10 +40,10 @@ export class WasmReader {
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
-/** The first bytes of a module. */
+/** The first bytes of every WebAssembly module. */
 export const WASM_MAGIC: Uint8Array = Uint8Array.from(MAGIC);
 
-/** Returns the contents of a module's sections by their id (5.5.2); undefined if the bytes are no module. */
+/** Returns the contents of a module's sections by section id (5.5.2). Returns undefined if the bytes are no module. */
 export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> | undefined {
   if (MAGIC.some((byte, index) => code[index] !== byte)) return undefined;
   const reader = new WasmReader(code, MAGIC.length);
@@ -57,17 +57,17 @@ export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> 
   return sections;
 }
 
-/** Returns a number in LEB128 without a sign. */
+/** Returns a number as unsigned LEB128. */
 export function unsigned(value: number): readonly number[] {
   return value < 0x80 ? [value] : [(value % 0x80) | 0x80, ...unsigned(Math.floor(value / 0x80))];
 }
 
-/** Returns a number that is not negative, in LEB128 with a sign. */
+/** Returns a non-negative number as signed LEB128. */
 export function signed(value: number): readonly number[] {
   return value < 0x40 ? [value] : [(value % 0x80) | 0x80, ...signed(Math.floor(value / 0x80))];
 }
 
-/** Codes from the first to the last, each followed by so many numbers in LEB128 (core specification, 5.4). */
+/** Ranges of instruction codes, each with the count of LEB128 numbers that follow such an instruction (core specification, 5.4). */
 const IMMEDIATE_COUNTS: readonly (readonly [first: number, last: number, count: number])[] = [
   [0x00, 0x01, 0], // unreachable, nop
   [0x02, 0x04, 1], // block, loop, if
@@ -93,16 +93,18 @@ const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const EXTENDED_OPCODE = 0xfc;
-/** Counts for the instructions after 0xfc: saturating conversions, memory.init, data.drop, memory.copy … table.fill. */
+/**
+ * Count of numbers after each instruction with the prefix 0xfc: saturating conversions, memory.init, data.drop, memory.copy … table.fill.
+ */
 const EXTENDED_IMMEDIATE_COUNTS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
-/** i32, i64, f32, f64, funcref, externref: one byte each; other reference types take more than one number. */
+/** Types that are one byte long: i32, i64, f32, f64, funcref and externref. Other reference types are longer. */
 export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
-/** Block types that are references and take more than one number. */
+/** First bytes of block types that are references and have further numbers. */
 const REFERENCE_TYPES = [0x63, 0x64];
-/** The alignment of a load or store has this bit where another memory than the first follows. */
+/** Bit in the alignment of a load or store: the number of the memory follows. */
 const OTHER_MEMORY = 0x40;
 
-/** Passes over the local variables of a function; false for types that are not known here. */
+/** Skips the local variables of a function. Returns false if a type is unknown. */
 export function skipLocals(bytes: WasmReader): boolean {
   for (let left = bytes.number(); left > 0; left--) {
     bytes.skipNumbers(1);
@@ -111,7 +113,7 @@ export function skipLocals(bytes: WasmReader): boolean {
   return true;
 }
 
-/** Skips the immediates of an instruction; returns false for an unknown instruction. */
+/** Skips the immediates of an instruction. Returns false if the instruction is unknown. */
 export function skipImmediates(instruction: number, bytes: WasmReader): boolean {
   if (instruction === F32_CONST) bytes.skip(4);
   else if (instruction === F64_CONST) bytes.skip(8);

@@ -1,14 +1,14 @@
 import { AtmoError } from '../../core/errors.ts';
 import { ONE_BYTE_TYPES, signed, skipImmediates, skipLocals, unsigned, WASM_MAGIC, WasmReader, wasmSections } from './wasm-format.ts';
 
-/** The exported global (i64) with the remaining fuel; below 0 the module was stopped. */
+/** Name of the exported global (i64) with the remaining fuel. A negative value means that the module ran out of fuel. */
 export const FUEL_GLOBAL = 'atmo:fuel';
 
 const IMPORT_SECTION = 2;
 const GLOBAL_SECTION = 6;
 const EXPORT_SECTION = 7;
 const CODE_SECTION = 10;
-/** Sections in the order of the specification (5.5.2), without custom sections, which have names. */
+/** Order of the sections in a module (5.5.2). Custom sections, which have names, may be anywhere. */
 const SECTION_ORDER = [1, IMPORT_SECTION, 3, 4, 5, 13, GLOBAL_SECTION, EXPORT_SECTION, 8, 9, 12, CODE_SECTION, 11];
 const BLOCK = 0x02;
 const LOOP = 0x03;
@@ -16,12 +16,12 @@ const IF = 0x04;
 const END = 0x0b;
 
 /**
- * Returns the module changed so that it traps after `maxFuel` instructions. A function pays for its instructions outside of loops when it
- * begins, and a loop for each round when the round begins: a call always costs the same, and never less than it runs. Throws CONFIG_INVALID
- * for modules that are invalid, import something, or use SIMD, threads, exceptions or managed memory.
+ * Returns the module changed so that it traps after about `maxFuel` instructions. A function pays for its instructions outside of loops
+ * when it begins, and for a loop at the start of each round. So equal calls always cost the same, and never less than they run. Throws
+ * CONFIG_INVALID if a module is invalid, has imports, or uses SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
-  // A module that uses a global which only the metered module has must not become valid.
+  // The module must be valid before the change: it could use a global that only exists after the change.
   if (!isValid(code)) throw invalid('the module is not valid');
   const contents = wasmSections(code) ?? new Map<number, WasmReader>();
   if ((contents.get(IMPORT_SECTION)?.number() ?? 0) > 0) throw invalid('a module with max_fuel imports nothing');
@@ -58,7 +58,7 @@ function meteredCode(code: WasmReader, global: number): Uint8Array {
 }
 
 interface Charge {
-  /** Offset before the instruction that the fuel is for. */
+  /** Offset of the instruction before which the fuel is charged. */
   readonly at: number;
   instructions: number;
 }
@@ -94,7 +94,7 @@ function chargesOf(body: WasmReader): readonly Charge[] {
   return charges;
 }
 
-/** Encodes: fuel = fuel - instructions; if (fuel < 0) unreachable. */
+/** Returns the instructions for: fuel = fuel - instructions; if (fuel < 0) unreachable. */
 function fuelCheck(global: number, instructions: number): readonly number[] {
   const fuel = unsigned(global);
   const [get, set] = [
@@ -137,8 +137,8 @@ const TABLE_HAS_MAXIMUM = 1;
 const MAX_TABLE_ENTRIES = 100_000;
 
 /**
- * Returns which part of a module would use unlimited memory of the engine itself (core specification, 5.3 and 5.5), in words for its
- * author; undefined if there is none. An engine that gets no memory for a module's table or object ends the whole process, not the thread.
+ * Returns the part of a module that could use unlimited memory of the engine itself (core specification, 5.3 and 5.5), in words for the
+ * module's author. Returns undefined if there is none. If the engine lacks memory for a table or object, the whole process ends.
  */
 export function engineHeapProblem(code: Uint8Array): string | undefined {
   const sections = wasmSections(code);
@@ -162,7 +162,7 @@ function areValueTypes(types: WasmReader): boolean {
   return true;
 }
 
-/** Returns the entries of all tables at their largest; infinite for tables without a maximum or of an unknown form. */
+/** Returns the maximum total of entries in all tables; infinite if a table has no maximum or an unknown form. */
 function tableEntries(tables: WasmReader): number {
   let most = 0;
   for (let left = tables.number(); left > 0; left--) {
@@ -175,13 +175,15 @@ function tableEntries(tables: WasmReader): number {
   return most;
 }
 
-/** Parts of WebAssembly's binary format (core specification, 5.5) that concern the limits of memories. */
+/** Id of the memory section in WebAssembly's binary format (core specification, 5.5). */
 
 const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
-/** Returns the largest size of a module's memories in bytes; infinite without a maximum, undefined if it is no module. */
+/**
+ * Returns the maximum total size of a module's memories in bytes; infinite without a maximum. Returns undefined if the bytes are no module.
+ */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
   const memory = sections?.get(MEMORY_SECTION);

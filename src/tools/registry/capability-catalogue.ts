@@ -7,18 +7,18 @@ import type { CapabilityConstraints } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
-/** A resource of a hub, apart from the tools that need it. */
+/** A resource of a hub that tools can require. */
 export interface Capability {
   readonly type: string;
-  /** Description for people; it may contain the number of devices that the reader may see. */
+  /** Returns a description for people. It may contain the number of devices that the reader may see. */
   readonly description: (deviceCount: number) => string;
-  /** True if the devices of the directory come with it. */
+  /** True if the hub's devices belong to the capability. */
   readonly hasDevices?: boolean;
-  /** Limits of every call that requires the capability. */
+  /** Limits on every call of a tool that requires the capability. */
   readonly constraints?: CapabilityConstraints;
 }
 
-/** A capability with the tools that need it, in the form in which hubs announce it to each other. */
+/** A capability and the tools that require it, in the form in which hubs announce it. */
 export interface CapabilityView {
   readonly type: string;
   readonly description: string;
@@ -44,14 +44,14 @@ export class CapabilityCatalogue {
     return [...this.#capabilities.keys()];
   }
 
-  /** Returns the limits of calls that require a capability, by the capability's type. */
+  /** Returns the limits on calls of tools that require a capability, by its type. */
   constraints(): ReadonlyMap<string, CapabilityConstraints> {
     const all = [...this.#capabilities.values()];
     return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));
   }
 
   list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
-    // Devices of the board itself belong to no capability.
+    // The board's own devices belong to no capability.
     const devices = directory.list().filter(({ kind }) => kind !== 'board');
     return [...this.#capabilities.values()].map(({ type, description, hasDevices, constraints }) => ({
       type,

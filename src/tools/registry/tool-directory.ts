@@ -7,9 +7,9 @@ import { MODEL_NAME_LIMIT, parseToolName, toolKey } from '../definition/tool-nam
 import { filterTools, type ResolveOptions, type ToolFilter, type ToolPage, type ToolRegistry } from './tool-registry.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
-/** Conditions on the tools of a list, and their hub. */
+/** Conditions that select the tools of a list, and the hub that has them. */
 export interface ToolDirectoryFilter extends ToolFilter {
-  /** Only tools that this hub (id or name) can run itself. */
+  /** Id or name of a hub: only tools that this hub can run itself match. */
   readonly node?: string;
 }
 
@@ -21,8 +21,8 @@ interface ToolDirectoryParts extends HubNamesParts {
 const HASH_LENGTH = 6;
 
 /**
- * The tools of this hub and of all others. A name always means this hub's own tool if there is one: announcements of other hubs can neither
- * make it ambiguous nor hide it, whatever their version.
+ * The tools of this hub and of all other hubs. If this hub has a tool of a name, the name always means that tool: announcements of other
+ * hubs cannot change this, whatever version they have.
  */
 export class ToolDirectory {
   readonly #parts: ToolDirectoryParts;
@@ -35,10 +35,9 @@ export class ToolDirectory {
   }
 
   /**
-   * Returns the tool with a name, like `ToolRegistry.resolve`; a tool of another hub only if this hub has none with the name, or if
-   * `onlyNodes` does not contain this hub. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL; VALIDATION_ERROR for an ambiguous hub name, NOT_FOUND
-   * for an unknown hub; NODE_UNAVAILABLE for a hub that has stopped recently or whose tools are not completely loaded (wait for
-   * `awaitComplete` first).
+   * Returns the tool with a name, like `ToolRegistry.resolve`. A tool of another hub is returned only if this hub has none of the name, or
+   * if `onlyNodes` excludes this hub. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL for the tool, VALIDATION_ERROR or NOT_FOUND for an ambiguous
+   * or unknown hub name, and NODE_UNAVAILABLE if the hub stopped recently or its tools are not loaded (wait for `awaitComplete` first).
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -53,13 +52,16 @@ export class ToolDirectory {
     throw toolNotFound(name, listed, onlyNodes);
   }
 
-  /** Returns the tool like `resolve`, or undefined, without computing suggestions. */
+  /** Returns the tool like `resolve`, but undefined instead of an error for an unknown name. */
   find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
     const own = this.#mayRunHere(options.onlyNodes) ? this.#parts.registry.find(name, options) : undefined;
     return own ?? this.#findRemote(name, options);
   }
 
-  /** Resolves when other hubs' tools are loaded, or after some seconds; undefined if they are or this hub has the tool. */
+  /**
+   * Resolves when the tools of other hubs are loaded, or after some seconds. Returns undefined if they are loaded already, or if this hub
+   * has the tool.
+   */
   awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
@@ -71,7 +73,7 @@ export class ToolDirectory {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
 
-  /** Returns this hub's tools, and tools of other hubs with other names, sorted by id. */
+  /** Returns this hub's tools and the tools of other hubs with other names, sorted by id. */
   all(): readonly RegisteredTool[] {
     const own = this.#parts.registry.all();
     const remote = this.#parts.remote.all();
@@ -84,29 +86,31 @@ export class ToolDirectory {
     return all;
   }
 
-  /** Returns a page of tools, sorted by id. Throws VALIDATION_ERROR for a wrong limit or hub name, NOT_FOUND for the hub. */
+  /**
+   * Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for an invalid limit or hub name, and NOT_FOUND for an unknown hub.
+   */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }
 
-  /** Returns every tool that a hub can run itself; without `node`, all tools. Throws like `list`. */
+  /** Returns all tools that a hub can run itself, or all tools if `node` is absent. Throws the same errors as `list`. */
   toolsOf(node: string | undefined): readonly RegisteredTool[] {
     return node === undefined ? this.all() : this.#allOf(node);
   }
 
-  /** Returns a tool's name for models; a tool of another hub never gets the name of a tool of this hub. */
+  /** Returns the name of a tool for models. A tool of another hub never gets the name of a tool of this hub. */
   modelName(tool: RegisteredTool): string {
     if (!tool.hubs) return this.#parts.registry.modelName(tool);
     const name = this.#parts.remote.modelName(tool);
     return this.#parts.registry.hasModelName(name) ? hashedName(name, tool) : name;
   }
 
-  /** Returns the hubs that can run a tool; for a tool of this hub, all hubs that have the same id. */
+  /** Returns the ids of the hubs that can run a tool. For a tool of this hub, these are all hubs with a tool of the same id. */
   hubsOf(tool: RegisteredTool): readonly HubId[] {
     return tool.hubs?.() ?? this.#parts.remote.hubsWith(tool.id);
   }
 
-  /** Returns false for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
+  /** Returns whether any hub can run the tool now. False if this hub lacks a setting for it and no other hub has it. */
   isReady(tool: RegisteredTool): boolean {
     return tool.missingSetting?.() === undefined || this.hubsOf(tool).length > 0;
   }
@@ -161,45 +165,48 @@ function hashedName(name: string, tool: RegisteredTool): string {
   return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
 }
 
-/** Which tools a name may mean, and of which hubs; default: of all. */
+/** Which tools a name may mean, and on which hubs; default: on all hubs. */
 export interface RemoteResolveOptions extends ResolveOptions {
-  /** Ids or names of the only hubs. */
+  /** Ids or names of the hubs whose tools are considered. */
   readonly onlyNodes?: readonly string[];
 }
 
 /**
- * Port: the tools of other hubs. Each tool has `hubs`, the hubs that can run it. Tools of two hubs with one name are one tool only if their
- * definitions are equal and they belong to no device.
+ * Port: the tools of other hubs. Each tool has `hubs`, the hubs that can run it. Two hubs' tools of one name count as one tool only if
+ * their definitions are equal and neither belongs to a device.
  */
 export interface RemoteTools {
-  /** Returns every tool of every hub that is not gone, in the order of their ids. */
+  /** Returns all tools of all present hubs, sorted by id. */
   all(): readonly RegisteredTool[];
-  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with id and hub of each if different tools have the name. */
+  /**
+   * Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL if hubs have different tools of the name; the error lists each
+   * tool's id and hub.
+   */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
-  /** Returns the recently departed hubs that had the named tool. */
+  /** Returns the hubs that had the named tool and left recently. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
-  /** Returns the hubs whose tools are not completely loaded: a missing tool may be on one of them. */
+  /** Returns the hubs whose tools are not loaded completely. A tool that was not found may be on one of them. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Resolves when `incompleteHubs` is empty, or after some seconds; undefined if it is empty now. */
+  /** Resolves when `incompleteHubs` is empty, or after some seconds. Returns undefined if it is empty already. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
-  /** Returns the hubs that have a tool with this id, whatever its definition. */
+  /** Returns the hubs that have a tool with this id, even with another definition. */
   hubsWith(toolId: string): readonly HubId[];
-  /** Returns the hubs that announce a device with this id or name. */
+  /** Returns the hubs that announced a device with this id or name. */
   hubsWithDevice(idOrName: string): readonly HubId[];
-  /** Calls the listener when tools come or go; the returned function stops it. */
+  /** Calls the listener when tools of other hubs are added or removed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
 type NamedHub = Pick<RoutePeer, 'id' | 'name' | 'isReachable'>;
 
 interface HubNamesParts {
-  /** This hub. */
+  /** Id and name of this hub. */
   readonly self: { readonly id: string; readonly name: string };
   readonly mesh: { peers(): readonly NamedHub[] };
 }
 
-/** Finds hubs by their id or by a unique name. */
+/** Finds hubs by their id, or by their name if it is unique. */
 class HubNames {
   readonly #parts: HubNamesParts;
 
@@ -211,17 +218,17 @@ class HubNames {
     return node === this.#parts.self.id || node === this.#parts.self.name;
   }
 
-  /** Returns another hub. Throws NOT_FOUND if there is none. */
+  /** Returns the other hub with this id or name. Throws NOT_FOUND if there is none. */
   peer(node: string): NamedHub {
     const peer = this.#parts.mesh.peers().find(({ id, name }) => id === node || name === node);
     if (!peer) throw unknownHub(node);
     return peer;
   }
 
-  /** Throws VALIDATION_ERROR if several hubs have one of the names: two new boards have the same name until a person changes it. */
+  /** Throws VALIDATION_ERROR if one of the names belongs to several hubs. New boards have the same name until a person changes it. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // Most requests with a hub come from another hub and contain this hub's id.
+      // Usually another hub made the request, and it names this hub by its id.
       if (node === this.#parts.self.id) continue;
       const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
@@ -230,7 +237,7 @@ class HubNames {
     }
   }
 
-  /** Throws if none of the named hubs can run a tool: NOT_FOUND if they are unknown, NODE_UNAVAILABLE if they are unreachable. */
+  /** Throws an error if none of the named hubs can run a tool: NOT_FOUND if they are unknown, NODE_UNAVAILABLE if they are unreachable. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

@@ -10,33 +10,33 @@ import { toolKey as keyOf, modelNames, parseToolName, type ToolReference, toolId
 import { isTrustedSchema, type SchemaValidator } from '../schema/schema-validator.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
-/** A tool came or went. */
+/** An added or removed tool. */
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {
-  /** `error` refuses tools whose parameters lack a type or a description. */
+  /** With `error`, the registry refuses tools whose parameters lack a type or a description. */
   readonly onWarning?: 'error' | 'keep';
 }
 
-/** Which tools a name may mean. */
+/** Conditions on the tools that a name may mean. */
 export interface ResolveOptions {
   readonly versionRange?: string;
-  /** Tools for which it returns false do not exist for the caller. */
+  /** Returns whether the caller may know of a tool. Other tools are treated as if they did not exist. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Returns whether a tool may be suggested; default: all visible tools. */
+  /** Returns whether an error may suggest a tool; default: all visible tools. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
 const allTools = () => true;
 
-/** The tools of this hub by name, several versions side by side. */
+/** The tools of this hub by name. Several versions of a tool can be registered at the same time. */
 export class ToolRegistry implements AsyncDisposable {
   readonly #validator: SchemaValidator;
   readonly #options: RegistryOptions;
   readonly #tools = new Map<ToolId, RegisteredTool>();
-  /** `namespace:name` → its versions, newest first. */
+  /** Versions of each tool by `namespace:name`, the newest first. */
   readonly #versions = new Map<string, readonly RegisteredTool[]>();
-  /** Bare name → the `namespace:name` that have it. */
+  /** The names `namespace:name` of each bare name. */
   readonly #namespaces = new Map<string, ReadonlySet<string>>();
   readonly #aliases = new Map<string, string>();
   readonly #listeners = new Set<(change: ToolChange) => void>();
@@ -54,7 +54,9 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Adds a tool and returns the lint's warnings. Throws CONFLICT if the id is taken, and VALIDATION_ERROR if the definition is invalid. */
+  /**
+   * Registers a tool. Returns the lint's warnings. Throws CONFLICT if the id is taken, and VALIDATION_ERROR if the definition is invalid.
+   */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -67,7 +69,7 @@ export class ToolRegistry implements AsyncDisposable {
     return findings;
   }
 
-  /** Removes a tool; returns false if there was none. */
+  /** Removes a tool. Returns false if the registry has no such tool. */
   unregister(id: ToolId): boolean {
     const tool = this.#tools.get(id);
     if (!tool) return false;
@@ -82,7 +84,7 @@ export class ToolRegistry implements AsyncDisposable {
     return true;
   }
 
-  /** Lets `from` (any text without `@`) mean the tool named `to`; an existing tool's name always wins over an alias. */
+  /** Makes `from` (any text without `@`) an alias of the tool named `to`. The name of an existing tool takes precedence over an alias. */
   alias(from: string, to: string): void {
     if (!parseToolName(to)) throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(to)} is not a tool name`);
     this.#aliases.set(from, to);
@@ -97,9 +99,9 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * Returns the tool with a name. A short name means the core tool, else the only match that no agent made, else the only match; a name
-   * with namespace means the newest version; with `@` that version or range. Names for models and aliases work too. Throws TOOL_NOT_FOUND
-   * with suggestions or AMBIGUOUS_TOOL with the matches.
+   * Returns the tool with a name. A bare name means the core tool, else the only match that no agent made, else the only match. A name with
+   * namespace means the newest version; `@` selects a version or range. Names for models and aliases work too. Throws TOOL_NOT_FOUND with
+   * suggestions, or AMBIGUOUS_TOOL with the matches.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
     const found = this.find(name, options);
@@ -107,17 +109,17 @@ export class ToolRegistry implements AsyncDisposable {
     throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? allTools));
   }
 
-  /** Returns the tool like `resolve`, or undefined. */
+  /** Returns the tool like `resolve`, but undefined instead of an error. */
   find(name: string, options: ResolveOptions = {}): RegisteredTool | undefined {
     return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
   }
 
-  /** Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for a limit out of range. */
+  /** Returns one page of tools, sorted by id. Throws VALIDATION_ERROR if the limit is out of range. */
   list(filter: ToolFilter = {}): ToolPage {
     return filterTools(this.#sortedTools(), filter);
   }
 
-  /** Returns every tool, in the order of their ids. */
+  /** Returns all tools, sorted by id. */
   all(): readonly RegisteredTool[] {
     return this.#sortedTools();
   }
@@ -130,7 +132,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
   }
 
-  /** Returns whether there is any version of a tool `namespace:name`. */
+  /** Returns whether any version of the tool `namespace:name` is registered. */
   has(key: string): boolean {
     return this.#versions.has(key);
   }
@@ -140,20 +142,20 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#takenNames.has(name);
   }
 
-  /** Returns the name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
+  /** Returns the name of a tool for models: `[a-z0-9_]`, at most 40 characters. */
   modelName(tool: RegisteredTool): string {
     const name = this.#names().get(keyOf(tool));
     if (name === undefined) throw new AtmoError('TOOL_NOT_FOUND', `The tool ${tool.id} is not registered`);
     return name;
   }
 
-  /** Calls the listener with every later addition or removal of a tool; the returned function removes the listener. */
+  /** Calls the listener after each addition or removal of a tool. Returns a function that removes the listener. */
   onChange(listener: (change: ToolChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Removes all tools and waits until each has released its resources. */
+  /** Removes all tools. Resolves when every tool has released its resources. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const id of [...this.#tools.keys()]) this.unregister(id);
     await Promise.allSettled(this.#shuttingDown);
@@ -179,7 +181,7 @@ export class ToolRegistry implements AsyncDisposable {
     this.#notify({ kind: 'added', tool });
   }
 
-  /** Calls a removed tool's `shutdown`. An error is ignored: the tool is no longer in the registry. */
+  /** Calls `shutdown` of a removed tool. Errors are ignored, because the tool is already out of the registry. */
   #shutDown(tool: RegisteredTool): void {
     if (!tool.shutdown) return;
     const ended: Promise<void> = tool
@@ -215,7 +217,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // The older tool of an agent takes no name from a later device.
+    // Tools of agents do not count here: an agent's tool must not take the name of a device that is added later.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -229,7 +231,7 @@ export class ToolRegistry implements AsyncDisposable {
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAll(tool, ranges));
-    // A pre-release counts only when its version is requested or when there is no other.
+    // A pre-release matches only if its version is requested, or if there is no other version.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 
@@ -263,8 +265,8 @@ export class ToolRegistry implements AsyncDisposable {
 }
 
 /**
- * Returns the part of a definition that is checked. The examples of the hub's own tools are left out: their check compiles schemas, which
- * slows the start, and tests have done it.
+ * Returns the part of a definition that the lint checks. For the hub's own tools it omits the examples: checking them would compile schemas
+ * and slow the start, and tests check them already.
  */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
@@ -280,36 +282,36 @@ function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError 
   return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
 }
 
-/** Conditions on the tools of a list; all that are given have to hold. */
+/** Conditions that select tools for a list. A tool must meet all given conditions. */
 export interface ToolFilter {
   readonly capability?: string;
   readonly category?: Category;
   readonly device?: string;
-  /** True for the wanted areas; tools without an area never match. */
+  /** Returns whether an area is wanted. Tools without an area never match. */
   readonly isInArea?: (area: string) => boolean;
-  /** Every word has to occur in the name, title, description or tags. */
+  /** Text whose words must all occur in the tool's name, title, description or tags. */
   readonly text?: string;
   readonly createdBy?: 'system' | 'agent';
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Default 0. */
+  /** Number of tools to skip; default: 0. */
   readonly offset?: number;
-  /** Largest number of tools on the page, 1 to 1,000; default 100. */
+  /** Maximum number of tools on the page, from 1 to 1,000; default: 100. */
   readonly limit?: number;
 }
 
 /** One page of a list of tools. */
 export interface ToolPage {
   readonly tools: readonly RegisteredTool[];
-  /** How many there are without paging. */
+  /** Number of tools on all pages together. */
   readonly total: number;
-  /** Offset of the next page; absent on the last. */
+  /** Offset of the next page; absent on the last page. */
   readonly nextOffset?: number;
 }
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
-/** Returns one page of the tools that pass the filter, in the given order. */
+/** Returns one page of the tools that meet the filter, in the given order. */
 export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter): ToolPage {
   const offset = requireWithin('offset', filter.offset ?? 0, [0, Number.MAX_SAFE_INTEGER]);
   const limit = requireWithin('limit', filter.limit ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
@@ -319,7 +321,7 @@ export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter
   return { tools: passing.slice(offset, end), total: passing.length, ...(end < passing.length && { nextOffset: end }) };
 }
 
-/** Returns whether a tool passes the filter, paging aside. */
+/** Returns a function that tests whether a tool meets the filter's conditions, without paging. */
 export function filterPredicate(filter: ToolFilter): (tool: RegisteredTool) => boolean {
   return allOf(conditionsOf(filter));
 }
@@ -361,7 +363,7 @@ function requireWithin(name: string, value: number, [low, high]: readonly [numbe
   throw new AtmoError('VALIDATION_ERROR', `${name} has to be a whole number from ${low} to ${high}`);
 }
 
-/** Emits `agi.tool.*` events when tools come and go; the returned function stops it. */
+/** Emits an `agi.tool.*` event for each added or removed tool. Returns a function that ends this. */
 export function emitToolChanges(registry: ToolRegistry, events: EventBus): () => void {
   return registry.onChange(({ kind, tool }) => {
     const { title, createdBy, device } = tool.definition.metadata;

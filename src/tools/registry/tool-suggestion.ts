@@ -7,20 +7,20 @@ import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../
 import { meaningsIn } from '../search/lexicon.ts';
 import { type Word, wordsOf } from '../search/words.ts';
 
-/** Largest number of wrong letters: one in three, at most two. */
+/** Maximum number of wrong letters in a word; words may have one wrong letter in three. */
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
-/** Smallest strength with which another action counts as similar. */
+/** Minimum similarity of an action that counts as similar. */
 const SAME_ACTION = 0.5;
-/** Number of different titles, kinds and device names of a large home. */
+/** Maximum number of cached texts, enough for the titles, kinds and device names of a large home. */
 const MAX_PARSED = 8_192;
 
-/** Caches the actions in titles: a home has thousands of tools and few different titles. */
+/** The actions in titles, cached: a home has thousands of tools and few different titles. */
 const titleActions = oncePerText((title) => actionsOfTitle(wordsOf(title)).actions, { maxKept: MAX_PARSED });
 const thingsIn = oncePerText((text) => thingsOf(wordsOf(text)), { maxKept: MAX_PARSED });
 
-/** The words of a tool; definitions never change, so that each is parsed once. */
+/** The words of a tool. They are parsed once, since definitions never change. */
 interface ParsedTool {
   /** The words of the tool's name. */
   readonly pieces: readonly string[];
@@ -35,8 +35,8 @@ const parsedTool = oncePerObject(({ definition: { name, metadata } }: Registered
 });
 
 /**
- * Returns TOOL_NOT_FOUND with the most similar names among the tools that the caller may see; other tools have no influence. `hubs` are the
- * hubs of the request. A suggestion is a short name if it is unique in the list, else an id.
+ * Returns the error TOOL_NOT_FOUND with the most similar names among the tools that the caller may see. `hubs` are the hubs that the
+ * request names. A suggestion is a bare name if it is unique, else an id.
  */
 export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const keys = new Set(listed.map(toolKey));
@@ -54,9 +54,9 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns unversioned names similar to the wanted name. A name usually has a device and an action: tools of the same device come first,
- * then tools of the same kind with the same action. A name with similar letters may start another appliance, so that letters decide only
- * among the rest.
+ * Returns names similar to the wanted name, without versions. Tools of a device that is in the name come first, then tools of the same kind
+ * of device with the same action. Only for the rest do similar letters count, since a name with similar letters may start another
+ * appliance.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -77,26 +77,26 @@ function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readon
     .toArray();
 }
 
-/** Returns whether the words in which two names differ are opposites: `lock` never means `unlock`. */
+/** Returns whether the words in which two names differ are opposites, such as `lock` and `unlock`. */
 function isOpposite(wanted: string, name: string): boolean {
   const [asked, own] = [new Set(piecesOf(wanted)), new Set(piecesOf(name))];
   const others = own.difference(asked);
   return [...asked.difference(own)].some((piece) => OPPOSITES[actionOf(piece)]?.some((opposite) => others.has(opposite)));
 }
 
-/** Returns the action of a word, with at most one wrong letter. */
+/** Returns the action that a word names, even with one wrong letter. */
 function actionOf(piece: string): string {
   if (piece in OPPOSITES || piece.length < 3) return piece;
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
 }
 
-/** Returns the common beginning of the tool names of each device. */
+/** Returns for each device the beginning that the names of its tools share. */
 function deviceNames(tools: readonly RegisteredTool[]): ReadonlyMap<string, readonly string[]> {
   const byDevice = Map.groupBy(tools, ({ definition }) => definition.metadata.device ?? '');
   return new Map([...byDevice].map(([device, own]) => [device, commonStart(device, own)]));
 }
 
-/** Returns the common beginning of names; the id of the device for a single tool. */
+/** Returns the beginning that several names share. For a single tool, returns the device's id. */
 function commonStart(device: string, [first, ...others]: readonly RegisteredTool[]): readonly string[] {
   if (!first || others.length === 0) return piecesOf(device);
   const [{ pieces }, ...more] = [parsedTool(first), ...others.map((tool) => parsedTool(tool).pieces)] as const;
@@ -125,19 +125,19 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // The action may have a typing mistake: then the nearest name has the action, and its opposite is no suggestion.
+  // The action may be misspelt. Then the nearest name shows the intended action, and tools with the opposite action are no suggestions.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns whether a name begins with the device, such as `living_room_lamp…`, with at most `wrong` letters wrong. */
+/** Returns whether a name begins with the name of the device, with at most `wrong` wrong letters. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
   return isWithinDistance(pieces.slice(0, name.length).join('_'), whole, Math.min(most, Math.floor(whole.length / 4)));
 }
 
-/** Returns true for the beginning of a device name before an action: `robot_start` for `robot_vacuum`. */
+/** Returns whether the part before an action is the beginning of a device name: `robot_start` for `robot_vacuum`. */
 function isBeginning(pieces: readonly string[], name: readonly string[]): boolean {
   const shared = pieces.findIndex((piece, at) => name[at] !== piece);
   const rest = pieces.slice(shared);
@@ -149,7 +149,7 @@ function isOnlyAction(pieces: readonly string[]): boolean {
   return actionsOfTitle(words).places.size === words.length;
 }
 
-/** Returns the similarity of a tool's action to that of a name, by meaning, then by letters; 0 for an opposite. */
+/** Returns how similar the tool's action is to the action in a name, by meaning, else by letters; 0 for an opposite. */
 function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLength: number): number {
   const own = piecesOf(definition.name).slice(nameLength).join(' ');
   const [asked, done] = [wordsOf(wanted), wordsOf(`${own} ${definition.metadata.title}`)];
@@ -161,7 +161,7 @@ function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLeng
   return 2 * deed + quality + 1 - editDistance(own, wanted.slice(0, 64)) / longest;
 }
 
-/** Returns 0 to 1; -1 for opposites. */
+/** Returns the similarity of two sets of actions, from 0 to 1, or -1 for opposites. */
 function sharedActions(wanted: Actions, own: Actions): number {
   const best = Math.max(0, ...[...withRelatedActions(wanted)].map(([action, strength]) => strength * (own.get(action) ?? 0)));
   const isOpposite = [...wanted.keys()].some((action) =>
@@ -170,7 +170,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Returns tools of the same kind of device with the same action. */
+/** Returns the tools with the same action for the same kind of device. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -204,7 +204,7 @@ function conceptsOf(words: readonly Word[]): readonly string[] {
   return meaningsIn(words).flatMap(({ meanings }) => meanings.filter(({ strength }) => strength === 1).map(({ concept }) => concept));
 }
 
-/** Returns names with similar letters: in the whole name, else in the part after the namespace, else in one word. */
+/** Returns names with similar letters, compared as a whole, else without the namespace, else word by word. */
 function nearNames(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
@@ -223,7 +223,10 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/** Returns a short word allows few wrong letters: two of four make it another word. */
+/**
+ * Returns whether two words differ only by a typing mistake. A short word may have fewer wrong letters, since two of four make another
+ * word.
+ */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }

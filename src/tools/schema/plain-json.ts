@@ -1,20 +1,20 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
-/** Limits on a JSON value from outside. */
+/** Limits on JSON values from outside of the hub. */
 export interface JsonLimits {
-  /** Largest length of the value's JSON text in UTF-16 units, without escapes. */
+  /** Maximum length of the value's JSON text in UTF-16 code units, before escaping. */
   readonly maxSize: number;
   readonly maxDepth: number;
 }
 
-/** Limits for values from outside, such as parameters. */
+/** Limits on values from outside, such as the parameters of calls. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
-/** For parameters that contain files, of tools that accept them; the HTTP server has bounded the body before. */
+/** Limits on the parameters of tools that accept files. The HTTP server has already limited the length of the body. */
 export const LARGE_PARAMS_LIMITS: JsonLimits = { maxSize: 16_777_216, maxDepth: 32 };
 
-/** For values of the hub itself: results and responses. */
+/** Limits on values that the hub produces, such as results and responses. */
 export const RESULT_LIMITS: JsonLimits = { maxSize: 8_000_000, maxDepth: 64 };
 
 interface Walk {
@@ -23,14 +23,14 @@ interface Walk {
 }
 
 /**
- * Returns a deep copy of a JSON value, without members that are `undefined`. Throws VALIDATION_ERROR for values without a JSON form (NaN,
- * functions, class instances, cycles), and PAYLOAD_TOO_LARGE above the limits.
+ * Returns a deep copy of a JSON value without members that are `undefined`. Throws VALIDATION_ERROR for a value that JSON cannot express
+ * (NaN, function, class instance, cycle), and PAYLOAD_TOO_LARGE above the limits.
  */
 export function copyJson(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): Json {
   return copyValue(value, { limits, size: 0 }, 0);
 }
 
-/** Returns a deep copy like `copyJson`; also throws VALIDATION_ERROR for a value that is no object. */
+/** Returns a deep copy like `copyJson`. Also throws VALIDATION_ERROR if the value is not an object. */
 export function copyJsonObject(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): JsonObject {
   const copy = copyJson(value, limits);
   if (!isJsonObject(copy)) throw new AtmoError('VALIDATION_ERROR', `The parameters have to be a JSON object, not ${describeType(copy)}`);
@@ -85,7 +85,7 @@ function isPlainObject(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Returns a value of our own types as JSON for clients: member names in snake_case (`nodeId` becomes `node_id`). */
+/** Returns an internal value as JSON for clients, with member names in snake_case (`nodeId` becomes `node_id`). */
 export function snakeJson(value: unknown): Json {
   return renameMembers(copyJson(value, RESULT_LIMITS));
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { describeType } from './plain-json.ts';
 import { pointerSegment } from './schema-walk.ts';
 
-/** Reads the members of an untrusted object one by one; `end()` throws for unread members. Every error has a JSON pointer. */
+/** Reads the members of an untrusted object. `end()` throws if a member was not read. Errors contain the JSON pointer of the member. */
 export class RecordReader {
   readonly pointer: string;
   readonly #record: JsonObject;
@@ -20,7 +20,7 @@ export class RecordReader {
     return this.#record[key] !== undefined;
   }
 
-  /** Returns the raw member. */
+  /** Returns the member as it is; undefined if it is absent. */
   any(key: string): Json | undefined {
     this.#read.add(key);
     return Object.hasOwn(this.#record, key) ? this.#record[key] : undefined;
@@ -44,7 +44,7 @@ export class RecordReader {
     throw this.refuse(key, `has to be true or false, not ${describeType(value)}`);
   }
 
-  /** Returns an integer of at least `minimum`. */
+  /** Returns the member as an integer of at least `minimum`. Throws VALIDATION_ERROR for another value. */
   integer(key: string, minimum: number): number | undefined {
     const value = this.any(key);
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum)) return value;
@@ -75,19 +75,19 @@ export class RecordReader {
     throw this.refuse(key, `has to be an object, not ${describeType(value)}`);
   }
 
-  /** Returns a reader of a member that is an object; of an empty object when it is absent. */
+  /** Returns a reader for a member that is an object. An absent member is read as an empty object. */
   child(key: string): RecordReader {
     return new RecordReader(this.any(key) ?? {}, this.#pointerTo(key));
   }
 
-  /** Returns readers of the items of a member that is a list of objects. */
+  /** Returns one reader for each object in a member that is a list. */
   children(key: string): readonly RecordReader[] {
     const value = this.any(key) ?? [];
     if (!Array.isArray(value)) throw this.refuse(key, `has to be a list, not ${describeType(value)}`);
     return value.map((item: Json, index) => new RecordReader(item, `${this.#pointerTo(key)}/${index}`));
   }
 
-  /** Throws VALIDATION_ERROR for a member that was not read. */
+  /** Throws VALIDATION_ERROR if a member of the object was not read. */
   end(): void {
     const unknown = Object.keys(this.#record).find((key) => !this.#read.has(key));
     if (unknown === undefined) return;

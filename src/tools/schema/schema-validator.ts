@@ -10,27 +10,28 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
 import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema, pointerSegment } from './schema-walk.ts';
 
-/** The value with its defaults, or its mistakes. */
+/** The checked value with its defaults, or the mistakes in it. */
 export type CheckResult =
   | { readonly isValid: true; readonly value: Json }
   | { readonly isValid: false; readonly problems: readonly SchemaProblem[] };
 
 interface ValidatorOptions {
   readonly limits?: JsonLimits;
-  /** Size of the cache of compiled schemas; the least recently used schema is removed first. */
+  /** Maximum number of cached compiled schemas. The least recently used schema is removed first. */
   readonly maxCompiled?: number;
-  /** Number of compilations after which a new ajv instance takes over: ajv never frees compiled code. */
+  /** Number of compilations after which a new ajv instance is made, since ajv never frees compiled code. */
   readonly rotateAfter?: number;
 }
 
 /**
- * Length of a value times the length of its schema, up to which all mistakes are reported. Above it only the first mistake is reported,
- * since each of thousands of items could have hundreds.
+ * Maximum product of value length and schema length for which all mistakes are reported. Above it only the first one is, since thousands of
+ * items could have hundreds of mistakes each.
  */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
 /**
- * Checks values against JSON Schemas 2020-12. Compiles a schema at its first use; schemas that differ only in annotations share the code.
+ * Checks values against JSON Schemas (draft 2020-12). It compiles a schema when first used. Schemas that differ only in annotations share
+ * their compiled code.
  */
 export class SchemaValidator {
   readonly #limits: JsonLimits;
@@ -46,12 +47,12 @@ export class SchemaValidator {
     this.#rotateAfter = options.rotateAfter ?? 500;
   }
 
-  /** Returns the number of cached schemas, and of compilations since the start. */
+  /** Returns the number of cached schemas and the number of compilations since the start. */
   get stats(): { readonly kept: number; readonly compilations: number } {
     return { kept: this.#compiled.size, compilations: this.#compilations };
   }
 
-  /** Checks a copy of `value` and sets its defaults; texts are never converted to numbers. Throws PAYLOAD_TOO_LARGE beyond the limits. */
+  /** Checks a copy of the value and fills in defaults. Never converts a text to a number. Throws PAYLOAD_TOO_LARGE above the limits. */
   check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
     const copy = copyJson(value, limits);
     const validate = this.#validatorOf(schema, lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all');
@@ -60,7 +61,8 @@ export class SchemaValidator {
   }
 
   /**
-   * Returns parameters with their defaults. Throws VALIDATION_ERROR with a one-sentence summary, and a list of all mistakes in `details`.
+   * Returns the parameters with their defaults. Throws VALIDATION_ERROR if they are invalid: the message is one sentence, and `details`
+   * lists all mistakes.
    */
   parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
     const result = this.check(schema, value, limits);
@@ -70,7 +72,7 @@ export class SchemaValidator {
     return result.value;
   }
 
-  /** Throws VALIDATION_ERROR if a schema cannot be compiled. */
+  /** Compiles a schema. Throws VALIDATION_ERROR if that is impossible. */
   compile(schema: JsonSchema): void {
     this.#validatorOf(schema, 'all');
   }
@@ -106,12 +108,12 @@ export class SchemaValidator {
   }
 }
 
-/** The mistakes of a value that are reported. */
+/** Whether all mistakes of a value are reported, or only the first one. */
 type ErrorScope = 'all' | 'first';
 
 let compiledMetaSchema: Ajv2020 | undefined;
 
-/** Returns the meta-schema, compiled once at the first untrusted schema, which takes 0.14 s and 4 MB. */
+/** Returns the meta-schema validator. It is compiled for the first untrusted schema only, since this takes 0.14 s and 4 MB. */
 function metaSchema(): Ajv2020 {
   compiledMetaSchema ??= createAjv('all', true);
   return compiledMetaSchema;
@@ -128,7 +130,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
   };
   const ajv = new Ajv2020({ ...options, meta });
   addFormats.default(ajv);
-  // In the draft, contentEncoding is an annotation; here a value must be valid base64, so that no URI passes for it.
+  // In the specification contentEncoding is only an annotation. Here the text must be valid base64, so that no URI passes as base64.
   ajv.removeKeyword('contentEncoding');
   ajv.addKeyword({
     keyword: 'contentEncoding',
@@ -141,7 +143,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
 
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
-/** Returns a schema without titles, descriptions, examples and `x-` keywords. It accepts the same values, with `x-also`. */
+/** Returns a schema without titles, descriptions, examples and `x-` keywords, except that the schemas of `x-also` become accepted ones. */
 function withoutAnnotations(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { default: fallback, ...rules } = Object.fromEntries(
@@ -152,7 +154,7 @@ function withoutAnnotations(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** SHA-256, hex, of the RFC 8785 form of a schema: equal for schemas that differ in annotations or member order only. */
+/** Returns the SHA-256 (hex) of a schema's RFC 8785 form, the same for schemas that differ only in annotations or member order. */
 const schemaKey = oncePerObject((schema: JsonSchema) =>
   sha256Hex(canonicalJson(copyJson(withoutAnnotations(schema), { maxSize: 1_000_000, maxDepth: 64 }))),
 );
@@ -161,18 +163,18 @@ const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).le
 
 const trusted = new WeakSet<JsonSchema>();
 
-/** Marks a schema as part of this program: tests check it and its examples, instead of the hub at each start. */
+/** Marks a schema as part of this program. Tests check such schemas and their examples, so that the hub need not at each start. */
 export function trustedSchema(schema: JsonSchema): JsonSchema {
   trusted.add(schema);
   return schema;
 }
 
-/** False for schemas from outside, and for copies. */
+/** Returns whether this very schema object was marked by `trustedSchema`; a copy of it was not. */
 export const isTrustedSchema = (schema: JsonSchema): boolean => trusted.has(schema);
 
-/** A mistake of a value. Messages never quote a value that may be secret. */
+/** A mistake in a value. Its message never quotes a value that may be secret. */
 interface SchemaProblem {
-  /** JSON pointer (RFC 6901) of the member, empty for the whole. */
+  /** JSON pointer (RFC 6901) of the wrong member; empty for the whole value. */
   readonly pointer: string;
   readonly message: string;
   readonly allowed?: string;
@@ -180,12 +182,12 @@ interface SchemaProblem {
 }
 
 const MAX_PROBLEMS = 20;
-/** Largest number of mistakes that are considered: a hostile body causes tens of thousands, and people read only the first. */
+/** Maximum number of mistakes that are processed. A hostile body can have tens of thousands, and people read only the first. */
 const MAX_CONSIDERED = 200;
-/** Keywords whose error only means that a branch failed; the branch's own errors follow. */
+/** Keywords whose error only says that a subschema failed. The errors of the subschema follow. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
-/** Turns errors of ajv into problems that a person can solve. The schema has its annotations, for examples and titles. */
+/** Converts errors of ajv to problems that a person can solve. `schema` has the annotations, for examples and titles. */
 function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly ErrorObject[]): readonly SchemaProblem[] {
   const errors = allErrors.slice(0, MAX_CONSIDERED);
   const branching = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
@@ -227,7 +229,7 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
 
 const MAX_FORM = 80;
 
-/** Describes the form of a text: by its pattern when that is short, else by the description. */
+/** Returns words for the form that a text must have: a short pattern, else the description. */
 function formOf({ pattern, description }: JsonSchema): string | undefined {
   if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return describeRange({ pattern });
   return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
@@ -235,7 +237,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Describes a text that has neither a list of values nor a format, by its description instead of its length. */
+/** Returns the description of a text that has neither a list of values nor a format, for use instead of its length limits. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -260,7 +262,7 @@ function problem(part: JsonSchema, pointer: string, message: string): SchemaProb
   return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
 }
 
-/** Returns the message about a number that should be an integer; it does not quote a secret number. */
+/** Returns the message for a number that must be an integer. It does not quote a secret number. */
 function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
   if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
   const shown = part['x-secret'] === true ? 'what it is' : String(value);
@@ -300,7 +302,7 @@ function fieldName(pointer: string): string {
   return `Parameter ${JSON.stringify(path.slice(0, 80))}`;
 }
 
-/** Returns the schema object with the keyword that failed. */
+/** Returns the subschema that contains the failed keyword. */
 function schemaBeside(schema: JsonSchema, error: ErrorObject): JsonSchema {
   return objectAt(schema, error.schemaPath.slice(1, error.schemaPath.lastIndexOf('/')));
 }
@@ -310,7 +312,9 @@ function objectAt(schema: JsonSchema, pointer: string): JsonSchema {
   return isSchemaObject(found) ? found : {};
 }
 
-/** Returns the values that a schema allows in words: a range, a list, a length. Undefined when it allows all values of its type. */
+/**
+ * Returns the values that a schema allows, in words: a range, a list or a length. Returns undefined if it allows all values of its type.
+ */
 function describeRange(schema: JsonSchema): string | undefined {
   if (Array.isArray(schema.enum)) return schema.enum.map((item) => JSON.stringify(item)).join(', ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -327,7 +331,7 @@ function describeRange(schema: JsonSchema): string | undefined {
   return typeof schema.pattern === 'string' ? `text of the form ${schema.pattern}` : undefined;
 }
 
-/** Returns a value that the schema allows: its example or default, else a value in its range. */
+/** Returns an example of a value that the schema allows: its example or default, else a value in its range. */
 function describeExample(schema: JsonSchema): Json | undefined {
   const [given] = Array.isArray(schema.examples) ? schema.examples : [];
   const stated = [given, schema.default, Array.isArray(schema.enum) ? schema.enum[0] : undefined, schema.const].find(
@@ -344,7 +348,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
-/** Wider ranges have no example: nobody should copy their middle, such as 200 days for the lifetime of a token. */
+/** Ranges wider than this get no example: people would copy a value such as 200 days for the lifetime of a token. */
 const WIDE = 1_000;
 
 function madeExample(schema: JsonSchema): Json | undefined {

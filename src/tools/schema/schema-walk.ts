@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type JsonSchema, pointerKeys } from '../../core/json.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Keyword with schemas of values that are accepted though the public schema omits them: the forms of older versions. */
+/** Schema keyword with schemas of further values that are accepted, such as older forms. The public schema omits them. */
 export const ALSO_ACCEPTED = 'x-also';
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
 const SINGLES = new Set([
@@ -18,10 +18,10 @@ const SINGLES = new Set([
   'propertyNames',
 ]);
 
-/** Maps one schema object; the second argument is its JSON pointer within the root. */
+/** Returns the replacement of one schema object. `pointer` is its JSON pointer in the root schema. */
 export type SchemaStep = (schema: JsonSchema, pointer: string) => JsonSchema;
 
-/** Returns true for a schema in its object form (`true` and `false` are schemas too, without subschemas). */
+/** Returns whether a schema is an object. `true` and `false` are schemas too, without subschemas. */
 export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -36,7 +36,10 @@ export function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
 
-/** Rebuilds a schema with `step` applied to every subschema, parents first; data under `enum`, `default` … is unchanged. */
+/**
+ * Returns a schema in which `step` has replaced every subschema, parents first. Data under keywords such as `enum` and `default` stays
+ * unchanged.
+ */
 export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): JsonSchema {
   const stepped = step(schema, pointer);
   const entries = Object.entries(stepped).map(([keyword, value]): [string, unknown] => [
@@ -46,7 +49,7 @@ export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): J
   return Object.fromEntries(entries);
 }
 
-/** Calls `visit` with every subschema and its JSON pointer. */
+/** Calls `visit` for every subschema with its JSON pointer. */
 export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, pointer: string) => void): void {
   mapSchema(schema, (child, pointer) => {
     visit(child, pointer);
@@ -54,12 +57,12 @@ export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, poin
   });
 }
 
-/** Returns one segment of a JSON pointer, escaped (RFC 6901 §3). */
+/** Returns a key as a segment of a JSON pointer, escaped by RFC 6901 §3. */
 export function pointerSegment(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Returns the value at a JSON pointer, or undefined. */
+/** Returns the value at a JSON pointer; undefined if there is none. */
 export function atPointer(root: unknown, pointer: string): unknown {
   let value = root;
   for (const key of pointerKeys(pointer)) {
@@ -77,24 +80,24 @@ function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, pa
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapIfSchema(child, `/${pointerSegment(key)}`)]));
 }
 
-/** Largest number of visited schemas; schemas behind references count each time. */
+/** Maximum number of schemas that are visited. A schema counts once for each reference to it. */
 const MAX_STEPS = 8_192;
 const MAX_PATTERN = 256;
 const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
-/** Keywords that are refused, since the schemas to which they refer are not checked. */
+/** Keywords that are refused, because the hub does not check the schemas to which they refer. */
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * Returns a schema from outside, such as from another hub or an agent, in a form that checks values in limited time. Patterns that could
- * take exponential time become the annotation `x-pattern`: only the hub that runs the tool applies them. Throws VALIDATION_ERROR for
- * circular references, and for nested references with too many steps.
+ * Returns a schema from outside, such as from an agent or another hub, in a form whose check takes limited time. A pattern that could take
+ * exponential time becomes the annotation `x-pattern`, which only the hub that runs the tool applies. Throws VALIDATION_ERROR for circular
+ * references, and for nested references with too many steps.
  */
 export function boundedSchema(schema: JsonSchema): JsonSchema {
   requireBoundedReferences(schema);
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
 }
 
-/** Throws VALIDATION_ERROR for a schema, or a pattern in it, whose check could take unlimited time. */
+/** Throws VALIDATION_ERROR if a check with the schema, or with a pattern in it, could take unlimited time. */
 export function requireBoundedSchema(schema: JsonSchema): void {
   if (JSON.stringify(boundedSchema(schema)) === JSON.stringify(schema)) return;
   refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');
@@ -105,7 +108,7 @@ function readOnly(keyword: string, value: unknown): string {
   return keyword === 'pattern' && !isLinearPattern(value) ? 'x-pattern' : keyword;
 }
 
-/** Returns whether a pattern fails at the first wrong character: it is anchored, without groups, and has at most one repetition. */
+/** Returns whether a pattern takes linear time: it is anchored, has no groups and at most one repetition. */
 function isLinearPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN || !pattern.startsWith('^') || /\\[1-9k]/.test(pattern)) return false;
   const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]*\]/gu, 'x');
@@ -117,7 +120,7 @@ function requireBoundedReferences(root: JsonSchema): void {
   const stepsOf = (schema: JsonSchema): number => {
     const known = steps.get(schema);
     if (known !== undefined) return known;
-    // A visit before the sum is known means a circular reference.
+    // If a schema is visited again before its sum is known, the references are circular.
     steps.set(schema, Number.POSITIVE_INFINITY);
     let sum = 0;
     visitSchema(schema, (child) => {

@@ -3,26 +3,26 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { isTwoDigitPin } from '../../core/logger.ts';
 import { isSchemaObject, propertiesOf, visitSchema } from './schema-walk.ts';
 
-/** The text that replaces a secret value in the audit log, events, approvals and on the disk. */
+/** The text that replaces a secret in the audit log, in events, in approvals and on disk. */
 export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
 /**
- * Returns parameters in which every value with `x-secret: true` in its schema is replaced by `mask(value)`. Below `x-secret-members: true`,
- * which marks calls of other tools with unknown schemas, the names of members decide.
+ * Returns parameters in which `mask(value)` replaces every value whose schema has `x-secret: true`. Below `x-secret-members: true`, which
+ * marks parameters of other tools' calls, the names of members decide.
  */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
 }
 
-/** Returns a value of any type, such as a result, with its secrets replaced by `mask(value)`. */
+/** Returns a value of any type, such as a result, in which `mask(value)` replaces the secrets. */
 export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
-/** True if the schema marks any value as secret. */
+/** Returns whether the schema marks any value as secret. */
 export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   let found = false;
   visitSchema(schema, (child) => {
@@ -31,7 +31,7 @@ export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   return found;
 });
 
-/** Returns whether the schema marks a secret at a place that masking does not reach, such as behind `$ref`, `if` or `patternProperties`. */
+/** Returns whether a secret is marked in a part of the schema that masking ignores, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   const all = new Set<JsonSchema>();
   visitSchema(schema, (child) => {
@@ -47,7 +47,7 @@ function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
   for (const part of parts) dropReached(part, secrets);
 }
 
-/** Returns the schema of an object with its secret members marked. */
+/** Returns an object schema in which the members that `isSecret` names are marked as secret. */
 export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
   const members = Object.entries(propertiesOf(schema));
   const mark = ([name, member]: [string, unknown]): [string, unknown] =>
@@ -57,7 +57,7 @@ export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, m
 
 const SHORTEST_SECRET = 3;
 
-/** Returns the secret parameters as texts, the longest first; very short texts, which occur everywhere, are left out. */
+/** Returns the secret parameters as texts, the longest first. Very short texts are left out, since they occur everywhere. */
 export function secretTexts(schema: JsonSchema, params: JsonObject): readonly string[] {
   const texts = new Set<string>();
   maskSecrets(schema, params, (value) => {
@@ -67,7 +67,7 @@ export function secretTexts(schema: JsonSchema, params: JsonObject): readonly st
   return [...texts].sort((a, b) => b.length - a.length);
 }
 
-/** Returns a JSON value in which the secrets are replaced in all texts. */
+/** Returns a JSON value in whose texts the mask replaces the secrets. */
 export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value;
   return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
@@ -90,7 +90,7 @@ function maskValue(schema: unknown, value: Json, mask: (value: Json) => string):
   if (!isSchemaObject(schema)) return value;
   if (schema['x-secret'] === true) return mask(value);
   if (schema['x-secret-members'] === true) return maskMembers(value, mask);
-  // A value is secret when any branch marks it, whichever branch it fits.
+  // A value is secret if any alternative marks it, even one that the value does not match.
   return maskParts(
     schema,
     branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
@@ -119,15 +119,13 @@ function branchesOf(schema: JsonSchema): readonly unknown[] {
   return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
 }
 
-/**
- * Fields of commands and responses of the Matter specification that carry PINs, keys, network credentials or setup codes; `pin` is our own.
- */
+/** Names of fields in Matter commands and responses that contain PINs, keys, network credentials or setup codes. `pin` is our own name. */
 export const MATTER_SECRET_NAMES: readonly string[] = [
   ...['pin', 'pinCode', 'setupPin', 'oldPin', 'newPin', 'tempAccountIdentifier', 'credentialData', 'pakePasscodeVerifier'],
   ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
   ...['key', 'signingKey', 'verificationKey', 'groupResolvingKey', 'enableKey', 'groupKeySet', 'ipkValue'],
 ];
-/** Secret parameters and results of the hub's own tools. */
+/** Names of secret parameters and results in the hub's own tools. */
 const OWN_SECRET_NAMES = [
   'code',
   'passcode',
@@ -140,29 +138,29 @@ const OWN_SECRET_NAMES = [
   'signature',
   'api_key',
 ];
-/** Names that in tools of others are more often no secret. */
+/** Names of secrets that usually are no secrets in tools of other makers. */
 const AMBIGUOUS_NAMES = ['key', 'code', 'credentials', 'dataset', 'signature'];
 const NUMBER_TYPES: readonly unknown[] = ['integer', 'number'];
-/** PINs of locks have four digits or more. */
+/** Smallest number that can be a lock's PIN: a PIN has at least four digits. */
 const FIRST_PIN = 1_000;
 const LINE_WORDS = /\b(gpio|bcm|header pin|(gpio|header|board) line|line of the (board|header))/i;
 const GPIO = /(\b|_)gpio(\b|_)/i;
 const DOOR_WORDS = /(\b|_)(doors?|locks?|unlock|alarms?|codes?|gates?)(\b|_)/i;
 const plainNames: ReadonlySet<string> = new Set([...MATTER_SECRET_NAMES, ...OWN_SECRET_NAMES].map(foldedName));
 
-/** Returns true for the name of a secret parameter, in any spelling. */
+/** Returns whether the name of a parameter means a secret, in any spelling. */
 export function isSecretName(name: string): boolean {
   return plainNames.has(foldedName(name));
 }
 
-/** Returns whether a name makes a parameter secret in any tool, also in tools of other makers. */
+/** Returns whether a parameter of this name is secret in every tool, including tools of other makers. */
 export function isParameterNameSecret(name: string): boolean {
   return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
 }
 
 /**
- * Returns whether a parameter `pin` is a line of the board and no secret PIN: its tool mentions no door, lock or code, and either the
- * number has fewer digits than any PIN, or the description mentions GPIO.
+ * Returns whether a parameter `pin` means a GPIO line instead of a PIN: the tool mentions no door, lock or code, and either the number has
+ * fewer digits than a PIN or the description mentions GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -173,7 +171,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** Returns whether a member of parameters with an unknown schema, such as another tool's call, counts as secret. */
+/** Returns whether a member is treated as a secret if its schema is unknown, as in parameters for another tool. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

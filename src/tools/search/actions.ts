@@ -14,25 +14,25 @@ import { type Word, wordsOf } from './words.ts';
 
 export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
-/** Actions with their certainty, 0 to 1. */
+/** Actions, each with its certainty from 0 to 1. */
 export type Actions = ReadonlyMap<string, number>;
 
-/** Actions in a text, with the positions of their words. */
+/** The actions that a text names, with the positions of their words. */
 export interface ParsedActions {
   readonly actions: Actions;
   readonly places: ReadonlySet<number>;
 }
 
-/** Words of a polite request: `Could you lock the door?` is no question. */
+/** First words of a polite request: `Could you lock the door?` is not a question about a state. */
 const REQUESTS = 'can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti';
 
-/** A sentence that begins like a question and requests an action, or the way to do it. */
+/** Matches a sentence that looks like a question but requests an action, or asks how to do it. */
 const ASKS_TO_ACT =
   /^\s*(?:how (?:do|can|could|would|to)\b|what (?:can|could) (?:i|you|we)\b|tell (?!me\b|us\b|whether\b|if\b)|are you able)/i;
-/** A question inside a sentence: `I wonder whether the door is locked`. */
+/** Matches a question inside a sentence: `I wonder whether the door is locked`. */
 const ASKS_INSIDE =
   /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
-/** Words that can precede a verb and are no nouns. */
+/** Words that can come before a verb and are no nouns. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
 interface ActionPhrase {
@@ -41,15 +41,15 @@ interface ActionPhrase {
 }
 
 const LONGEST_PHRASE = 5;
-/** Greatest distance of a particle from its verb, in words. */
+/** Maximum number of words between a verb and its particle. */
 const PARTICLE_REACH = 10;
-/** Words that follow a particle which is no preposition. */
+/** Words that can follow a particle that is not a preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
-/** Actions that are replaced by a more precise action. */
+/** Actions that give way to a more precise action in the same sentence. */
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
 
-/** Tables by stems. They are built at the first search: a hub without searches starts sooner and is smaller. */
+/** Tables by word stem. The first search builds them, so that a hub without searches starts faster and needs less memory. */
 const tables = lazy(() => ({
   phrases: readLines(ACTION_PHRASES),
   titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
@@ -59,21 +59,21 @@ const tables = lazy(() => ({
   requests: textsOf(REQUESTS),
 }));
 
-/** Returns the term of an action in the index. */
+/** Returns the index term for an action. */
 export function actionTerm(action: string): string {
   return `!${action}`;
 }
 
-/** The term of tools that read. */
+/** Index term of tools that read. */
 export const READ_TERM = actionTerm('read');
-/** The term of tools that act. */
+/** Index term of tools that act. */
 export const ACTING_TERM = actionTerm('acts');
-/** The term of tools of one device. */
+/** Index term of tools of one device. */
 export const OF_DEVICE_TERM = actionTerm('device');
-/** The term of tools for any device of a kind. */
+/** Index term of tools that work for any device of a kind. */
 export const FOR_KIND_TERM = actionTerm('kind');
 
-/** Returns the actions in a sentence, each with the strength of its strongest word. */
+/** Returns the actions in a sentence. Each has the strength of its strongest word. */
 export function actionsIn(words: readonly Word[]): ParsedActions {
   const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
@@ -81,8 +81,8 @@ export function actionsIn(words: readonly Word[]): ParsedActions {
 }
 
 /**
- * Removes nouns from the actions: in `unlock the front door lock`, a word that is both verb and noun counts as a verb only in the position
- * of a verb, and without another verb.
+ * Returns the actions without words that are nouns here. In `unlock the front door lock`, a word that can be verb or noun is a verb only in
+ * a verb's position, unless the sentence has no other verb.
  */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
@@ -96,28 +96,28 @@ function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): re
   return said.filter((one) => !isNoun(one) || one === verb);
 }
 
-/** Returns the actions in the title of a tool. */
+/** Returns the actions that a tool's title names. */
 export function actionsOfTitle(words: readonly Word[]): ParsedActions {
   const said = phrasesIn(words, tables().titlePhrases);
   return { actions: strongestActions(said), places: placesOf(said) };
 }
 
-/** Returns true for verbs that have no meaning without a particle. */
+/** Returns whether a verb has no meaning without a particle. */
 export function isParticleVerb(stem: string): boolean {
   return tables().particleVerbs.has(stem);
 }
 
-/** Returns the readings that show the state which an action makes, with their strength. */
+/** Returns the readings that show the state after these actions, with their strength. */
 export function statesOf(actions: Actions): ReadonlyMap<string, number> {
   return strongest(related(actions, STATES));
 }
 
-/** Adds the further actions that meet a requested action. */
+/** Returns the actions, with further actions that would fulfil the request. */
 export function withRelatedActions(actions: Actions): Actions {
   return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
 }
 
-/** Returns the names of a table for each action, with their share of the strength of the action. */
+/** Returns the related names of each action from a table. Each gets a share of the action's strength. */
 function related(
   actions: Actions,
   table: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -127,14 +127,14 @@ function related(
   );
 }
 
-/** Keeps the highest strength of each name. */
+/** Returns each name with its highest strength. */
 function strongest(all: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
   const best = new Map<string, number>();
   for (const [name, strength] of all) best.set(name, Math.max(best.get(name) ?? 0, strength));
   return best;
 }
 
-/** Returns whether the text is a question about a state, and no request. */
+/** Returns whether a text asks about a state, and requests no action. */
 export function isQuestion(text: string, words: readonly Word[]): boolean {
   const first = words[0]?.text ?? '';
   const { questionWords, requests } = tables();
@@ -183,7 +183,10 @@ function strongestActions(all: readonly ActionPhrase[]): Actions {
   return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
-/** Removes vague actions: `play the next song` requests the next song, `set the lamp off` off, `stop cleaning` no cleaning. */
+/**
+ * Returns the actions without vague ones: `play the next song` requests next, `set the lamp off` requests off, `stop cleaning` does not
+ * request cleaning.
+ */
 function withoutVague(all: Actions): Actions {
   const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
@@ -215,7 +218,7 @@ function readLine(line: string, into: Map<string, Actions>): void {
   }
 }
 
-/** Returns the words unchanged: stemming would turn the Spanish `dime` into `dim`. */
+/** Returns the words of a list without stemming, which would turn the Spanish `dime` into `dim`. */
 function textsOf(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list).map((word) => word.text));
 }

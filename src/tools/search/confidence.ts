@@ -3,35 +3,35 @@ import { type Alternative, type Need, type NeedRole, type QueryRequest, unitTerm
 import type { Ranked } from './ranking.ts';
 import type { Field, TermIndex } from './term-index.ts';
 
-/** A match below this confidence is a guess; if no match reaches it, the search reports that it is unsure. */
+/** Minimum confidence of a certain match. If no match reaches it, the search reports that it is unsure. */
 export const CONFIDENT_FROM = 0.6;
-/** Matches below this confidence are left out. */
+/** Minimum confidence of a match that is listed. */
 export const LISTED_FROM = 0.3;
 
-/** Weight of each role of a word: the kind of device and the place matter most in a request. */
+/** Weight of each role of a word. The kind of device and the place matter most in a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
-/** A word in a description counts less, above all for tools of a named device. */
+/** Factor for a word that only occurs in a description, above all for tools of a named device. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
-/** Highest confidence of a match by a misspelt word, and of a match for a negated request. */
+/** Maximum confidence of a match by a misspelt word, and of a match for a negated request. */
 const GUESS = CONFIDENT_FROM - 0.01;
-/** Factors for a missing kind of device, a missing place, and another action. */
+/** Factors for a match without the requested kind of device, without the place, and with another action. */
 const OTHER_THING = 0.35;
 const OTHER_PLACE = 0.5;
-/** A place with a lower fit is another place. */
+/** Minimum fit at which a place counts as the requested place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** Factor for another action of the named device, which can have more actions than its kind. */
+/** Factor for another action of the named device. It is higher because a device can have actions that its kind lacks. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** Factors for a device name alone, for a common action alone, and for a rare action alone. */
+/** Factors for a request that only names a device, only a common action, or only a rare action. */
 const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 const TELLING = 0.75;
-/** Factor for a number with a unit that the tool does not have: a lamp has no degrees. */
+/** Factor for a tool without the requested unit: a lamp has no degrees. */
 const OTHER_UNIT = 0.5;
 const DEGREES = unitTerm('°C');
 
-/** The degree to which a document meets a need, 0 to 1. */
+/** A need, with the degree from 0 to 1 to which a document meets it. */
 interface Fit {
   readonly need: Need;
   readonly fit: number;
@@ -42,15 +42,15 @@ interface Fit {
 interface NeedsMet {
   readonly wish: QueryRequest;
   readonly fits: readonly Fit[];
-  /** The needs of words with a meaning. */
+  /** The needs that come from words with a meaning. */
   readonly words: readonly Fit[];
-  /** Returns the degree to which a hint of this kind is met. */
+  /** Returns the degree to which the document meets hints of this kind. */
   readonly hint: (of: Need['hint']) => number;
 }
 
 /**
- * Returns the probability that a request means a document, 0 to 1: the share of its words that the document meets, reduced for another
- * device, place or action. Unlike a score it is comparable between queries.
+ * Returns the probability from 0 to 1 that a request means a document. It is the share of the request's words that the document meets,
+ * reduced for another device, place or action. Unlike a score, it can be compared between queries.
  */
 export function confidenceOf<Item extends object>(
   index: TermIndex<Item>,
@@ -88,7 +88,10 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** Returns the share of a request's words that are met; for a request without words, the degree to which its action or situation is met. */
+/**
+ * Returns the share of the request's words that the document meets. For a request without words, returns the degree to which its action or
+ * situation is met.
+ */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -124,15 +127,15 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
   return hint === 'value' && first?.term === DEGREES;
 }
 
-/** Share of a score that depends on the confidence. */
+/** The share of a score that the confidence decides. */
 const CONFIDENCE_SHARE = 0.5;
 
-/** Returns the score weighted by the confidence, so that a document with rare common words does not rank above the meant document. */
+/** Returns the score weighted by the confidence. Otherwise a document with rare words could rank above the document that is meant. */
 export function weightedByConfidence(score: number, confidence: number): number {
   return Math.round(1000 * score * (1 - CONFIDENCE_SHARE + CONFIDENCE_SHARE * confidence)) / 1000;
 }
 
-/** Sorts by score, the best first; equal scores keep their order. */
+/** Returns the matches with the highest score first. Matches with equal scores keep their order. */
 export function sortedByScore<Match extends { readonly score: number }>(matches: readonly Match[]): readonly Match[] {
   return matches.toSorted((a, b) => b.score - a.score);
 }
@@ -143,7 +146,7 @@ interface MetNeed {
   readonly field: Field;
 }
 
-/** Returns the reasons of a match for people and models: `area: kitchen`, `type: lamp (light)`, `action: turn off`. */
+/** Returns why a document matches, for people and models: `area: kitchen`, `type: lamp (light)`, `action: turn off`. */
 export function reasonsOf(met: readonly MetNeed[]): readonly string[] {
   return [...new Set(met.map(reason))];
 }
@@ -157,7 +160,7 @@ function reason({ need, alternative, field }: MetNeed): string {
   return `${field}: ${need.label}${need.alternatives.indexOf(alternative) > 0 ? ` (${term})` : ''}`;
 }
 
-/** Returns the needs that a document meets, with their terms. */
+/** Returns the needs that a document meets, each with the term that meets it. */
 export function metNeeds<Item extends object>(
   index: TermIndex<Item>,
   { document, metBy }: Ranked,

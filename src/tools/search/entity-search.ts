@@ -13,15 +13,15 @@ import { documentTerms, type ExtraTerm, type FieldText, TermIndex, type TermWeig
 import { splitName } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
-/** Below this confidence a common word is chance. */
+/** Minimum confidence of an entity. Below it, only a common word matches by chance. */
 const NAMED_FROM = 0.12;
-/** Above this number of devices the cache is cleared, with the entries of removed devices. */
+/** Maximum number of cached devices. Beyond it the cache is cleared, to drop removed devices. */
 const MOST_DEVICES = 10_000;
 
 /** Finds devices, areas and sensors with the words, meanings and weights of the tool search. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
-  /** Entities of devices by their searched facts: each report makes a new device object. */
+  /** Cached entities by device id, with the searched facts: each report makes a new device object, so the facts are compared. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
   /** Cached entity of each sensor, by the sensor's info object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
@@ -113,7 +113,7 @@ function placeOf(entity: Entity | undefined): string | undefined {
   return entity.kind === 'area' ? entity.name : entity.area;
 }
 
-/** A named object of the home. */
+/** A device, area or sensor that a search can find. */
 type Entity =
   | {
       readonly kind: 'device';
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** Actions and settings by kind of device: `open the big one` means a door rather than a lamp. */
+/** Actions and settings of each kind of device: `open the big one` means a door rather than a lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',
@@ -158,7 +158,7 @@ const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
 };
 const ACTION_OF_KIND_WORTH = 0.7;
 
-/** Returns the terms of a device, area or sensor. */
+/** Returns the index terms of a device, area or sensor. */
 function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, TermWeight> {
   if (entity.kind === 'area') return areaTerms(entity.name, names);
   const texts = [
@@ -169,7 +169,7 @@ function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, Term
   return entity.kind === 'device' ? new Map([...terms, ...actionsOfKind(terms)]) : terms;
 }
 
-/** Returns one entity for each area of the devices, from its first device. */
+/** Returns one entity for each area, made from the first device in it. */
 function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<SearchedDevice, 'node'> & { readonly name: string }> {
   const areas = new Map<string, Pick<SearchedDevice, 'node'> & { readonly name: string }>();
   for (const { area, node } of devices) {
@@ -179,7 +179,7 @@ function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<S
 }
 
 function deviceTexts({ id, name, deviceTypes, vendor, product, node }: SearchedDevice, names: HomeNames): readonly FieldText[] {
-  // Aliases are known for devices of this hub only.
+  // The hub knows aliases only for its own devices.
   const aliases = node === undefined ? names.deviceAliases(id) : [];
   return [
     { field: 'device', text: name },
@@ -212,7 +212,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      // The area's own name: a device in the area has the words in another field.
+      // The area's name is the entity's own name here; a device has the name of its area in another field.
       { field: 'name', text: name },
       ...aliases.flatMap((text): readonly FieldText[] => [
         { field: 'alias', text },

@@ -5,80 +5,82 @@ import type { JsonObject } from '../../core/json.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { CONFIDENT_FROM, LISTED_FROM } from './confidence.ts';
 
-/** A query in the words of a person or model. */
+/** A search query in the words of a person or model. */
 export interface SearchQuery {
   readonly text: string;
-  /** Default 10. */
+  /** Maximum number of matches; default: 10. */
   readonly limit?: number;
-  /** Returns false for a tool that needs a setting first, which is no match; by default from `missingSetting`. */
+  /**
+   * Returns whether the tool can be called now; a tool that is not ready is only a near miss. Default: whether it has no `missingSetting`.
+   */
   readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
-/** A tool that fits a sentence, with the reasons. */
+/** A tool that matches a sentence, with the reasons. */
 export interface ToolMatch {
   readonly tool: RegisteredTool;
-  /** Score above 0; comparable only within the result of one query. */
+  /** Score above 0. Only scores from the same query can be compared. */
   readonly score: number;
-  /** Probability that the tool is meant, 0 to 1; comparable between queries. */
+  /** Probability from 0 to 1 that the tool is meant. It can be compared between queries. */
   readonly confidence: number;
-  /** Reasons such as `area: kitchen` or `action: turn on`; for a near miss also `missing: attic`. */
+  /** Reasons such as `area: kitchen` or `action: turn on`; a near miss also has one such as `missing: attic`. */
   readonly reasons: readonly string[];
 }
 
-/** The result of a search for tools, the best first. */
+/** The result of a tool search, with the best matches first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** Better tools that are not configured, then tools that almost match; the reasons name what is missing. */
+  /** Tools that would match better but are not configured, then tools that almost match. The reasons name what is missing. */
   readonly nearMisses: readonly ToolMatch[];
-  /** No match is certain enough to be called without a question to the person. */
+  /** True if no match is certain enough to be called without asking the person. */
   readonly isUnsure: boolean;
-  /** Tools of several devices that match as well as the best: only the person knows which device is meant. */
+  /** Tools of different devices that match equally well. Only the person knows which device is meant. */
   readonly whichOne: readonly ToolMatch[];
-  /** True if the sentence means several devices: `turn all lights off`. */
+  /** True if the sentence means all devices of a kind: `turn all lights off`. */
   readonly isForAll: boolean;
-  /** The sentence is a question about a state, which readings answer. */
+  /** True if the sentence asks about a state, which readings answer. */
   readonly isQuestion: boolean;
-  /** A note for a sentence in a language that the search does not know. */
+  /** A hint if the search does not know the language of the sentence. */
   readonly note?: string;
 }
 
-/** Port: finds tools for a sentence. Tools that `isVisible` denies have no influence on results, order or scores. */
+/** Port: finds tools for a sentence. Tools for which `isVisible` returns false do not affect results, order or scores. */
 export interface ToolSearch {
   search(query: SearchQuery, tools: readonly RegisteredTool[], isVisible?: (tool: RegisteredTool) => boolean): ToolSearchResult;
 }
 
-/** The searched members of a device. */
+/** The members of a device that a search reads. */
 export interface SearchedDevice extends Pick<Device, 'id' | 'name' | 'deviceTypes'> {
   readonly area?: string;
-  /** Absent, as the product, for a device of another hub. */
+  /** The maker; absent, like the product, for a device of another hub. */
   readonly vendor?: { readonly name: string };
   readonly product?: { readonly name: string };
-  /** The other hub that has it; absent for this hub. */
+  /** Id of the other hub that has the device; absent for this hub's devices. */
   readonly node?: HubId;
 }
 
-/** The objects of a home that the caller may see. */
+/** The objects in a home that the caller may see. */
 export interface SearchedHome {
   readonly devices: readonly SearchedDevice[];
   readonly sensors: readonly SensorInfo[];
 }
 
-/** A device, area or sensor that fits a sentence, with the reasons. */
+/** A device, area or sensor that matches a sentence, with the reasons. */
 export interface EntityMatch {
   readonly kind: 'device' | 'area' | 'sensor';
   readonly id: string;
   readonly name: string;
   readonly area?: string;
-  /** The other hub that has it; absent for this hub. */
+  /** Id of the other hub that has the object; absent for this hub's objects. */
   readonly node?: HubId;
-  /** Score above 0; comparable only within the result of one query. */
+  /** Score above 0. Only scores from the same query can be compared. */
   readonly score: number;
-  /** Probability that the sentence means the tool, 0 to 1; comparable between queries. */
+  /** Probability from 0 to 1 that the sentence means the object. It can be compared between queries. */
   readonly confidence: number;
   readonly reasons: readonly string[];
 }
 
-/** Port: finds devices, areas and sensors for a sentence, the best first. */
+/** Port: finds devices, areas and sensors for a sentence. The best matches come first. */
 export interface EntitySearch {
   search(query: SearchQuery, home: SearchedHome): readonly EntityMatch[];
 }
@@ -88,16 +90,16 @@ export interface SearchedTools {
   readonly tools: readonly RegisteredTool[];
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   readonly home: SearchedHome;
-  /** The tool that reads any sensor by `sensor_id`, for sensors without a separate tool. */
+  /** The tool that reads any sensor by its `sensor_id`. It is used for sensors that have no tool of their own. */
   readonly reader?: RegisteredTool | undefined;
 }
 
-/** A tool that fits, with the parameters that the sentence contains. */
+/** A tool that matches, with parameter values from the sentence. */
 export interface HomeToolMatch extends ToolMatch {
   readonly params?: JsonObject;
 }
 
-/** All results for a sentence, each list with the best first. */
+/** All results for a sentence. Each list has its best matches first. */
 export interface HomeSearchResult extends Omit<ToolSearchResult, 'matches'> {
   readonly matches: readonly HomeToolMatch[];
   readonly devices: readonly EntityMatch[];
@@ -105,7 +107,7 @@ export interface HomeSearchResult extends Omit<ToolSearchResult, 'matches'> {
   readonly areas: readonly EntityMatch[];
 }
 
-/** Finds the tools for a sentence, and the devices, readings and areas in it. */
+/** Finds tools for a sentence, as well as the devices, sensors and areas that it names. */
 export class HomeSearch {
   readonly #parts: { readonly tools: ToolSearch; readonly entities: EntitySearch };
 
@@ -130,7 +132,7 @@ export class HomeSearch {
   }
 }
 
-/** Inserts the tool that reads any sensor at the rank of its reading. */
+/** Returns the tools with the reader tool inserted at the rank of the reading that it can read. */
 function withReader(
   matches: readonly ToolMatch[],
   { reader, reading }: { readonly reader: RegisteredTool; readonly reading: EntityMatch },

@@ -2,19 +2,19 @@ import { lazy, oncePerText } from '../../core/lifecycle.ts';
 import { DEVICE_WORDS, MEASURE_WORDS, PLACE_WORDS, QUALITY_WORDS, STOP_WORDS } from './vocabulary.ts';
 import { stem, type Word, wordsOf } from './words.ts';
 
-/** The kind of a word: a `thing` in a home, a `place`, or a `quality` that can be measured or set. */
+/** The kind of a word: a `thing` in a home, a `place`, or a `quality` that devices measure or set. */
 export type Role = 'thing' | 'place' | 'quality';
 
 /** A meaning of a word or phrase. */
 export interface Meaning {
-  /** Name such as `~light`, which never collides with a word of a text. */
+  /** Name of the meaning, such as `~light`. The `~` keeps it apart from words of a text. */
   readonly concept: string;
-  /** Certainty of the meaning, 0 to 1. */
+  /** Certainty of the meaning, from 0 to 1. */
   readonly strength: number;
   readonly role: Role;
 }
 
-/** Meanings of one or more adjacent words of a text. */
+/** The meanings of one or more adjacent words in a text. */
 export interface MeaningSpan {
   readonly start: number;
   readonly length: number;
@@ -25,12 +25,12 @@ const NEIGHBOUR = 0.5;
 const NEIGHBOUR_MARK = '≈';
 
 interface Lexicon {
-  /** First words of known phrases, with the number of words of the longest phrase. */
+  /** The first words of known phrases, each with the number of words in its longest phrase. */
   readonly beginnings: Map<string, number>;
   readonly meaningsByStems: Map<string, readonly Meaning[]>;
 }
 
-/** Built at the first search: a hub without searches starts sooner and is smaller. */
+/** The first search builds the lexicon, so that a hub without searches starts faster and needs less memory. */
 const lexicon = lazy((): Lexicon => {
   const read: Lexicon = { beginnings: new Map(), meaningsByStems: new Map() };
   for (const line of DEVICE_WORDS) readLine(line, 'thing', read);
@@ -39,27 +39,27 @@ const lexicon = lazy((): Lexicon => {
   return read;
 });
 
-/** Returns the term of a meaning in the index. */
+/** Returns the index term for a meaning. */
 export function concept(name: string): string {
   return `~${name}`;
 }
 
-/** Returns the term of neighbours of a meaning: a garage door is nearly a door. */
+/** Returns the index term for things that nearly have a meaning: a garage door is nearly a door. */
 export function neighbourOf(term: string): string {
   return term.replace('~', NEIGHBOUR_MARK);
 }
 
-/** Returns true for a single word of the lexicon. */
+/** Returns whether the lexicon contains the word. */
 export function isHomeWord(stem: string): boolean {
   return lexicon().meaningsByStems.has(stem);
 }
 
-/** Returns whether a word names a kind of thing; some are verbs too, such as `lock` and `vacuum`. */
+/** Returns whether a word names a kind of thing. Some such words, like `lock` and `vacuum`, are verbs too. */
 export function isThing(stem: string): boolean {
   return (lexicon().meaningsByStems.get(stem) ?? []).some(({ role, strength }) => role === 'thing' && strength === 1);
 }
 
-/** Returns the meanings in a text, the longest phrases first; a word in a phrase keeps only meanings that the phrase lacks. */
+/** Returns the meanings in a text, longest phrases first. A word within a phrase only adds meanings that the phrase lacks. */
 export function meaningsIn(words: readonly Word[]): readonly MeaningSpan[] {
   const spans: MeaningSpan[] = [];
   for (let start = 0; start < words.length; ) {
@@ -106,16 +106,16 @@ function keyOf(words: readonly Word[]): string {
 const SHORTEST_WHOLE = 7;
 const SHORTEST_HEAD = 3;
 const SHORTEST_TAIL = 4;
-/** Linking elements of German compounds, the longest first. */
+/** Linking elements in German compounds, the longest first. */
 const JOINTS = ['en', 'es', 'n', 's', ''];
 
 const NO_PARTS: readonly Word[] = [];
-/** Caches the parts of a word: the same words repeat. */
+/** The parts of compounds, cached because words repeat. */
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
 /**
- * Returns the two parts of a compound that ends with a thing in a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Returns an empty
- * list for words of the lexicon.
+ * Returns the two parts of a compound whose second part is a thing in a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Returns an
+ * empty list for a word that is in the lexicon.
  */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
@@ -131,7 +131,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Removes a linking element where that makes a known word: `kuchen` before `lampe` becomes `kuche`. */
+/** Returns the first part without its linking element if that is a known word: `kuchen` before `lampe` becomes `kuche`. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));
@@ -143,10 +143,12 @@ function wordOf(text: string): Word {
 
 const KNOWN_LANGUAGES = 'English, German, French, Spanish, Dutch and Italian';
 const FEWEST_WORDS = 3;
-/** Share of known words below which a sentence is in another language. */
+/** Minimum share of known words. Below it, the sentence is in an unknown language. */
 const KNOWN_SHARE = 0.2;
 
-/** Returns a note for a sentence in an unknown language, else undefined. `isName` returns whether a term occurs in names of the home. */
+/**
+ * Returns a hint if the language of the sentence is unknown, else undefined. `isName` returns whether a term occurs in names of the home.
+ */
 export function unknownLanguage(text: string, isName: (term: string) => boolean): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   const foreign = text.match(/(?!\p{sc=Latin})\p{L}/gu)?.length ?? 0;

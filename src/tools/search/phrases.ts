@@ -1,16 +1,16 @@
-/** A request in the form of a complaint or statement about the home. */
+/** A request in the form of a statement about the home, such as a complaint. */
 export interface Intent {
   /** Label for people, such as `stuffy air`. */
   readonly label: string;
-  /** Pattern for a text in lower case without diacritics. */
+  /** Pattern that matches the text in lower case without diacritics. */
   readonly pattern: RegExp;
-  /** Kinds of devices that help, the most helpful first. */
+  /** Kinds of devices that help, the most helpful kind first. */
   readonly concepts: readonly string[];
-  /** Actions of these devices; empty if a reading is the answer. */
+  /** What these devices should do; empty if a reading is the answer. */
   readonly actions: readonly string[];
 }
 
-/** Situations in a home with the helpful devices, most in English, a few in German and French. */
+/** Situations in a home and the devices that help. Most are in English, a few in German and French. */
 export const INTENTS: readonly Intent[] = [
   intent(
     'stuffy air',
@@ -104,13 +104,13 @@ function intent(label: string, pattern: RegExp, concepts: string, actions: strin
   return { label, pattern, concepts: concepts.split(' '), actions: actions.split(' ') };
 }
 
-/** An idiom with its plain words; `$1` is the captured device or place. */
+/** An idiom and the plain words that replace it; `$1` is the matched device or place. */
 interface Idiom {
   readonly pattern: RegExp;
   readonly plain: string;
 }
 
-/** Matches after a final adjective; in `dark blue` the adjective is a part of a colour. */
+/** Matches where an adjective ends the phrase, unlike `dark` in `dark blue`. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
@@ -118,26 +118,26 @@ const VERY = String.raw`(?:(?:all|very|really|totally|completely|pitch|nice and)
 const DEGREE = String.raw`(?:(?:a bit|a little|much|way|far)\s+)?(?:too|so|very|getting|pretty|quite|really)\s+(?:too\s+|very\s+)?`;
 
 const IDIOMS: readonly Idiom[] = [
-  // A room gets dark when its lights are off, not when they are dimmed.
+  // To make a room dark is to turn its lights off, not to dim them.
   idiom(`${REQUEST_VERB}${OBJECT}${VERY}(?:dark|pitch[- ]black)${AT_THE_END}`, 'turn off the light $1'),
   idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
-  // A complaint about the dark is a request for light, and no name `dark`.
+  // A complaint about the dark requests light. Here `dark` is not part of a name.
   idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
   idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
-  // A typing mistake (`switch of` for `switch off`) after which the verb would count as a noun.
+  // Corrects `switch of` to `switch off`, since the verb would otherwise count as a noun.
   idiom(String.raw`\b(turn|switch|shut)\s+of\b`, '$1 off'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
-  // The German verbs for locking begin like those for closing.
+  // The German verbs for locking begin like the verbs for closing.
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+auf\b`, 'entriegle $1'),
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+ab\b`, 'verriegle $1'),
   idiom(String.raw`\bsend\s+((?:the |my )?[\p{L}\d -]{1,40}?)\s+(?:back\s+)?home\b`, 'send home $1'),
-  // In a room, `freezing` means cold; frost is a quantity of pipes.
+  // About a room, `freezing` means that it is cold; otherwise frost concerns pipes.
   idiom(String.raw`\bit(?:['’]?s| is)\s+(?:so |absolutely |really )?freezing\b(?!\s+(?:outside|out there))`, 'it is too cold'),
-  // Watering needs a valve, not a water heater.
+  // Watering means a valve, not a water heater.
   idiom(String.raw`\b(?:stop|finish|quit|end)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'close the valve'),
   idiom(String.raw`\b(?:start|begin)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'open the valve'),
-  // `time` belongs to other tools.
+  // Avoids the word `time`, which leads to other tools.
   idiom(String.raw`\bbed\s?time\b`, 'good night'),
 ];
 

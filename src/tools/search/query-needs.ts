@@ -1,32 +1,32 @@
-/** An alternative that meets a need. */
+/** An alternative that can meet a need. */
 export interface Alternative {
-  /** A word, `~meaning`, `!action` or `#unit`. */
+  /** The index term: a word, a `~meaning`, an `!action` or a `#unit`. */
   readonly term: string;
   /** Strength of the alternative, 0 to 1. */
   readonly strength: number;
-  /** Degree to which the alternative meets the need, 0 to 1; default: its strength. */
+  /** Degree from 0 to 1 to which the alternative meets the need; default: its strength. */
   readonly fit?: number;
-  /** True for a similar word instead of the written word. */
+  /** True for a similar word that replaces the written word. */
   readonly isNear?: true;
 }
 
 /**
- * The role of a word in its sentence: a `thing`, `place` or `quality` of the lexicon, any other word (`name`), a part of a situation at
- * home (`situation`), or a word with little meaning (`weak`).
+ * The role of a word: `thing`, `place` or `quality` of the lexicon, any other word (`name`), part of a situation (`situation`), or a word
+ * with little meaning (`weak`).
  */
 export type NeedRole = 'thing' | 'place' | 'quality' | 'name' | 'situation' | 'weak';
 
-/** One need of a query; a document meets it by its best alternative. */
+/** One need of a query. A document meets it by its best alternative. */
 export interface Need {
   /** Label for people, such as `kitchen` or `turn off`. */
   readonly label: string;
   readonly alternatives: readonly Alternative[];
-  /** The weight of the need: a factor on the rarity of words, the score itself for all else. */
+  /** Weight of the need. For a word it is multiplied by the word's rarity, otherwise it is the score itself. */
   readonly weight: number;
-  /** `word`: rare words count more; `hint`: adds to the score and is never missing. */
+  /** `word`: rare words count more. `hint`: can add to the score, and never counts as missing. */
   readonly kind: 'word' | 'action' | 'hint';
   readonly role?: NeedRole;
-  /** The subject of a hint. */
+  /** What the hint is about. */
   readonly hint?: 'situation' | 'deed' | 'reading' | 'state' | 'value';
 }
 
@@ -34,20 +34,20 @@ export interface Need {
 export interface QueryRequest {
   readonly text: string;
   readonly needs: readonly Need[];
-  /** The actions in the text; a negated action is replaced by its opposite. */
+  /** The actions that the text names. A negated action is replaced by its opposite. */
   readonly actions: ReadonlyMap<string, number>;
-  /** The actions in the text, or else the actions that help in the situation of the text. */
+  /** The actions that the text names, or if it names none, the actions that help in its situation. */
   readonly sought: ReadonlyMap<string, number>;
-  /** Actions whose tools are no answers: opposites of requested actions, and negated actions. */
+  /** Actions whose tools are excluded: the opposites of requested actions, and negated actions. */
   readonly forbidden: ReadonlySet<string>;
-  /** A question about a state: its answers read and never act. */
+  /** True if the request asks about a state. Then tools that act are no answers. */
   readonly isQuestion: boolean;
   readonly isNegated: boolean;
-  /** True if several devices are meant: `all the lights`. */
+  /** True if all devices of a kind are meant: `all the lights`. */
   readonly isForAll: boolean;
 }
 
-/** A number with its unit, or a number word. It matches from its first digit, so that a long row of digits is read once. */
+/** Matches a number, which may have a unit. Matching begins at the first digit, so that a long row of digits is read only once. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [
@@ -73,33 +73,33 @@ const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
     ),
   ],
 ];
-/** A fraction is a target: `half` is no amount to add. */
+/** Matches a fraction. A fraction such as `half` is a target, never an amount to add. */
 const FRACTION = /^\D+$/u;
-/** A number that is a target: `to 30`, `auf 30`; elsewhere it can be part of a name. */
+/** Matches a number that is a target: `to 30`, `auf 30`. A number elsewhere can be part of a name. */
 const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');
 const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}(?!\\s{0,4}\\p{L})`, 'giu');
 const VALUE_WORTH = 1.6;
 const ANY_UNIT = 0.6;
 
-/** Returns the term of tools with a parameter of this unit. */
+/** Returns the index term of tools with a parameter in this unit. */
 export function unitTerm(unit: string): string {
   if (unit.startsWith('°')) return '#°';
   return `#${unit}`;
 }
 
-/** The term of tools with any numeric parameter. */
+/** Index term of tools with any numeric parameter. */
 export const NUMBER_TERM = '#';
 
-/** Numbers of a text. */
+/** The numbers in a text. */
 export interface ParsedValues {
-  /** The text without the numbers. */
+  /** The text with its numbers removed. */
   readonly rest: string;
   readonly values: readonly Need[];
-  /** True if a number is a target value, and no amount to add. */
+  /** True if a number is a target value, and not an amount to add. */
   readonly isTarget: boolean;
 }
 
-/** Returns the numbers of a text as needs, and the text without them. */
+/** Returns the numbers in a text as needs, and the text without them. */
 export function parseValues(text: string): ParsedValues {
   let rest = text;
   let isFraction = false;

@@ -16,34 +16,34 @@ import { type Alternative, type Need, type NeedRole, NUMBER_TERM, parseValues, t
 import { STOP_WORDS } from './vocabulary.ts';
 import { type Word, withoutMarks, wordsOf } from './words.ts';
 
-/** Longer sentences are cut. */
+/** Maximum length of a sentence in characters. The rest is ignored. */
 const MAX_CHARS = 1_000;
 const MAX_WORDS = 40;
 const MAX_REQUESTS = 3;
-/** Strength of the second action that helps in a situation. */
+/** Strength of the second-best action for a situation. */
 const SECOND_ACTION = 0.8;
 const MEANING = 0.7;
-/** Degree to which a meaning replaces a word: a bulb is a light. */
+/** Degree to which another word for the same thing meets the need: a bulb is a light. */
 const MEANT = 0.95;
-/** Degree to which a neighbour of a meaning fits: a thermostat is most of a heating. */
+/** Degree to which a thing with nearly the meaning meets the need: a thermostat is most of a heating. */
 const NEIGHBOUR_FIT = 0.65;
 const NEXT_ROOM_FIT = 0.3;
-/** Strength of a neighbour of a meaning. */
+/** Strength of a thing with nearly the meaning. */
 const NEXT_TO = 0.5;
 /** Strength of a related kind of device: a radio is nearly a player. */
 const NEARLY = 0.9;
-/** Weight of a number without a unit, which is more likely part of a name. */
+/** Weight of a number without a unit, which is probably part of a name. */
 const BARE_NUMBER = 0.3;
 const ACTION_WORTH = 2.2;
 const INTENT_WORTH = 1.6;
 const IMPLIED_ACTION_WORTH = 0.8;
 const READ_WORTH = 2;
 const STATE_WORTH = 1.6;
-/** Weight of a word that is both an action and a noun. */
+/** Weight of a word that can be both an action and a noun. */
 const SAID_TWICE = 0.5;
-/** Strength of raising or lowering when the sentence names a target. */
+/** Strength of raising or lowering if the sentence has a target value. */
 const RELATIVE_TO_TARGET = 0.4;
-/** Words with little meaning, beside the stop words. */
+/** Words with little meaning, in addition to the stop words. */
 const WEAK_WORDS = new Set([
   'room',
   'all',
@@ -66,21 +66,21 @@ const WEAK_WORDS = new Set([
 ]);
 const WEAK = 0.35;
 const FOR_ALL = /\b(?:all|every(?:thing|where)?|each|both|alle[sn]?|ueberall|tous|toutes|tout|todos?|todas?|tutt[eio]|alles)\b/;
-/** Conjunctions between two requests. */
+/** Matches conjunctions between two requests. */
 const JOINTS =
   /(?:\s*[,;]\s*(?:and |then |und |dann |et |y |en |e )?|\s+(?:and then|and also|and|then|und dann|und|dann|et|puis|y|en|e|poi)\s+)/giu;
 
-/** Parses the requests of a sentence, usually one; reads the first 1,000 characters. */
+/** Returns the requests in a sentence, usually one. Only the first 1,000 characters are read. */
 export function parseQuery(sentence: string): readonly QueryRequest[] {
   return partsOf(withoutReasons(expandIdioms(sentence.slice(0, MAX_CHARS)))).map(parseRequest);
 }
 
-/** A clause with a verb of being or having, without a device of the home. */
+/** Matches a clause with a form of `be` or `have` that names no device. */
 const STATES_A_FACT =
   /\b(?:is|are|am|was|were|has|have|had|can|can['’]?t|cannot|could|want|wants|need|needs|ist|sind|hat|haben|kann|will)\b|['’](?:s|re|m)\b/iu;
 const CLAUSES = /\s*[,;.!]\s+(?:so\s+)?|\s+(?:because|weil|denn)\s+/iu;
 
-/** Removes clauses that only give a reason: `pause the robot, the baby is sleeping` is one request. */
+/** Returns the text without clauses that only give a reason: `pause the robot, the baby is sleeping` is one request. */
 function withoutReasons(text: string): string {
   const clauses = text.split(CLAUSES);
   if (clauses.length < 2) return text;
@@ -94,7 +94,7 @@ function isReason(clause: string): boolean {
   return actionsIn(words).actions.size === 0 && !isQuestion(clause, words) && !words.some(({ stem }) => isHomeWord(stem));
 }
 
-/** Splits a text into requests: `dim the lights and close the blinds` has two, `the kitchen and hall lights` is part of one. */
+/** Returns the requests in a text: `dim the lights and close the blinds` has two, `the kitchen and hall lights` has one. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   let rest = 0;
@@ -107,7 +107,7 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(rest)];
 }
 
-/** Returns true for a text that is a request or statement by itself. */
+/** Returns whether a text could be a request or statement without its neighbours. */
 function isRequest(text: string): boolean {
   if (intentsIn(text).length > 0) return true;
   const words = wordsOf(text).slice(0, MAX_WORDS);
@@ -127,7 +127,7 @@ function parseRequest(text: string): QueryRequest {
   const actions = isNegated ? oppositesOf(unwanted) : meant;
   const wordsAsked =
     values.length > 0 && words.every(({ text: word }) => STOP_WORDS.has(word)) ? [] : wordNeeds(words, said.places, intents);
-  // A statement requests the actions that help in the situation, never their opposites.
+  // A statement requests the actions that help in the situation, and never excludes their opposites.
   const sought = actions.size > 0 || asks ? actions : actionsOfIntents(intents);
   const isBare = intents.length === 0 && wordsAsked.every(({ role }) => role === 'weak');
   return {
@@ -174,11 +174,11 @@ function intentsIn(text: string): readonly FoundIntent[] {
 
 function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: readonly FoundIntent[]): readonly Need[] {
   const meanings = meaningsByPlace(words);
-  // In `lock the door` and `make it brighter`, a word that is both an action and a noun or quality counts as both.
+  // In `lock the door` and `make it brighter`, the word for the action also counts as a noun or quality.
   const isFree = (word: Word, place: number) => !taken.has(place) || (isHomeWord(word.stem) && !isParticleVerb(word.stem));
   const open = words.map((word, place) => ({ word, place })).filter(({ word, place }) => isFree(word, place));
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
-  // A name can consist of such words.
+  // If there are no other words, words with little meaning count, since a name can consist of them.
   const chosen = telling.length > 0 || taken.size > 0 || intents.length > 0 ? telling : open;
   return merged(
     chosen.flatMap(({ word, place }) => {
@@ -194,7 +194,7 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: 
   );
 }
 
-/** Returns the needs of a compound: each of its parts. A device whose name is the whole word meets both. */
+/** Returns one need for each part of a compound. A device whose name is the whole compound meets both. */
 function partNeeds(word: Word, meanings: readonly Meaning[]): readonly Need[] {
   const parts = compoundParts(word);
   if (parts.length === 0) return [wordNeed(word, meanings)];
@@ -226,20 +226,22 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** Returns the strength of a related meaning: a related kind of device nearly matches; a related room is another room. */
+/** Returns the fit of a related meaning: a related kind of device nearly matches, a related room does not. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** Returns the role of a word. A word that can be a device counts as one: `laundry` is not only a room. */
+/** Returns the role of a word. A word that can mean a device counts as a device: `laundry` is not only a room. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/** Returns the meanings by position. Only the last word of a phrase has neighbours: a `garage door` is a door and no garage. */
+/**
+ * Returns the meanings by word position. Only the last word of a phrase also has near meanings: a `garage door` is a door, and no garage.
+ */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {
@@ -262,7 +264,7 @@ function actionNeeds(actions: Actions, words: readonly Word[], places: ReadonlyS
   return [{ kind: 'action', label: label.join(' '), weight: ACTION_WORTH, alternatives }];
 }
 
-/** Turns relative actions with a target into setting: `turn it up to 80 %`, `open it half`. */
+/** Replaces raising and lowering by setting if there is a target: `turn it up to 80 %`, `open it half`. */
 function reaching(actions: Actions): Actions {
   const relative = ['raise', 'lower'].flatMap((action) => {
     const strength = actions.get(action);
@@ -272,7 +274,7 @@ function reaching(actions: Actions): Actions {
   return isSet ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-/** Returns the devices that help in a situation, and their actions if the sentence names none. */
+/** Returns needs for the devices that help in a situation, and for their actions if the sentence names none. */
 function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.flatMap((name, index) => kindOf(name, 1 - index * 0.12));
   const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
@@ -280,7 +282,7 @@ function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): 
   return hasAction ? [thing] : [thing, { kind: 'hint', hint: 'deed', label, weight: IMPLIED_ACTION_WORTH, alternatives: deeds }];
 }
 
-/** Returns the kind of device for an action without an object: `next` is about music. */
+/** Returns needs for the kind of device that an action without an object implies: `next` is about music. */
 function impliedNeeds(actions: Actions): readonly Need[] {
   const kinds = new Set([...actions.keys()].flatMap((action) => KINDS_OF_ACTIONS[action] ?? []));
   const alternatives = [...kinds].flatMap((name) => kindOf(name, 1));
@@ -289,7 +291,7 @@ function impliedNeeds(actions: Actions): readonly Need[] {
     : [{ kind: 'hint', hint: 'situation', label: [...kinds].join(' or '), weight: INTENT_WORTH, alternatives }];
 }
 
-/** Returns a kind of device and its related kinds. */
+/** Returns alternatives for a kind of device and its related kinds. */
 function kindOf(name: string, strength: number): readonly Alternative[] {
   return [
     { term: concept(name), strength },
@@ -297,7 +299,7 @@ function kindOf(name: string, strength: number): readonly Alternative[] {
   ];
 }
 
-/** Returns the needs of a question: `is the door locked` needs a reading, and the action names the state. */
+/** Returns the needs of a question. `is the door locked` needs a reading, and its action names the state. */
 function questionNeeds(actions: Actions): readonly Need[] {
   const reading: Need = {
     kind: 'hint',
@@ -316,10 +318,10 @@ function merged(needs: readonly Need[]): readonly Need[] {
   return [...new Map(needs.map((need) => [need.alternatives[0]?.term, need])).values()];
 }
 
-/** Negations in English, German, French, Spanish, Dutch and Italian. */
+/** Matches negations in English, German, French, Spanish, Dutch and Italian. */
 const NEGATIONS =
   /\b(?:do not|dont|not to|never|no longer|must not|mustnt|shouldnt|should not|wont|avoid|nicht|nie|niemals|keine?[nmrs]?|ne \w+ (?:pas|jamais|plus)|n[ae]? ?\w+ pas|pas|no|nunca|niet|nooit|geen|non|mai)\b/;
-/** Phrases in which negating words negate nothing. */
+/** Matches phrases in which a negating word negates nothing. */
 const HARMLESS =
   /\b(?:why (?:dont|not|do not)|(?:dont|do not) (?:forget|hesitate|mind|worry)|whether or not|or not|not only|no matter|no problem|no idea|nicht vergessen|vergiss nicht|noublie pas|no olvides|niet vergeten|non dimenticare)\b/g;
 

@@ -5,23 +5,23 @@ import { documentOf, type Field, fieldOf, type TermIndex, weightOf } from './ter
 import { STOP_WORDS } from './vocabulary.ts';
 import { wordsOf } from './words.ts';
 
-/** How well a document meets a query. */
+/** A document, with its score and how it meets each need. */
 export interface Ranked {
   readonly document: number;
   readonly score: number;
-  /** For each need by its index, the alternative that met it; -1 if none did. */
+  /** For each need, the index of the alternative that met it; -1 if the need is not met. */
   readonly metBy: readonly number[];
 }
 
-/** The result of a ranking. */
+/** The ranked documents for a query. */
 export interface Ranking {
-  /** Best first. */
+  /** The ranked documents, the best first. */
   readonly ranked: readonly Ranked[];
-  /** The needs after the correction of words that no document has. */
+  /** The needs, in which words that no document has are replaced by similar words. */
   readonly needs: readonly Need[];
 }
 
-/** A query of an index. */
+/** A query for an index. */
 export interface RankQuery {
   readonly wish: QueryRequest;
   readonly limit: number;
@@ -29,14 +29,14 @@ export interface RankQuery {
   readonly areaOf: (document: number) => string | undefined;
 }
 
-/** A room that matches a word less than this is another room. */
+/** Minimum match of a room. A room that matches a word less is another room. */
 const SAME_ROOM = 0.5;
-/** Fields with the name and the place of a device; a device's name may contain the name of another room. */
+/** Fields with a device's name or place. A device's name may contain the name of another room. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
 /**
- * Returns the documents that meet a request, the best first, at most `limit`. All counts are over the documents that `accepts` allows:
- * the rarity of a word in hidden documents has no effect.
+ * Returns at most `limit` documents that meet a request, the best first. Word counts only cover documents that `accepts` allows, so that
+ * hidden documents have no effect on rarity.
  */
 export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
   const isAccepted = memoizedPredicate(accepts, index.bound);
@@ -49,8 +49,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // An action alone matches half of a home: it adds to the scores of documents with the words, and finds further documents only if no words
-  // match.
+  // Half of a home matches an action alone. So an action only adds to the scores of documents that match words, unless no document does.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -59,7 +58,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   return { needs, ranked: best.map((one) => ({ ...one, metBy: needs.map((need) => metBy(index, need, one.document)) })) };
 }
 
-/** Calls `accepts` once for each document. */
+/** Returns a predicate that calls `accepts` only once for each document. */
 function memoizedPredicate(accepts: (document: number) => boolean, bound: number): (document: number) => boolean {
   const verdicts = new Int8Array(bound);
   return (document) => {
@@ -71,7 +70,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Returns the excluded documents: for a question, tools that act; for a request, tools that do the opposite. */
+/** Returns the documents that a question or request excludes: tools that act for a question, tools that do the opposite for a request. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -101,7 +100,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** Returns the excluded documents: tools for any device of a kind, if the home has no such device. */
+/** Returns the documents for a kind of device that the home lacks. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -115,7 +114,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** Returns the excluded documents: if the request names a room, devices in other rooms, unless their names contain the room's name. */
+/** Returns devices in other rooms than the requested room, unless their names contain the room's name. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -140,7 +139,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** Returns the rooms whose names contain a word, and whether the word means such a room. */
+/** Returns the rooms whose names contain a word, and whether the word means a room at all. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -164,13 +163,13 @@ function isWholeNameWritten(area: string, said: ReadonlySet<string>): boolean {
   return words.length > 0 && words.every(({ stem, variant }) => said.has(stem) || (variant !== undefined && said.has(variant)));
 }
 
-/** Replaces a word that no accepted document has by similar words. */
+/** Returns the need with similar words, if no accepted document has its word. */
 function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
   if (need.kind !== 'word') return need;
   const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
   const isKnown = need.alternatives.some(({ term }) => isThere(term));
   const [exact] = need.alternatives;
-  // A word with a known meaning is not a typing mistake.
+  // A word with a known meaning is not treated as a typing mistake.
   if (isKnown || !exact || need.role !== 'name') return need;
   const near = nearTerms(exact.term, index.terms(), isThere);
   return near.length === 0 ? need : { ...need, alternatives: [...need.alternatives, ...near] };
@@ -188,7 +187,7 @@ function metBy<Item extends object>(index: TermIndex<Item>, { alternatives }: Ne
   return best;
 }
 
-/** Merges lists without repeats: all first items, then all second items, and so on. */
+/** Returns the items of several lists without repeats: all first items, then all second items, and so on. */
 export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one: One) => unknown): readonly One[] {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   const mixed = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
@@ -202,10 +201,10 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Share of the score that depends on the number of needs met. */
+/** The share of the score that depends on how many needs are met. */
 const COVERAGE_SHARE = 0.5;
 
-/** Sums the scores of the documents of one index, need by need. */
+/** Sums the scores of one index's documents, one need after the other. */
 class Scores<Item extends object> {
   readonly #index: TermIndex<Item>;
   readonly #isAccepted: (document: number) => boolean;
@@ -213,7 +212,7 @@ class Scores<Item extends object> {
   readonly #candidates: number[] = [];
   readonly #sums: Float64Array;
   readonly #covered: Float64Array;
-  /** Score of each document for the present need, by its best alternative so far. */
+  /** Score of each document for the current need, by its best alternative so far. */
   readonly #current: Float64Array;
   #worth = 0;
 
@@ -230,7 +229,7 @@ class Scores<Item extends object> {
     return this.#candidates.length;
   }
 
-  /** Makes the documents that meet the need candidates. */
+  /** Adds the documents that meet the need to the candidates. */
   addCandidates({ alternatives }: Need): void {
     for (const { term } of alternatives) {
       for (const entry of this.#index.entries(term)) {
@@ -242,7 +241,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Adds a need to the scores: each candidate by its best alternative, a word weighted by its rarity among the candidates. */
+  /** Adds a need to the scores of the candidates, each by its best alternative. The weight of a word grows with its rarity among them. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;
@@ -261,7 +260,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Returns the best candidates, at most `limit`. */
+  /** Returns at most `limit` candidates, the best first. */
   best(limit: number, tieBreak: (document: number) => string): readonly Scored[] {
     const top: Scored[] = [];
     const isBefore = (a: Scored, b: Scored) => a.score > b.score || (a.score === b.score && tieBreak(a.document) < tieBreak(b.document));
@@ -282,7 +281,7 @@ class Scores<Item extends object> {
     return valueAt(this.#sums, document) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * share);
   }
 
-  /** Returns the rarity of a term; 0 if no candidate has it. */
+  /** Returns the rarity of a term among the candidates; 0 if no candidate has it. */
   #rarity({ kind }: Need, term: string): number {
     let count = 0;
     for (const entry of this.#index.entries(term)) if (this.#isCandidate[documentOf(entry)]) count++;
@@ -313,7 +312,7 @@ const TWO_TYPOS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** Returns similar terms: with one typing mistake (two for a long word), or beginning with the word. */
+/** Returns terms that begin with the word or differ from it by one typing mistake (two if the word is long). */
 function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
@@ -329,14 +328,14 @@ function nearTerms(word: string, terms: Iterable<string>, counts: (term: string)
 function likeness(word: string, term: string, { slips, letters }: { readonly slips: number; readonly letters: number }): number {
   if (term.startsWith(word)) return BEGINNING;
   if (Math.abs(term.length - word.length) > slips || term.length < SHORTEST - 1) return 0;
-  // Each mistake changes at most two of the letters that occur: this cheap test leaves few terms to compare in full.
+  // Each mistake changes at most two letters of the mask. This cheap test leaves few terms to compare in full.
   if (bitCount(letterMask(term) ^ letters) > 2 * slips) return 0;
   const distance = editDistance(word, term);
   if (distance > slips && !isSwapped(word, term)) return 0;
   return distance <= 1 || isSwapped(word, term) ? ONE_TYPO : TWO_TYPOS;
 }
 
-/** Returns whether two words differ by one swap of neighbouring letters, which counts as one mistake although it is two edits. */
+/** Returns whether two words differ by one swap of neighbouring letters, which counts as one mistake. */
 function isSwapped(word: string, term: string): boolean {
   if (word.length !== term.length) return false;
   const at = [...word].findIndex((letter, place) => letter !== term[place]);
@@ -344,7 +343,7 @@ function isSwapped(word: string, term: string): boolean {
   return word[at] === term[at + 1] && word[at + 1] === term[at] && word.slice(at + 2) === term.slice(at + 2);
 }
 
-/** Returns a bit mask of the letters that occur. */
+/** Returns a bit mask of the letters in a word. */
 function letterMask(word: string): number {
   let letters = 0;
   for (let place = 0; place < word.length; place++) letters |= 1 << (word.charCodeAt(place) % 31);

@@ -2,15 +2,15 @@ import { oncePerText } from '../../core/lifecycle.ts';
 import { compoundParts, meaningsIn, neighbourOf } from './lexicon.ts';
 import { splitName, type Word, wordsOf } from './words.ts';
 
-/** A decoded entry of a posting list. */
+/** One decoded entry of a posting list. */
 export interface Posting {
   readonly document: number;
-  /** 0 to 1. */
+  /** Weight of the term in the document, from 0 to 1. */
   readonly weight: number;
   readonly field: Field;
 }
 
-/** Names with a `revision` that changes with each change of a name. */
+/** Names with a `revision` number, which changes whenever a name changes. */
 interface Revised {
   readonly revision: number;
 }
@@ -18,18 +18,18 @@ interface Revised {
 const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** An entry is one integer: document, weight in 8 bits, field in 4 bits. Ten thousand tools take a few megabytes. */
+/** A posting is one integer: document, weight (8 bits) and field (4 bits). Ten thousand tools then take a few megabytes. */
 const FIELD_BITS = 4;
 const WEIGHT_BITS = 8;
 const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
 const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
 const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
 const FIELD_MASK = 2 ** FIELD_BITS - 1;
-/** Removed documents are swept out when there are this many of them plus a quarter of the others. */
+/** Removed documents are deleted from the index when there are this many, plus a quarter of the other documents. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/** An inverted index of items. New items of a list are added; items that a (nearly) complete list lacks are removed. */
+/** An inverted index. New items of a list are added. Items that a complete or nearly complete list lacks are removed. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;
@@ -40,19 +40,19 @@ export class TermIndex<Item extends object> {
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  /** A change of `names` changes the terms of items: the index is rebuilt then. */
+  /** The index is rebuilt when `names` changes, since terms of items contain names. */
   constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
     this.#names = names;
     this.#revision = names.revision;
   }
 
-  /** Returns the exclusive upper bound of document numbers, which start at 0. */
+  /** Returns the first unused document number. Numbers start at 0. */
   get bound(): number {
     return this.#items.length;
   }
 
-  /** Returns all terms of documents, including recently removed ones. */
+  /** Returns all terms, including terms of documents that were removed recently. */
   terms(): Iterable<string> {
     return this.#postings.keys();
   }
@@ -61,7 +61,7 @@ export class TermIndex<Item extends object> {
     return this.#items[document];
   }
 
-  /** Returns an array with 1 at the number of each document in a list, else 0. The array is cached by list. */
+  /** Returns an array with 1 for each document in the list and 0 for all others. The array is cached by list. */
   membersOf(list: readonly Item[]): Uint8Array {
     if (this.#names.revision !== this.#revision) this.#clear();
     const known = this.#members.get(list);
@@ -73,7 +73,7 @@ export class TermIndex<Item extends object> {
     return members;
   }
 
-  /** Returns the entries of a term; `documentOf` and `weightOf` decode them. */
+  /** Returns the postings of a term as integers; `documentOf` and `weightOf` decode them. */
   entries(term: string): readonly number[] {
     return this.#postings.get(term) ?? NONE;
   }
@@ -102,10 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /**
-   * Updates the index from a list. A list with less than half of the known items is a part of the home and removes nothing; removed items
-   * are swept later, in bulk.
-   */
+  /** Updates the index from a list. A list with less than half of the indexed items is only a part of the home, so it removes nothing. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -134,7 +131,7 @@ export class TermIndex<Item extends object> {
     this.#gone++;
   }
 
-  /** Removes deleted documents and renumbers the rest in the same order. */
+  /** Deletes removed documents, and renumbers the others in the same order. */
   #sweep(): void {
     const moved = new Map<number, number>();
     const items = this.#items.filter((item, number) => {
@@ -156,22 +153,22 @@ export class TermIndex<Item extends object> {
   }
 }
 
-/** Returns the document of an entry. */
+/** Returns the document number in a posting. */
 export function documentOf(entry: number): number {
   return entry >> DOCUMENT_SHIFT;
 }
 
-/** Returns the weight of an entry, 0 to 1. */
+/** Returns the weight in a posting, from 0 to 1. */
 export function weightOf(entry: number): number {
   return ((entry & ENTRY_MASK) >> FIELD_BITS) / WEIGHT_STEPS;
 }
 
-/** Returns the field of an entry. */
+/** Returns the field in a posting. */
 export function fieldOf(entry: number): Field {
   return FIELDS[entry & FIELD_MASK] ?? 'name';
 }
 
-/** The fields of a document; the reasons of a match name them. */
+/** The fields of a document. The reasons of a match use their names. */
 const FIELDS = [
   'name',
   'title',
@@ -190,13 +187,13 @@ const FIELDS = [
 ] as const;
 export type Field = (typeof FIELDS)[number];
 
-/** A text of a document. */
+/** A text of a document, with the field that it belongs to. */
 export interface FieldText {
   readonly field: Field;
   readonly text: string;
 }
 
-/** A term in addition to the words of texts, such as an action; its weight is 0 to 1. */
+/** A term that comes from no text, such as an action; its weight is from 0 to 1. */
 export interface ExtraTerm {
   readonly field: Field;
   readonly term: string;
@@ -205,13 +202,13 @@ export interface ExtraTerm {
 
 /** The weight of a term in a document. */
 export interface TermWeight {
-  /** 0 to 1. */
+  /** Weight of the term, from 0 to 1. */
   readonly weight: number;
-  /** The field that adds most to it. */
+  /** The field that contributes most to the weight. */
   readonly field: Field;
 }
 
-/** Weight of a word by its field, and the usual number of words of the field. */
+/** Weight of a word in each field, and the usual number of words in the field. */
 const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly usualLength: number }>> = {
   name: { weight: 2, usualLength: 4 },
   title: { weight: 2, usualLength: 2 },
@@ -228,21 +225,21 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
   action: { weight: 1, usualLength: 1 },
   value: { weight: 1, usualLength: 1 },
 };
-/** BM25F (Robertson and Zaragoza 2009): influence of the field's length, and saturation of repeated words. */
+/** Parameters of BM25F (Robertson and Zaragoza 2009): the influence of a field's length, and how fast repeated words saturate. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
-/** Weight of each part of a compound word. */
+/** Weight of each part of a compound. */
 const COMPOUND_PART_WORTH = 0.8;
 
-/** Device types whose names contain another device: a blind is no window, and a lock is no door. */
+/** Plain words for device types whose names contain another device: a blind is no window, a lock is no door. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
 
-/** Returns the names of device types in words. */
+/** Returns device types as plain words. */
 export function typeText(types: readonly string[]): string {
   return splitName(types.map((type) => PLAIN_TYPES[type] ?? type).join(' '));
 }
 
-/** Returns the terms of a document with their saturated weights, by BM25F over its fields. */
+/** Returns the terms of a document with their saturated weights, computed by BM25F over its fields. */
 export function documentTerms(texts: readonly FieldText[], extra: readonly ExtraTerm[]): ReadonlyMap<string, TermWeight> {
   const sums = new Map<string, { sum: number; best: number; field: Field }>();
   for (const { field, text } of texts) {
@@ -263,7 +260,7 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   return terms;
 }
 
-/** Caches the terms of a text: names, titles and tags repeat in every tool of a device or kind. */
+/** The terms of a text, cached because all tools of a device or kind share names, titles and tags. */
 const textTerms = oncePerText(
   (text) => {
     const words = wordsOf(text);
@@ -272,7 +269,7 @@ const textTerms = oncePerText(
   { maxKept: 4_096, maxLength: 64 },
 );
 
-/** Returns words, both spellings of umlauts, parts of compounds, and their meanings. */
+/** Returns the terms of words: the words in both spellings of umlauts, the parts of compounds, and the meanings. */
 function termsOf(words: readonly Word[]): ReadonlyMap<string, number> {
   const terms = new Map<string, number>();
   const add = (term: string, count: number) => terms.set(term, (terms.get(term) ?? 0) + count);

@@ -14,12 +14,12 @@ import { wordsOf } from './words.ts';
 
 const NO_FACTS: HomeFacts = { names: NO_HOME_NAMES, device: () => undefined };
 const DEFAULT_LIMIT = 10;
-/** Tools with less than this share of the best score are no matches. */
+/** Minimum share of the best score that a match must have. */
 const FLOOR = 0.2;
 const MAX_NEAR_MISSES = 5;
-/** Number of further ranked tools, since some are left out afterwards. */
+/** Number of extra tools to rank, since some are left out later. */
 const EXTRA_RANKED = 16;
-/** Tools within this share of the best score may be meant as well. */
+/** Tools whose score is within this share of the best score may be meant as well. */
 const TIE_SHARE = 0.02;
 const MAX_CANDIDATES = 8;
 
@@ -30,9 +30,7 @@ interface Found extends ToolMatch {
 
 type Visible = (tool: RegisteredTool) => boolean;
 
-/**
- * Finds tools by words, their meanings, actions and units, without a language model: the same list gives the same result on every machine.
- */
+/** Finds tools by words, meanings, actions and units, without a language model. The same list gives the same result on every machine. */
 export class LexicalToolSearch implements ToolSearch {
   readonly #index: TermIndex<RegisteredTool>;
 
@@ -104,7 +102,7 @@ interface Answer {
   readonly whichOne: readonly ToolMatch[];
 }
 
-/** Divides the tools found for a request into answers and near misses. */
+/** Divides the tools found for a request into matches and near misses. */
 function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: QueryRequest; readonly limit: number }): Answer {
   const floor = (found[0]?.score ?? 0) * FLOOR;
   const ready = found.filter(({ isReady }) => isReady);
@@ -120,9 +118,7 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/**
- * Returns tools of several devices that match as well as the first, or do the same where all devices are meant; one tool for each device.
- */
+/** Returns one tool for each device that matches as well as the first tool, or for each device that is meant if all are. */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];
@@ -157,7 +153,7 @@ function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {
     .map(({ label }) => `missing: ${label}`);
 }
 
-/** Facts about a device of this hub that its tools do not have. */
+/** Facts about a device of this hub that the definitions of its tools lack. */
 export interface NamedDevice {
   readonly name: string;
   readonly deviceTypes: readonly string[];
@@ -165,13 +161,13 @@ export interface NamedDevice {
 
 interface HomeFacts {
   readonly names: HomeNames;
-  /** Returns undefined for devices of other hubs. */
+  /** Returns the device with this id; undefined for devices of other hubs. */
   device(id: string): NamedDevice | undefined;
 }
 
-/** Weight of an action whose title contains more than the action: `Turn on for a time`. */
+/** Factor for an action whose title says more than the action: `Turn on for a time`. */
 const LONGER_TITLE_WORTH = 0.85;
-/** Raw commands of the specification rank below tools of profiles. */
+/** Factor for raw commands of the specification, so that they rank below tools of profiles. */
 const RAW_COMMAND_WORTH = 0.8;
 
 function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): ReadonlyMap<string, TermWeight> {
@@ -201,7 +197,7 @@ function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): Read
   return new Map([...terms, ...equivalentActions(terms)]);
 }
 
-/** Equivalent actions for a kind of device: to turn the sprinkler on is to open its valve. */
+/** Equivalent actions for a kind of device: a sprinkler turns on when its valve opens. */
 const EQUIVALENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   valve: { open: 'on', close: 'off' },
   cover: { open: 'raise', close: 'lower' },
@@ -221,13 +217,13 @@ function equivalentActions(terms: ReadonlyMap<string, TermWeight>): readonly (re
   });
 }
 
-/** Returns the device's name in a tool's description, which is in quotes; for devices of other hubs it is the only known name. */
+/** Returns the device's name, which is in quotes in a tool's description. For devices of other hubs no other name is known. */
 function quotedName(description: string): string | undefined {
   return /"([^"]{1,64})"/.exec(description)?.[1];
 }
 
 function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTerm[] {
-  // A tool that only computes reads nothing of the home.
+  // A tool that only computes reads no state of the home.
   if (!execution.hasSideEffects) return metadata.category === 'computing' ? [] : [{ field: 'action', term: READ_TERM, weight: 1 }];
   const words = wordsOf(metadata.title);
   const { actions, places } = actionsOfTitle(words);
@@ -239,7 +235,7 @@ function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTer
   return [...deeds, { field: 'action', term: ACTING_TERM, weight: 1 }];
 }
 
-/** Returns the text of tags. Tags also contain parts of cluster names, and a part alone means another device: a blind is no window. */
+/** Returns tags as a text. Parts of cluster names are omitted, since a part alone can mean another device: a blind is no window. */
 function tagText(tags: readonly string[]): string {
   const parts = new Set(tags.filter((tag) => PLAIN_TAGS[tag] !== undefined).flatMap((tag) => tag.split('-')));
   return tags.map((tag) => PLAIN_TAGS[tag] ?? (parts.has(tag) ? '' : tag)).join(' ');
@@ -247,7 +243,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Marks a tool as a tool of one device, or as a tool for any device of a kind. */
+/** Returns a term that marks the tool as one for a single device, or one for any device of a kind. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;
@@ -263,7 +259,7 @@ function unitTerms(definition: ToolDefinition): readonly ExtraTerm[] {
   return [...new Set(units)].map((term) => ({ field: 'value', term, weight: 1 }));
 }
 
-/** Returns the names of parameters and their allowed words. */
+/** Returns the names of a tool's parameters and their allowed words. */
 function parameterText(definition: ToolDefinition): string {
   return parametersOf(definition)
     .flatMap(([name, schema]) => [name, ...(Array.isArray(schema.enum) ? schema.enum.filter((one) => typeof one === 'string') : [])])

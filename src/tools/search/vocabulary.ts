@@ -1,6 +1,6 @@
 /**
- * Words for devices: each line is one meaning, its name first, then the words in English, German, French, Spanish, Dutch and Italian. `_`
- * joins the words of a phrase. A meaning in brackets is related and matches less strongly.
+ * Words for devices. Each line is one meaning: its name, then the words in English, German, French, Spanish, Dutch and Italian. `_` joins
+ * the words of a phrase. A meaning in brackets is related, and matches less strongly.
  */
 export const DEVICE_WORDS: readonly string[] = [
   'light: light lamp bulb lantern chandelier sconce luminaire lighting spotlight downlight uplight floodlight nightlight spot led candle fixture | licht lampe lampen leuchte beleuchtung strahler | lumiere eclairage ampoule lampadaire | luz luces lampara bombilla | verlichting | luce luci lampada',
@@ -49,7 +49,7 @@ export const DEVICE_WORDS: readonly string[] = [
   'pump: pump circulation_pump pool_pump | pumpe | pompe | bomba | pomp | pompa',
 ];
 
-/** Words for quantities that devices measure, play or report, in the format of DEVICE_WORDS; they rarely name the device. */
+/** Words for quantities that devices measure, play or report, in the format of DEVICE_WORDS. They seldom name a device. */
 export const MEASURE_WORDS: readonly string[] = [
   'sensor: sensor detector probe meter gauge | fuhler melder messgerat | capteur detecteur | detector | sensore',
   'temperature: temperature temp warm warmer hot hotter cold colder cool cooler warmth degree celsius fahrenheit thermometer setpoint | temperatur grad warme | temperature degre | temperatura grado | temperatuur graden | gradi',
@@ -135,8 +135,8 @@ export const QUALITY_WORDS: readonly string[] = [
 ];
 
 /**
- * Phrases of requests and of tool titles: each line is one action (`on`, or several with their certainty), then the phrases in English,
- * German, French, Spanish, Dutch and Italian. `_` joins words.
+ * Phrases for actions in requests and tool titles. Each line has an action (`on`, or several with their certainty), then the phrases in
+ * English, German, French, Spanish, Dutch and Italian. `_` joins the words of a phrase.
  */
 export const ACTION_PHRASES: readonly string[] = [
   'on: turn_on turns_on switch_on put_on power_on power_up flip_on activate enable illuminate light_up energize enabled | einschalten anschalten anmachen anknipsen | allume allumer mets_en_marche | enciende encender prende activa conecta | aanzetten aandoen inschakelen | accendi accendere attiva',
@@ -165,7 +165,7 @@ export const ACTION_PHRASES: readonly string[] = [
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
-/** Further phrases in tool titles that mean more or less than their words, in the format of ACTION_PHRASES. */
+/** Further phrases in tool titles whose meaning differs from that of their words, in the format of ACTION_PHRASES. */
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',
@@ -184,7 +184,7 @@ export const TITLE_PHRASES: readonly string[] = [
   'dock: go_home dock',
 ];
 
-/** Further actions that meet a requested action, with their strength: to turn the sprinkler on is to open a valve. */
+/** Further actions that fulfil a requested action, with their strength: a sprinkler turns on when its valve opens. */
 export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   on: { open: 0.5, start: 0.6, play: 0.45, toggle: 0.3, unmute: 0.25 },
   off: { close: 0.5, stop: 0.55, toggle: 0.3, pause: 0.35, mute: 0.25, dock: 0.25 },
@@ -203,7 +203,7 @@ export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, nu
   set: { open: 0.5, raise: 0.3, lower: 0.3 },
 };
 
-/** Actions that undo or prevent a requested action; their tools are no answers. */
+/** Actions that undo or prevent a requested action. Tools for them are no answers. */
 export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   on: ['off', 'close', 'stop', 'pause'],
   off: ['on', 'open', 'start', 'play'],
@@ -224,7 +224,7 @@ export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   dock: ['start', 'play'],
 };
 
-/** Readings that show the state which an action makes, with their strength: for `which windows are open`, contacts rank above positions. */
+/** Readings that show the state after an action, with their strength. For `which windows are open`, contacts rank above positions. */
 export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   open: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
   close: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
@@ -243,7 +243,7 @@ export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> 
   set: { position: 0.5 },
 };
 
-/** The kind of device for an action that only this kind has: `next` is about music. */
+/** The kind of device that an action implies: `next` is about music. */
 export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   play: 'media',
   pause: 'media',
@@ -256,11 +256,11 @@ export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   dock: 'vacuum',
 };
 
-/** Verbs whose meaning depends on a later particle: `turn the lamp off`, `mach das Licht aus`. */
+/** Verbs whose meaning depends on a particle later in the sentence: `turn the lamp off`, `mach das Licht aus`. */
 export const PARTICLE_VERBS =
   'turn turning turned switch switching put power flip get shut cut bring have want make click knock can | mach mache schalt schalte stell stelle dreh drehe knips | mets | zet doe draai schakel | fahr fahre zieh lass';
 
-/** The meanings of these particles. */
+/** The particles of these verbs, with their meanings. */
 export const PARTICLES: readonly string[] = [
   'on: on | an ein | aan',
   'off: off out | aus ab | uit',
@@ -268,7 +268,7 @@ export const PARTICLES: readonly string[] = [
   'lower close=0.6: down | runter herunter zu | omlaag dicht',
 ];
 
-/** First words of questions. */
+/** Words with which questions begin. */
 export const QUESTION_WORDS =
   'what whats which is are was were how who where when does did has any anybody anyone tell show check read report status query lookup find | was welche welcher welches ist sind wie wer wo wann zeig zeige sag | quel quelle quels quelles est combien montre | que cual cuanto esta estan dime muestra | hoe welke wat | che quale quanto mostra dimmi';
 

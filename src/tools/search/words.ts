@@ -2,26 +2,26 @@ import { oncePerText } from '../../core/lifecycle.ts';
 
 /** One word of a text. */
 export interface Word {
-  /** Lower case, without marks: `kuche` for `Küche`. */
+  /** The word in lower case without diacritics: `kuche` for `Küche`. */
   readonly text: string;
-  /** The form in the index. */
+  /** The stem of the word, as it is in the index. */
   readonly stem: string;
-  /** The form for the other spelling of the word's umlauts: `kuech` for `Küche`. */
+  /** The stem for the other spelling of the umlauts: `kuech` for `Küche`. */
   readonly variant?: string;
 }
 
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', æ: 'ae', œ: 'oe', ł: 'l', đ: 'd', ı: 'i', ð: 'd', þ: 'th' };
-/** Scripts without spaces, or with particles attached to the words. */
+/** Character classes of scripts that have no spaces, or attach particles to words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const PIECES = new RegExp(`[${UNSPACED}]+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]]+`, 'gv');
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
-/** Longer texts are cut: no request is that long, and the end of a description adds nothing. */
+/** Maximum length of a text in characters. The rest is ignored: requests are shorter, and the end of a description adds nothing. */
 const MAX_TEXT = 2_000;
-/** Size of the cache of word forms: the same words repeat. */
+/** Maximum number of cached word forms. They are cached because words repeat. */
 const MAX_KNOWN = 8_192;
 
-/** Returns the words of a text in order; scripts without spaces as overlapping pairs of characters. */
+/** Returns the words of a text in order. Scripts without spaces give overlapping pairs of characters. */
 export function wordsOf(text: string): readonly Word[] {
   const lower = text
     .slice(0, MAX_TEXT)
@@ -32,12 +32,12 @@ export function wordsOf(text: string): readonly Word[] {
   return (lower.match(PIECES) ?? []).flatMap((piece) => (IS_UNSPACED.test(piece) ? characterPairs(piece) : [wordOf(piece)]));
 }
 
-/** Splits `DimmableLight` into its words. */
+/** Returns the words in a name such as `DimmableLight`, with spaces between them. */
 export function splitName(name: string): string {
   return name.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2').replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2');
 }
 
-/** Returns a word without diacritics. */
+/** Returns a word without its diacritics. */
 export function withoutMarks(text: string): string {
   const plain = text
     .normalize('NFD')
@@ -69,8 +69,8 @@ const DOUBLED = /([bdfgkmnprt])\1$/;
 const LONG_ENOUGH = 4;
 
 /**
- * Returns a word without English endings: `dimming`, `dims` and `dimmed` become `dim`. It is a light stemmer for plain Latin letters:
- * words of other languages mostly stay as they are, and change in the same way in queries and documents.
+ * Returns a word without English endings: `dimming`, `dims` and `dimmed` become `dim`. This light stemmer changes only plain Latin letters.
+ * Words of other languages mostly stay unchanged, and change in queries and documents in the same way.
  */
 export function stem(word: string): string {
   if (word.length < LONG_ENOUGH || !/^[a-z]+$/.test(word)) return word;
