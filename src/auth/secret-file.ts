@@ -80,7 +80,7 @@ export interface KeyFile {
 
 /**
  * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600), and creates the file if it does not exist. Throws
- * STORAGE_FAILED with the remedy if others can read the file or if it is malformed. An existing file is never replaced.
+ * STORAGE_FAILED if others can read it, or if it is malformed or cannot be read or written. Never replaces an existing file.
  */
 export function openKeyFile({ path, endsWithIt, onRepaired }: KeyFile): KeyObject {
   const renewed = `the next start makes a new key, and ${endsWithIt} ends with the old one`;

@@ -151,7 +151,7 @@ function unknown(
   ];
 }
 
-/** Checks a rules file without a hub. With `known`, also checks the names in the rules. Throws NOT_FOUND if the file does not exist. */
+/** Checks a rules file without a hub. With `known`, also checks the names in the rules. Throws NOT_FOUND if the file cannot be read. */
 export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   const text = readText(file);
   try {

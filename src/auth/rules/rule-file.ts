@@ -135,7 +135,7 @@ export function rulesSignature(file: string): string | undefined {
   }
 }
 
-/** Returns the text of the rules file, or undefined. Throws CONFIG_INVALID if others can write it or it is no regular file. */
+/** Returns a rules file's text, or undefined. Throws CONFIG_INVALID if it is unreadable, too long, irregular or writable by others. */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);
   if (descriptor === undefined) return undefined;

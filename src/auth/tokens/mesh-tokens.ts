@@ -43,8 +43,8 @@ export class MeshTokens {
   }
 
   /**
-   * Returns the text of a principal's token for the hub `executor`. Throws PERMISSION_DENIED if the token is bound to a key that this hub
-   * lacks, or if the hub itself is the caller. Throws CONFLICT if the caller is the owner and the hub is in no mesh.
+   * Returns the text of a principal's token for the hub `executor`. Throws PERMISSION_DENIED if the principal, other than the owner, has no
+   * token or has one bound to a key that this hub lacks. Throws CONFLICT if the principal is the owner and the hub is in no mesh.
    */
   textFor(principal: Principal, executor: string): string {
     const { token, kind, id } = principal;

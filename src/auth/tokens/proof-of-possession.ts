@@ -49,8 +49,8 @@ export class ProofOfPossession {
   }
 
   /**
-   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof does not match, RATE_LIMITED if too
-   * many proofs are stored, and STORAGE_FAILED if the write fails.
+   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof is malformed, does not match or was
+   * used before, RATE_LIMITED if too many proofs are stored, and STORAGE_FAILED if the write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');

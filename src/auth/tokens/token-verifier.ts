@@ -55,7 +55,7 @@ export class TokenVerifier {
     return this.#held(verified);
   }
 
-  /** Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID if one is invalid. */
+  /** Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID if a signature is invalid. */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);
