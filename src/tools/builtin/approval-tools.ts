@@ -165,7 +165,7 @@ function removeApproverTool(approvers: ApproverDirectory): RegisteredTool {
       description: "Removes a key; the person's approvals with it that were not used yet count no more.",
       isDangerous: true,
       parameters: { key_id: p.string({ description: 'Id of the key, as list_approvers tells it', pattern: '^[0-9a-f]{16}$' }) },
-      // The effect names the person whose key is removed: approvers do not recognise a key by its id.
+      // The effects name the person as well as the key, because approvers do not recognise a key by its id.
       effects: ({ key_id: id }) => {
         const owner = approvers.list().find(({ keyId }) => keyId === id);
         return [dangerousEffect(owner ? `approver/${owner.person}/${id}` : `approver-key/${id}`)];

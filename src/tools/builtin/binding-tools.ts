@@ -73,7 +73,7 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Returns the common members of tools that change a binding: the permissions and effects cover the source and the target. */
+/** Returns the common members of tools that change a binding. They require permissions for the source and the target. */
 function forBoth(ports: AdminPorts) {
   return {
     ...HUB_ACTS,

@@ -11,7 +11,7 @@ const MAX_ZONES = 8;
 const GPIO = 'gpio';
 const BOARD_TOOLS: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
 
-/** Returns the tools of a hub that exist because of its board and its configuration: GPIO outputs, cameras, a container engine. */
+/** Returns those of the tools that exist because of the board and need no further setting: GPIO outputs, cameras, container engine. */
 export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
   return tools
     .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && BOARD_TOOLS.has(name)))
@@ -72,7 +72,7 @@ async function thermalZoneTool(zone: string, fallback: string, root: string): Pr
 }
 
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
-/** The path of a thermal zone in manifests. The kernel has no such file. */
+/** Matches the path of a thermal zone in manifests, such as `/dev/thermal0`. The kernel has no such file. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**

@@ -61,7 +61,7 @@ function commissionDeviceTool({ administration, naming }: AdminPorts): Registere
       ),
     },
     async (params, { signal, progress, principal }) => {
-      // The progress that was last reported. It never decreases, also when a second device that matches the code is connected later.
+      // The last reported progress. It never decreases, even if a second device with the same setup code is connected later.
       let reached = 0;
       const result = await administration.commission(commissionRequest(params, naming), {
         signal,

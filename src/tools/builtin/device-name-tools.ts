@@ -10,7 +10,7 @@ import type { ClaimedDeviceNames, NameReference, NamingPorts } from '../names/na
 import { copyJsonObject } from '../schema/plain-json.ts';
 import { ACTS_ON_HUB, READS_WHOLE_HUB } from './hub-tool.ts';
 
-/** Result schema of a list of the texts that use a name. */
+/** Result schema of the automations, tokens, rules, tools and settings that use a name. */
 export const REFERENCES = {
   type: 'array',
   items: { type: 'object', required: ['kind', 'id', 'as'] },
@@ -109,7 +109,7 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
   );
 }
 
-/** Returns a device's id if the caller may see the device, and else a text that hides the id. */
+/** Returns a device's id if the caller may see the device, else a text that hides the id. */
 type NameForCaller = (id: DeviceId) => string;
 
 function canSeeDeviceName(authorizer: Authorizer, by: Principal, id: DeviceId): boolean {

@@ -75,7 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Returns the devices that a call removes. Throws CONFLICT if the call names one device and would also remove others. */
+/** Returns the parameters with the device's id. Throws CONFLICT if further devices would be removed without `whole_node`. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -84,7 +84,7 @@ function leavingDevices(
   const id = ports.devices.resolve(params.device_id, caller);
   const { length: count } = ports.bounds.nodeOf(id);
   const whole = ports.bounds.wholeOf(id);
-  // Without permission to see the whole node, the caller also lacks the permission to remove it. The next stage reports that error.
+  // A caller who may not see the whole node may not remove it either. The permission check, which comes next, reports that.
   const isWanted = whole === id || params.whole_node || !canSeeDevice(whole, caller);
   if (isWanted) return { ...params, device_id: id };
   const advice = `Name ${whole} to remove them all, or confirm with whole_node (--whole-node of atmo)`;

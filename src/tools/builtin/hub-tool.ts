@@ -15,17 +15,14 @@ export interface DeviceBounds {
   /** Returns the device of the same node that has the endpoint, or undefined. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   nodeOf(device: DeviceId): readonly DeviceId[];
-  /**
-   * Returns the device that represents the whole node. For a bridged lamp it is the bridge; for a node with one device it is the device
-   * itself.
-   */
+  /** Returns the device that represents the whole node: the bridge of a bridged lamp, or the only device of a node. */
   wholeOf(device: DeviceId): DeviceId;
-  /** Returns whether a wrong restore of the device would be dangerous, as for locks and valves. */
+  /** Returns whether giving the device the id and names of a wrong former device would be dangerous, as for locks and valves. */
   isGuarded(device: DeviceId): boolean;
   riskOn(device: DeviceId, endpoint: number): Risk;
   /** Returns the risk that the device's own tools and its device file give to a command; `none` if neither contains the command. */
   riskOfCommand(path: CommandPath): Risk;
-  /** Returns the values that a command to an endpoint sets, and the names of values that it may also change. */
+  /** Returns the values that a command sets, and the names of the values whose new content is unknown before the command runs. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
   /** Returns the names of the values that can be changed through an endpoint, or through one cluster of the endpoint. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
@@ -56,7 +53,7 @@ export interface AdminPorts {
 
 /** Members that all tools of the hub have in common. */
 export const HUB_READS = { namespace: 'hub', category: 'managing', hasSideEffects: false, preferLocal: true } as const;
-/** Common members of tools on the hub that change something. */
+/** Common members of the hub's tools that change something. */
 export const HUB_ACTS = { ...HUB_READS, hasSideEffects: true } as const;
 /** Common members of tools that read data about the whole hub or its fabric. */
 export const READS_WHOLE_HUB = { ...HUB_READS, permissions: ['admin:hub'] } as const;
@@ -72,16 +69,13 @@ export const DONE = resultSchema({ success: { const: true } });
 /** The result of tools with the result schema `DONE`. */
 export const SUCCESS = { success: true } as const;
 
-/** Waits for work. Returns the result of tools that only return success. */
+/** Waits for `work`, and returns the result of a tool that only reports success. */
 export async function done(work: Promise<unknown>): Promise<typeof SUCCESS> {
   await work;
   return SUCCESS;
 }
 
-/**
- * Returns the common members of tools that change one device: the required permission, and a function that replaces the device's name by
- * its id before the permission check.
- */
+/** Returns the common members of tools that change one device. `canonicalize` replaces the device's name by its id. */
 export function actsOnDevice(ports: AdminPorts) {
   return {
     ...HUB_ACTS,
@@ -98,9 +92,7 @@ export function readsDevice(ports: AdminPorts) {
   return { ...actsOnDevice(ports), hasSideEffects: false };
 }
 
-/**
- * Returns the members of `actsOnDevice` for a tool that changes the whole node. Callers need the permission for every device of the node.
- */
+/** Returns the members of `actsOnDevice` for a tool that changes the whole node. The permission must cover every device of the node. */
 export function actsOnNode(ports: AdminPorts) {
   return {
     ...actsOnDevice(ports),

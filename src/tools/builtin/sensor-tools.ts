@@ -225,9 +225,7 @@ const LIST_RESULT = resultSchema({
   total: { ...INTEGER, description: 'How many there are without limit and offset' },
 });
 
-/**
- * Returns the matching readings. Throws an error if a device or area has no readable sensor, since an empty list would hide a typing error.
- */
+/** Returns the matching readings. Throws an error if a device or area has no readable sensor: an empty list would hide a typo. */
 function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
   const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);

@@ -53,7 +53,7 @@ export function mintParameters(roles: readonly string[]) {
   };
 }
 
-/** Throws CONFIG_INVALID with the first role that has a permission which cannot be granted. */
+/** Throws CONFIG_INVALID if a role has no permissions, or one that cannot be granted. The error names the first such role. */
 export function checkRoles(roles: TokenRoles): void {
   for (const [name, { permissions }] of Object.entries(roles)) {
     const malformed = permissions.find((permission) => parseGrant(permission) === undefined);

@@ -121,7 +121,7 @@ function revokeTool({ tokens }: TokenPorts): RegisteredTool {
   );
 }
 
-/** Returns the content of the token, or the reason why it is not valid. */
+/** Returns the content of the token, or the message of the error if the token is invalid. */
 function inspect(tokens: TokenAuthority, token: string): TokenInspection | string {
   try {
     return tokens.inspect(token);
@@ -167,7 +167,7 @@ function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBefor
   };
 }
 
-/** Returns the state of a token. A token ends together with the tokens that it derives from. `known`: all tokens of this hub by id. */
+/** Returns the state of a token. A token is revoked if an ancestor is. `known` has all tokens of this hub by id. */
 export function tokenState(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
   for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
     if (link.revokedAtMs !== undefined) return 'revoked';
@@ -175,7 +175,7 @@ export function tokenState(record: TokenRecord, known: ReadonlyMap<string, Token
   return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
 }
 
-/** Returns the entry of a token in the result of list_tokens. `known`: all tokens of this hub by id. */
+/** Returns the entry of a token in the result of list_tokens. `known` has all tokens of this hub by id. */
 function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
   const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
   return {

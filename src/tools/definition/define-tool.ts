@@ -34,7 +34,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isDestructive?: true;
   /** Number of different persons who must approve a dangerous call; default: 1. */
   readonly approvalsNeeded?: number;
-  /** Which values the audit log stores in addition to hashes; default: all except secrets. */
+  /** Contents of calls that the audit log stores in addition to hashes; default: all contents except secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
   /** True for a tool that sends parts of its result with `context.progress`. */
@@ -45,7 +45,7 @@ export interface ToolDeclaration<S extends Shape> {
   /** Default: the hub's time limit. */
   readonly timeoutMs?: number;
   readonly retries?: number;
-  /** Longest JSON text of the parameters, at most 16 MiB; default: the hub's limit. For tools that take files. */
+  /** Maximum length of the parameters' JSON text in bytes, at most 16 MiB; default: the hub's limit. For tools that take files. */
   readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
@@ -158,7 +158,7 @@ export type ValuesOf<S extends Shape> = { readonly [K in Exclude<keyof S, Option
   readonly [K in OptionalKeys<S>]?: Exclude<ValueOf<S[K]>, undefined>;
 };
 
-/** All JSON types by name, since models misread a schema without a type. */
+/** All JSON types by name. A schema of any value lists them, since models misread a schema without a type. */
 const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
 interface Wording<T> {
@@ -180,7 +180,7 @@ interface TextRules extends Wording<string> {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
-  /** Set if the text is base64. Message formats with binary values carry it as bytes. */
+  /** Set if the text is base64. Formats with binary values, such as CBOR, carry its bytes. */
   readonly contentEncoding?: 'base64';
   /** Alternative formats that the text can have. */
   readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];

@@ -14,14 +14,11 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** Maximum timeout of a call: one day. Idempotency keys are stored for longer. */
+/** Maximum timeout of a call: one day, like the longest time for which the idempotency key of a running call is stored. */
 const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
-/**
- * Returns the mistakes of a definition: missing descriptions, invalid examples, permissions that every caller has, undeclared properties,
- * and limits that the hub cannot enforce.
- */
+/** Returns the mistakes of a definition, such as missing descriptions, invalid examples, and limits that the hub cannot enforce. */
 export function lintDefinition(
   definition: ToolDefinition,
   validator: SchemaValidator,
@@ -105,7 +102,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Returns findings about the declared properties that replay and the time limit of a call rely on. */
+/** Returns findings about declared properties: replay relies on the determinism, and the deadline of a call on the timeout. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -148,18 +145,12 @@ function warning(pointer: string, message: string): LintFinding {
 
 /** Parameters with the id of a device or sensor. The required permission must contain the parameter. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/**
- * Parameters with the id of another resource. The required permission must contain the parameter, or be for a fixed resource or the whole
- * hub.
- */
+/** Parameters with the id of another resource. The permission must contain the parameter, or be for a fixed resource or the hub. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
 /** Matches permissions that only the owner has by default. They cannot be narrowed to a resource. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
 
-/**
- * Returns the mistakes in the required permissions, such as a malformed permission, a template that no parameter fills, or a tool that
- * changes something without requiring a permission.
- */
+/** Returns the mistakes in the required permissions, such as a malformed permission or a template that no parameter fills. */
 export function permissionProblems(definition: ToolDefinition): readonly string[] {
   const { permissions } = definition.requires;
   const names = Object.keys(isSchemaObject(definition.parameters.properties) ? definition.parameters.properties : {});

@@ -3,13 +3,13 @@ export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
   /** Longest time to connect to a service or to another hub. */
   connectTimeoutMs: 5_000,
-  /** Number of repeats for tools that use the network. Other tools decide themselves whether to repeat a request. */
+  /** Number of repeats for tools that use the network. Other tools repeat requests themselves if they need to. */
   retries: 2,
   retryDelayMs: 1_000,
   retryBackoff: 2,
 } as const;
 
-/** Returns how many milliseconds to wait before a repeat; `attempt` is 1 for the first repeat. */
+/** Returns the number of milliseconds to wait before a repeat. `attempt` is 1 for the first repeat. */
 export function retryDelayMs(attempt: number): number {
   return INVOCATION_POLICY.retryDelayMs * INVOCATION_POLICY.retryBackoff ** (attempt - 1);
 }

@@ -9,7 +9,7 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { type Category, DETERMINISMS, TOOL_CATEGORIES, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** Schema types of a member whose name can mark it as a secret. A member without a type may be a text, too. */
+/** Schema types with which a member's name can mark a secret. A member without a type may be a text. */
 const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
@@ -47,7 +47,7 @@ function checkSchemaId(reader: RecordReader): void {
 
 function readDefinition(tool: RecordReader): ToolDefinition {
   const metadata = tool.child('metadata');
-  // The member is read even if it is not needed, because the reader refuses members that were not read.
+  // This member is read even if it is not needed, because `end()` refuses a record with an unread member.
   const insideTitle = metadata.text('title');
   const requires = readRequires(tool);
   const isDangerous = tool.flag('dangerous') ?? metadata.flag('dangerous') ?? requires.needsConfirmation;
@@ -111,10 +111,7 @@ function readParameters(tool: RecordReader): JsonSchema {
   return mapSchema(schema, (child) => withSecretMembers(child, (name, member) => isUnmarkedSecret(name, member, toolText)));
 }
 
-/**
- * Returns whether a member is a secret without a mark, which the audit log would store. `x-secret` and `writeOnly` are marks. Names such as
- * `pin` suggest a secret, unless the parameter is the number of a GPIO line.
- */
+/** Returns whether a member without `x-secret` is secret: it is `writeOnly`, or has a name such as `pin` and is no GPIO line. */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
   if (mark !== undefined) return false;

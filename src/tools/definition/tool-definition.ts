@@ -38,7 +38,7 @@ export interface ToolDefinition {
     readonly timeoutMs: number;
     /** True if the tool declares no time limit, so that the hub's default limit replaces `timeoutMs`. */
     readonly isTimeoutDefault?: true;
-    /** Number of repeats after a failure in which nothing was delivered. */
+    /** Number of repeats after a failure in which the request was not delivered. */
     readonly retries: number;
     readonly isIdempotent: boolean;
     readonly isAsyncAllowed: boolean;
@@ -47,7 +47,7 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
-    /** Longest JSON text of the parameters in UTF-8 bytes, instead of the hub's limit. It applies only to calls on this hub. */
+    /** Maximum length of the parameters' JSON text in UTF-8 bytes, instead of the hub's limit. Applies only to calls on this hub. */
     readonly maxParamsBytes?: number;
   };
   readonly routing: {
@@ -69,7 +69,7 @@ export interface ToolDefinition {
     readonly isDangerous: boolean;
     /** Number of persons who must approve a dangerous call; default: 1. */
     readonly approvalsNeeded?: number;
-    /** What audit rows of the tool's calls contain in addition to hashes. Secrets are always masked. */
+    /** Contents of calls that audit rows store in addition to hashes. Secrets are always masked. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
@@ -97,7 +97,7 @@ export interface ToolContext {
   /** The clock. For a bounded tool it always shows the time at which the call was recorded. */
   readonly clock: Clock;
   readonly run: RunContext;
-  /** Data of the program that embeds the hub. Calls over HTTP, MCP and the mesh have none. */
+  /** Data from the program that embeds the hub. Calls over HTTP, MCP and the mesh have no such data. */
   readonly callerData?: CallerData | undefined;
   /** Returns a random number from 0 to below 1. For a bounded tool a replay gets the same numbers as the recorded run. */
   random(): number;
@@ -121,13 +121,9 @@ export interface ToolContext {
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Sends a log message with a severity of RFC 5424 to the listeners of the call. Throws the same errors as `progress`. */
   tell(level: Severity, data: Json): void;
-  /**
-   * Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR if it is no media type (RFC 6838 §4.2).
-   */
+  /** Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR for an invalid type (RFC 6838 §4.2). */
   contentType(type: string): void;
-  /**
-   * Adds details beside the result. No schema applies to them, and the audit log does not store them. Throws the same errors as `progress`.
-   */
+  /** Adds details beside the result, without a schema. The audit log does not store them. Throws the same errors as `progress`. */
   details(details: JsonObject): void;
 }
 
@@ -141,7 +137,7 @@ export interface ToolQuestion {
   readonly schema: JsonSchema;
 }
 
-/** The answer to a question. Only an accepted question has content, which matches the schema. */
+/** The answer to a question. Only the answer `accept` has content, and the content matches the schema. */
 export type ToolAnswer =
   | { readonly action: 'accept'; readonly content: JsonObject }
   | { readonly action: 'decline' }
@@ -166,7 +162,7 @@ export interface CallerView {
 export interface InnerCall {
   readonly tool: string;
   readonly params?: JsonObject;
-  /** The parameters for people, with references in place of unknown results. */
+  /** The parameters to show to people. They contain references in place of results that are not known yet. */
   readonly written?: JsonObject;
 }
 
@@ -190,7 +186,7 @@ export interface RegisteredTool {
   readonly implementation?: () => Json;
   /** Returns the parameters in their canonical form, such as a device's id instead of its name. Called before the permission check. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** How the tool's code is isolated: in a separate process with a memory limit, or interpreted, with a limit on its steps too. */
+  /** How the tool's code is isolated: a separate process with a memory limit, or an interpreter with limits on memory and steps. */
   readonly isolation?: 'process' | 'script';
   /** Returns whether the tool's device is reachable. An unavailable tool is listed, and its calls fail with DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
@@ -249,20 +245,14 @@ export interface ToolCompanions {
 /** Schema keyword: the result is `{content}` with MCP content blocks (text, image, audio, resources) for agents. */
 export const CONTENT_BLOCKS = 'x-content-blocks';
 
-/**
- * Schema keyword with the name of the result member that has a picture in base64. Agents get JPEG, PNG, GIF and WebP as an image instead of
- * text.
- */
+/** Schema keyword that names the result member with a base64 picture. Agents get JPEG, PNG, GIF and WebP as an image, not as text. */
 export const IMAGE_MEMBER = 'x-image-member';
 
 /** Tag of a tool that calls other tools. */
 export const COMPOSED = 'composed';
 /** Tag of a tool with a step that a person must approve. */
 export const NEEDS_APPROVAL = 'needs_approval';
-/**
- * Tag of a tool that permanently replaces or ends something, or makes other tools do so. It is a tag because older hubs refuse definitions
- * with a new member.
- */
+/** Tag of a tool that permanently ends something, itself or by other tools. It is a tag since older hubs refuse a new member. */
 export const DESTRUCTIVE = 'destructive';
 
 /** Namespaces of the hub's own tools and of device profiles. The names and tags of their tools show whether a tool is destructive. */
@@ -275,10 +265,7 @@ const DESTRUCTIVE_WORDS = new Set([
 /** Words that would mean an end, but whose effect another call can undo: a closed cover, a closed valve, a cancelled charging plan. */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
-/**
- * Returns whether a call may have an effect that no other call can undo. True for dangerous tools, for tools that end something or make
- * other tools do so, and for all other tools from elsewhere that change something.
- */
+/** Returns whether no other call could undo a call's effect. Acting tools of other makers count, unless they only call tools. */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
   if (!execution.hasSideEffects) return false;
@@ -295,10 +282,7 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().split(/[^a-z0-9]+/);
 }
 
-/**
- * Returns the tool as listed while the owner has not configured it. `missingSetting` names the setting. Effects of its calls are unknown
- * here; the hub that runs the call checks them.
- */
+/** Returns the tool as listed while `missingSetting` is not configured. The hub that runs a call checks the effects of the call. */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,

@@ -10,7 +10,7 @@ const MAX_VERSION_LENGTH = 128;
 
 /** The parts of a tool's name. */
 export interface ToolReference {
-  /** The namespace; absent if the name has none. */
+  /** The namespace. Absent if the text has no namespace. */
   readonly namespace?: string;
   readonly name: string;
   /** A version (`1.2.0`) or a range (`^1.0.0`). */
@@ -51,7 +51,7 @@ export function toolKey({ definition: { namespace, name } }: { readonly definiti
   return `${namespace}:${name}`;
 }
 
-/** Returns all names by which a setting can name the tool, including its former names. */
+/** Returns all names by which a setting can name the tool, including the names that the tool had before. */
 export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
   const { namespace, version, name: own } = definition;
   return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
@@ -63,7 +63,7 @@ export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool,
   return aliases.map((name) => formatToolName({ namespace, name, version }));
 }
 
-/** Returns true for a semantic version and for a range of versions, such as `>=1.0.0 <2`. */
+/** Returns whether a text is a semantic version, or a range of versions such as `>=1.0.0 <2`. */
 export function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }

@@ -21,10 +21,7 @@ export function replacePlaceholders(template: string, textOf: (name: string) => 
   return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
 }
 
-/**
- * Returns a permission such as `device:control:{device_id}` with the values of canonical parameters. Throws PERMISSION_DENIED if a value is
- * missing or could match several resources.
- */
+/** Returns a permission with filled placeholders. Throws PERMISSION_DENIED if a value is missing or does not name one resource. */
 export function fillPermission(template: string, params: JsonObject): string {
   const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
   if (parsePermission(filled)) return filled;
@@ -61,10 +58,7 @@ function denied(template: string, problem: string): AtmoError {
   return new AtmoError('PERMISSION_DENIED', `The permission ${template} ${problem}`, { required: [template] });
 }
 
-/**
- * Returns whether a caller may know that the tool exists: the tool requires no permission, or the caller has a grant for its resource, even
- * for another action.
- */
+/** Returns whether a caller may know of the tool: it requires no permission, or the caller has any grant for its resource. */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
   const judge = judgeOf(tool, authorizer);
@@ -77,7 +71,7 @@ export function mayCallTool(tool: RegisteredTool, principal: Principal, authoriz
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Returns the authorizer for a tool. For a tool of other hubs it also knows the devices of those hubs. */
+/** Returns the authorizer for a tool. For a tool of other hubs, it is an authorizer that also knows those hubs' devices. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }

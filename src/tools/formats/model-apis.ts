@@ -53,7 +53,7 @@ export function toAnthropic(definition: ToolDefinition, name: string): Anthropic
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
 }
 
-/** Returns the tool in MCP's format. MCP requires objects as output: a tool with another result has no output schema and returns text. */
+/** Returns the tool in MCP's format. It has an output schema only if the result is an object, since MCP allows no other output. */
 export function toMcp(definition: ToolDefinition, name: string): McpTool {
   const { metadata, execution, requires, returns } = definition;
   return {

@@ -23,7 +23,7 @@ const TYPE_KEYWORDS: ReadonlySet<string> = new Set(Object.values(KEYWORDS).flat(
 const SINGLE_SCHEMA_KEYWORDS = ['items', 'additionalProperties'];
 const SCHEMA_LIST_KEYWORDS = ['anyOf', 'oneOf', 'prefixItems'];
 const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties'];
-/** Keywords that refer to other schemas and have no portable form. */
+/** Keywords that combine or refer to schemas, and have no portable form. */
 const COMPOSING_KEYWORDS = ['$ref', 'allOf', 'not', 'if'];
 /** Keywords that model servers refuse at the root of parameters. The hub still applies them when it checks a call. */
 const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else'];
@@ -41,10 +41,7 @@ export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/**
- * Returns the schema with portable subschemas. Subschemas of conditions and `not` stay unchanged, since a wider condition would make the
- * schema narrower.
- */
+/** Returns the schema with portable subschemas, except below conditions and `not`: a wider condition makes the schema narrower. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -74,7 +71,7 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const types = typesOf(schema);
   const [only] = types;
   if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
-  // A list of all types means the same as no list.
+  // A list of all types restricts no more than an absent list.
   if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
     const { type: _, ...untyped } = schema;
     const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
@@ -133,7 +130,7 @@ function anyValue(lists: number): readonly JsonSchema[] {
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types of the values that a schema allows, from `type`, its values or its members; empty if it has none of these. */
+/** Returns the types that a schema allows, taken from `type`, its values or its members. Empty if the schema has none of these. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -199,7 +196,7 @@ const UNSUPPORTED_KEYWORDS = [
   '$ref',
 ];
 
-/** Limits of OpenAI's strict mode for one schema: total properties, depth of objects, total enum values. */
+/** Limits of OpenAI's strict mode for one schema: number of properties, depth of nested objects, number of enum values. */
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**

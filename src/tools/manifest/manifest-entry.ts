@@ -93,10 +93,7 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/**
- * Returns the tool of a `cmd:` or `image:` entry. Throws VALIDATION_ERROR if the entry is malformed, and RULE_BLOCKED if a safety rule
- * forbids the program.
- */
+/** Returns the tool of a `cmd:` or `image:` entry. Throws VALIDATION_ERROR if malformed, RULE_BLOCKED if a safety rule forbids it. */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -113,7 +110,7 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** Returns the tool of a file with `sandbox: true`. Its callers need the permissions for programs. */
+/** Returns the tool of a file with `sandbox: true`. If the entry has powers, callers need the permissions for programs. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },
@@ -138,7 +135,7 @@ export function sandboxedTool(
   return whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
-/** Returns the tool of a `js:` or `wasm:` entry. The code is read once, and interpreted at each call. */
+/** Returns the tool of a `js:` or `wasm:` entry. The file is read once, and its code is interpreted at each call. */
 export function scriptTool(
   { source, config, ...entry }: ManifestEntry,
   specifier: string,

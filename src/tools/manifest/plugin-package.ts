@@ -7,7 +7,7 @@ import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './record-file.ts';
 
-/** Matches a package name of the npm registry, and no relative path or module of Node. */
+/** Matches the name of a package in the npm registry. Relative paths and modules of Node do not match. */
 const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
 const MODULES = 'node_modules';
 const MAX_FILES = 5_000;
@@ -63,7 +63,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** Throws an error if the path is a link out of the package, since the target is not checked. */
+  /** Throws CONFIG_INVALID if others can write the path, or if it is a link out of the package, whose target is not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });
@@ -139,7 +139,7 @@ function ownDependencies(folder: string): readonly string[] {
   }
 }
 
-/** Returns the inodes and change times of files. Programs cannot set a change time. */
+/** Returns a hash of the inodes and change times of files. Programs cannot set a change time. */
 function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {

@@ -60,9 +60,9 @@ function normalizedName(name: string | undefined): string | undefined {
 const EMPTY_FILE: RecordFile = { records: [], leftOut: [] };
 
 interface RecordFileOptions {
-  /** Returns where the last valid text of a file is stored. */
+  /** Returns the store that holds the last valid text of a file. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** User who may own the file, as root may; default: the user of this process. */
+  /** User who may own the file besides root; default: the user of this process. */
   readonly uid?: number;
 }
 
@@ -110,7 +110,7 @@ export function parseRecordFile(text: string, path: string): RecordFile {
   return parseRecords(locatedYaml(text, path), path);
 }
 
-/** Returns an entry for the list of skipped records, with the file and line of the mistake. */
+/** Returns an entry for the list of skipped records. It has the file and line of the mistake. */
 export function skippedRecord({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): SkippedRecord {
   const { message, details } = toAtmoError(thrown);
   const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
@@ -146,7 +146,7 @@ function mistake(file: string, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', problem, { file });
 }
 
-/** Returns the message of an error. The message of a file system error gets the path. */
+/** Returns the message of an error. For an error of the file system, the message contains the path. */
 function reasonOf(thrown: unknown, path: string): string {
   if (thrown instanceof AtmoError) return thrown.message;
   return `${path} cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`;
@@ -162,17 +162,14 @@ const STICKY = 0o1000;
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    // In a sticky folder such as /tmp, other users can add files but cannot replace the owner's files.
+    // In a sticky folder such as /tmp, other users can add files, but cannot replace files of the owner.
     const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
     requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }
   return real;
 }
 
-/**
- * Throws CONFIG_INVALID if the file belongs to a user other than `uid` and root, or if other users can write it. For a link, its target
- * counts.
- */
+/** Throws CONFIG_INVALID if a user other than `uid` or root owns the file or can write it. The mode of a link itself is ignored. */
 export function requireOwn(
   place: string,
   stat: Pick<Stats, 'uid' | 'mode' | 'isSymbolicLink'>,

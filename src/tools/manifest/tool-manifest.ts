@@ -30,13 +30,13 @@ export interface ManifestSources {
   readonly builtins: ReadonlyMap<string, (name: string, config: JsonObject) => RegisteredTool>;
   /** Names of the packages that the owner allows as plugins. */
   readonly allowedPlugins: readonly string[];
-  /** Returns where the last valid text of the manifest is stored. */
+  /** Returns the store that holds the last valid text of the manifest. */
   readonly takenOf: (path: string) => AcceptedText;
-  /** User of the service; default: the user of this process. */
+  /** The user of the service, who may own the files besides root; default: the user of this process. */
   readonly uid?: number;
   /** Runs programs and sandboxed files. If absent, their tools are listed as unavailable. */
   readonly programs?: ProgramSandbox;
-  /** Interprets `js:` and `wasm:` entries. If absent, such an entry is CONFIG_INVALID. */
+  /** Interprets `js:` and `wasm:` entries. If absent, the hub skips these entries as invalid. */
   readonly scripts?: ScriptEngine;
 }
 
@@ -49,7 +49,7 @@ interface ChangedPlugin {
 export interface Manifest {
   readonly tools: readonly RegisteredTool[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Plugins whose files have changed since the hub loaded them, with the current `integrity`. */
+  /** Plugins whose files have changed since the hub last loaded them, each with the current `integrity`. */
   readonly changedPlugins: readonly ChangedPlugin[];
   /** All records of the manifest, including skipped ones. */
   readonly records: readonly FileRecord[];
@@ -81,10 +81,7 @@ export function manifestEntries({ records, leftOut: unread }: RecordFile): {
   return { entries, leftOut: refused };
 }
 
-/**
- * Reads a manifest and loads the code of its entries. Calls `take` for each tool. A mistake, or an error thrown by `take`, skips only its
- * entry.
- */
+/** Loads the code of a manifest's entries, and calls `take` for each tool. A mistake, or an error of `take`, skips only its entry. */
 export async function loadManifest(
   path: string,
   sources: ManifestSources,

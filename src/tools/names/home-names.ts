@@ -19,7 +19,7 @@ const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: 
 
 interface FormerArea {
   readonly today: string;
-  /** True if the area was merged into another area. Grants and rules with its former name do not cover the other area. */
+  /** True if the area was merged into another area. Grants and rules with the former name do not cover that other area. */
   readonly isJoined: boolean;
 }
 
@@ -29,12 +29,12 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** Former areas by the key of their former name. The target of an entry is never a former area itself. */
+  /** Former areas, by the key of the former name. The current name of an entry is never a former name. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
 
-  /** `claimed` knows the current and former names of devices and of their tools. */
+  /** `claimed` returns the tool name prefix and the former names of a device. */
   constructor(store: KeyValueStore, claimed: DeviceNameHistory = NO_HISTORY) {
     this.#store = store;
     this.#claimed = claimed;
@@ -70,7 +70,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return this.#formerAreas.get(areaKey(area))?.today ?? area;
   }
 
-  /** Returns the key of the area that a grant or rule with this key means now. */
+  /** Returns the key of the area to which a grant or rule with this key applies now. */
   areaMeant(key: string): string {
     const former = this.#formerAreas.get(key);
     return former && !former.isJoined ? areaKey(former.today) : key;

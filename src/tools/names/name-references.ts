@@ -6,17 +6,17 @@ import type { DeviceId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { parseToolName } from '../definition/tool-names.ts';
 
-/** A stored text in which a device, an area or a tool may be named. */
+/** A stored text that may name a device, an area or a tool. */
 export interface ReferringText {
   readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting';
   /** Id of the automation, token, rule, tool or setting that contains the text, for people. */
   readonly id: string;
   readonly content: Json;
-  /** True if the text only places something in an area. A rename of the area changes such a text, too. */
+  /** True if the text only says which area something is in. A rename of the area also renames it in this text. */
   readonly isPlace?: boolean;
 }
 
-/** A stored object that uses a name, with the spellings that it uses. */
+/** A stored object that uses a name. `as` has the spellings of the name in the object. */
 export interface NameReference {
   readonly kind: ReferringText['kind'];
   readonly id: string;
@@ -58,12 +58,12 @@ function matcherOf({ device, texts, tools }: NamesToFind): (text: string) => boo
   const toolNames = new Set(tools);
   return (text) => {
     if (called.has(foldedName(text)) || toolNames.has(parseToolName(text)?.name ?? '')) return true;
-    // Permissions, readings and paths contain the device's id: `device:control:lamp`, `lamp/is_on`.
+    // Permissions, readings and paths contain the device's id as a part: `device:control:lamp`, `lamp/is_on`.
     return device !== undefined && text.split(/[:/]/).includes(device);
   };
 }
 
-/** Returns a function that tests whether a text is the name of one of the areas, or contains it as in `device:control:@area/bath`. */
+/** Returns a function that tests whether a text is or contains the name of one of the areas, as in `device:control:@area/bath`. */
 function areaMatcherOf({ areas = [] }: NamesToFind): (text: string) => boolean {
   const keys = new Set(areas);
   return (text) => keys.size > 0 && (keys.has(areaKey(text)) || text.split(/[:/]/).some((part) => keys.has(part)));
@@ -91,13 +91,13 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** Returns the other device whose tool names begin with the prefix that this device's name would give; undefined if there is none. */
+  /** Returns the other device that holds the tool name prefix for this device's name; undefined if no other device holds it. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Releases a name of the device, and returns all texts that no longer mean the device. Throws STORAGE_FAILED if the write fails. */
+  /** Releases a name of the device and returns the freed names. `isHere` keeps current names. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Returns the texts that `free` would release. */
+  /** Returns the names that `free` would release, and changes nothing. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Moves the names of a device to the former device as which it was recognised. Throws STORAGE_FAILED if the write fails. */
+  /** Gives the names of a device to the former device that it turned out to be. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;
 }
 

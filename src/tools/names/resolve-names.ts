@@ -7,7 +7,7 @@ import type { DeviceId, SensorId } from '../../core/ids.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import type { CallerView } from '../definition/tool-definition.ts';
 
-/** The names of a device; `aliases` are its further names. */
+/** The id and name of a device. `aliases` are its further names. */
 export type DeviceName = Pick<Device, 'id' | 'name'> & { readonly aliases?: readonly string[] };
 
 /** Port: finds a device by its id or name. */
@@ -15,12 +15,12 @@ export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Returns a resolver over the current list of devices, such as `() => directory.list()`, and their aliases. */
+/** Returns a resolver of names among the devices that `list` returns at each call, such as `() => directory.list()`. */
 export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
 
-/** Returns the devices with their aliases and former names. */
+/** Returns the devices with their aliases and former names as `aliases`. */
 export function withAliases(devices: readonly DeviceName[], names: AliasSource): readonly DeviceName[] {
   return devices.map(({ id, name }) => ({ id, name, aliases: [...names.deviceAliases(id), ...names.formerNames(id)] }));
 }
@@ -86,13 +86,10 @@ function shortQuote(text: string): string {
 
 const MAX_AREA_CANDIDATES = 20;
 
-/** The names of areas. */
+/** The functions that return the aliases and the current names of areas. */
 export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
-/**
- * Returns the area with the name or alias `text`, spelled as in `areas`. Throws NOT_FOUND or AMBIGUOUS_DEVICE, with the areas to choose
- * from.
- */
+/** Returns the area named `text`, spelled as in `areas`. Throws NOT_FOUND if there is none, AMBIGUOUS_DEVICE if there are several. */
 export function resolveArea(text: string, areas: Iterable<string | undefined>, names: AreaAliases): string {
   const known = distinctAreas(areas);
   const matches = known.filter((area) => isAreaNamed(text, area, names));
@@ -149,7 +146,7 @@ export function visibleReadings(readings: readonly Reading[], caller: CallerView
   return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
 }
 
-/** Returns the sensor with this id or title. Throws SENSOR_NOT_FOUND with the most similar names if there is none. */
+/** Returns the sensor with this id or title. Throws SENSOR_NOT_FOUND if there is none, AMBIGUOUS_DEVICE if several have the title. */
 export function resolveSensor(text: string, readings: readonly Reading[], caller: CallerView): SensorId {
   const visible = visibleReadings(readings, caller);
   const exact = visible.find(({ sensor }) => sensor.id === text);
@@ -167,10 +164,7 @@ interface SensorContext {
   typesOf(device: string): readonly string[];
 }
 
-/**
- * Returns the only sensor of a kind that a text means: by id, title, device, or an area with one such sensor. Aliases count. For an area,
- * only sensors of the room's air count.
- */
+/** Returns the only sensor that a text means, by id, title, alias, device or area. Appliances do not measure an area's air. */
 export function resolveSensorAt(
   place: string,
   readings: readonly Reading[],
@@ -230,7 +224,7 @@ function nearestSensors(text: string, readings: readonly Reading[]): readonly st
   return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
 }
 
-/** Returns the sensors for a text of an area and a kind, such as `kitchen temperature`. */
+/** Returns the area and kind in a text such as `kitchen temperature`, and the ids of the sensors that match both. */
 function ofAreaAndKind(
   text: string,
   readings: readonly Reading[],
@@ -244,7 +238,7 @@ function ofAreaAndKind(
   return { area, kind, candidates: alike.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id) };
 }
 
-/** Returns a text with blanks around each word, so that a search finds only whole words. */
+/** Returns a text with a blank before and after each word, so that a search in it finds only whole words. */
 function asWords(text: string): string {
   return ` ${foldedName(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')

@@ -94,7 +94,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All processes of the group have ended already.
+    // The error means that all processes of the group have already ended.
   }
 }
 
@@ -119,10 +119,7 @@ const MIN_HEAP_MB = 8;
 /** Memory that Node needs without any program, in bytes. */
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
-/**
- * Returns the arguments with which Node runs the text of an ES module. The text is an argument because the hub is one bundle without
- * further files.
- */
+/** Returns the arguments for Node to run the text of an ES module. It is no file, since the hub is a single bundle. */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
   return [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program];

@@ -21,11 +21,11 @@ export interface ProgramRequest {
   readonly cwd?: string;
   /** Memory limit for all processes of the program together; default: the limit in the owner's configuration. */
   readonly maxMemoryBytes?: number;
-  /** True for a runtime such as Node, which reserves far more memory than it uses. Then only used memory counts. */
+  /** True for a runtime such as Node, which reserves far more memory than it uses. The limit then applies to used memory only. */
   readonly isRuntime?: boolean;
   /** Called right before the program starts. If it throws an error, the program does not start. */
   readonly confirm: () => void;
-  /** The caller. Waiting programs of different callers take turns. */
+  /** The caller. If several programs wait, those of different callers take turns. */
   readonly caller: Principal;
   readonly signal: AbortSignal;
 }
@@ -46,11 +46,11 @@ export interface ProgramPower {
 
 /** Port: runs programs that can use only their own files and granted powers, within limits on time and memory. */
 export interface ProgramSandbox {
-  /** Returns a sentence with the setting that programs of this kind lack; undefined if none is missing. */
+  /** Returns a sentence with the missing setting for programs of this kind; undefined if no setting is missing. */
   missingSetting(kind: ProgramKind): string | undefined;
   /** Returns the power with this name; undefined if there is none. */
   power(name: string): ProgramPower | undefined;
-  /** Returns the effects that the powers allow, and the versions of the program's files that other users could change. Runs nothing. */
+  /** Returns the effects that the powers allow, and the versions of program files that other users could change. Runs no program. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
   /** Throws RULE_BLOCKED if a safety rule forbids the command. `argv` begins with the program; `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
@@ -68,9 +68,7 @@ export function programPermissions({ kind, powers }: Pick<ProgramRequest, 'kind'
 
 /** One run of an interpreted script, which can use only its parameters. */
 export interface ScriptRun {
-  /**
-   * `js`: the text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports, see docs/sandbox.md.
-   */
+  /** `js`: text of an ES module that exports `execute(params, config, context)`. `wasm`: a module without imports (docs/sandbox.md). */
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   readonly params: JsonObject;
@@ -78,10 +76,7 @@ export interface ScriptRun {
   /** The fixed time and random numbers for a script of a bounded tool. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
-  /**
-   * Maximum number of interpreter steps; default: only the deadline ends the script. A WebAssembly module counts its steps itself
-   * (`meteredModule`).
-   */
+  /** Maximum number of interpreter steps; default: no limit. A WebAssembly module counts its own steps (`meteredModule`). */
   readonly maxFuel?: number;
   readonly signal: AbortSignal;
 }
@@ -99,7 +94,7 @@ const SEED_NUMBERS = 4;
 
 /** Time and random seed for code that runs outside of the hub's process. */
 export interface BoundedEnvironment {
-  /** The time that the code sees, in milliseconds since 1970. It stands still during the run. */
+  /** The time that the code sees, in milliseconds since 1970. It does not advance during the run. */
   readonly nowMs: number;
   /** Four integers of 32 bits each. */
   readonly seed: readonly number[];

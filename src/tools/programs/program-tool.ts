@@ -14,10 +14,10 @@ import { copyJson } from '../schema/plain-json.ts';
 import type { RecordReader } from '../schema/record-reader.ts';
 import { type ProgramKind, type ProgramRequest, type ProgramResult, type ProgramSandbox, programPermissions } from './program-sandbox.ts';
 
-/** Explains why no program can run. */
+/** Message for people if the hub cannot run programs. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
-/** What the tool decides about a run. The call adds the caller, the signal and the confirmation. */
+/** The part of a program request that the tool decides. The call adds the caller, the signal and the confirmation. */
 type ProgramInvocation = Omit<ProgramRequest, 'caller' | 'signal' | 'confirm'>;
 
 const MAX_SHOWN_LENGTH = 300;
@@ -47,9 +47,7 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
   };
 }
 
-/**
- * Throws VALIDATION_ERROR if the tool is declared bounded, since the hub cannot control the time and random numbers of a native program.
- */
+/** Throws VALIDATION_ERROR for a tool declared bounded: the hub cannot control the time and random numbers of a native program. */
 export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'execution'>): void {
   if (execution.determinism !== 'bounded') return;
   throw new AtmoError(
@@ -124,7 +122,7 @@ export async function runProgram(
   }
 }
 
-/** Throws SERVICE_REFUSED if the exit code of the program reports a failure. */
+/** Throws SERVICE_REFUSED if the program's exit code is not 0. */
 function requireSuccess(result: ProgramResult, { program }: Pick<ProgramRequest, 'program'>): ProgramResult {
   if (result.exitCode === 0) return result;
   const said = (result.stderr || result.stdout).slice(-MAX_SHOWN_LENGTH).replaceAll(/\s+/g, ' ').trim();
@@ -139,7 +137,7 @@ export interface ExecRecord {
   readonly cmd?: string;
   readonly args?: readonly string[];
   readonly image?: string;
-  /** Name of the parameter that the program reads from standard input; default: `stdin`, if the tool has that parameter. */
+  /** Name of the parameter that the program gets as standard input; default: `stdin`, if the tool has that parameter. */
   readonly stdin?: string;
   /** Names of powers that the owner's configuration defines. */
   readonly powers?: readonly string[];
@@ -151,10 +149,7 @@ const POWER_PATTERN = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ARGS = 64;
 const MAX_POWERS = 16;
 
-/**
- * Reads `exec`. Returns undefined if it is absent. Throws if an argument has a placeholder `{param}` for a parameter that is not in
- * `parameters`.
- */
+/** Reads `exec`. Returns undefined if it is absent. Throws VALIDATION_ERROR if it is malformed or uses an unknown parameter. */
 export function readExec(reader: RecordReader, parameters: readonly string[]): ExecRecord | undefined {
   if (!reader.has('exec')) return undefined;
   const exec = reader.child('exec');
@@ -187,7 +182,7 @@ export function readArguments(
   return { ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
 }
 
-/** Returns the program's record as JSON, as in registrations and in the store. */
+/** Returns the program's record as JSON, in the form of registrations and of the store. */
 export function execJson(exec: ExecRecord): JsonObject {
   return { ...exec };
 }
@@ -221,7 +216,7 @@ export function fillArguments(args: readonly string[], params: JsonObject): read
   });
 }
 
-/** Returns a text unchanged, and any other value as JSON text. */
+/** Returns a text unchanged, and any other value as JSON. Throws VALIDATION_ERROR for a NUL character, which no argument can contain. */
 function argumentText(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (!text.includes('\0')) return text;
@@ -238,7 +233,7 @@ function invalidArgument(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `/${name} ${problem}`, { pointer: `/${name}` });
 }
 
-/** Maximum number of lines that are tried, from the end, since parsing each of them delays the whole hub. */
+/** Maximum number of lines that are parsed, counted from the end. Parsing delays the whole hub. */
 const MAX_LINES = 100;
 
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];

@@ -71,7 +71,7 @@ export function visiblePaths(specifier: string, manifestFile: string): readonly 
   return [isBeside ? file : folder];
 }
 
-/** Parses the output of a module. The result is the line that begins with the mark; other lines are ignored. */
+/** Parses the output of a module. The result is the last line that begins with the mark; other lines are ignored. */
 function parseOutput(stdout: string, mark: string, exitCode: number): Json {
   const line = stdout.split('\n').findLast((text) => text.startsWith(mark));
   if (line === undefined) throw failed(`it ended with ${exitCode} and without an answer`);

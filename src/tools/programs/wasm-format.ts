@@ -93,15 +93,13 @@ const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const EXTENDED_OPCODE = 0xfc;
-/**
- * Count of numbers after each instruction with the prefix 0xfc: saturating conversions, memory.init, data.drop, memory.copy … table.fill.
- */
+/** Number of LEB128 values after each 0xfc instruction: saturating conversions, memory.init, data.drop, memory.copy … table.fill. */
 const EXTENDED_IMMEDIATE_COUNTS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 /** Types that are one byte long: i32, i64, f32, f64, funcref and externref. Other reference types are longer. */
 export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
 /** First bytes of block types that are references and have further numbers. */
 const REFERENCE_TYPES = [0x63, 0x64];
-/** Bit in the alignment of a load or store: the number of the memory follows. */
+/** Bit in the alignment of a load or store. If it is set, the number of the memory follows. */
 const OTHER_MEMORY = 0x40;
 
 /** Skips the local variables of a function. Returns false if a type is unknown. */

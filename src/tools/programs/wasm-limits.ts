@@ -21,7 +21,7 @@ const END = 0x0b;
  * CONFIG_INVALID if a module is invalid, has imports, or uses SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
-  // The module must be valid before the change: it could use a global that only exists after the change.
+  // The module must be valid before the change. Otherwise it could use the global that the change adds.
   if (!isValid(code)) throw invalid('the module is not valid');
   const contents = wasmSections(code) ?? new Map<number, WasmReader>();
   if ((contents.get(IMPORT_SECTION)?.number() ?? 0) > 0) throw invalid('a module with max_fuel imports nothing');
@@ -58,7 +58,7 @@ function meteredCode(code: WasmReader, global: number): Uint8Array {
 }
 
 interface Charge {
-  /** Offset of the instruction before which the fuel is charged. */
+  /** Offset of the instruction before which the check of the fuel is inserted. */
   readonly at: number;
   instructions: number;
 }
@@ -162,7 +162,7 @@ function areValueTypes(types: WasmReader): boolean {
   return true;
 }
 
-/** Returns the maximum total of entries in all tables; infinite if a table has no maximum or an unknown form. */
+/** Returns the sum of the tables' maximum entries; infinite if a table has no maximum or an unknown form. */
 function tableEntries(tables: WasmReader): number {
   let most = 0;
   for (let left = tables.number(); left > 0; left--) {
@@ -181,9 +181,7 @@ const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
-/**
- * Returns the maximum total size of a module's memories in bytes; infinite without a maximum. Returns undefined if the bytes are no module.
- */
+/** Returns the total maximum size of a module's memories in bytes: infinite without a maximum, undefined if the bytes are no module. */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
   const memory = sections?.get(MEMORY_SECTION);

@@ -44,7 +44,7 @@ export class CapabilityCatalogue {
     return [...this.#capabilities.keys()];
   }
 
-  /** Returns the limits on calls of tools that require a capability, by its type. */
+  /** Returns the limits on calls of tools that require a capability. The key is the type of the capability. */
   constraints(): ReadonlyMap<string, CapabilityConstraints> {
     const all = [...this.#capabilities.values()];
     return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));

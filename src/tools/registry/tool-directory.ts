@@ -20,10 +20,7 @@ interface ToolDirectoryParts extends HubNamesParts {
 
 const HASH_LENGTH = 6;
 
-/**
- * The tools of this hub and of all other hubs. If this hub has a tool of a name, the name always means that tool: announcements of other
- * hubs cannot change this, whatever version they have.
- */
+/** The tools of this hub and of all other hubs. A name of this hub's tool always means that tool, whatever other hubs announce. */
 export class ToolDirectory {
   readonly #parts: ToolDirectoryParts;
   readonly #hubs: HubNames;
@@ -58,10 +55,7 @@ export class ToolDirectory {
     return own ?? this.#findRemote(name, options);
   }
 
-  /**
-   * Resolves when the tools of other hubs are loaded, or after some seconds. Returns undefined if they are loaded already, or if this hub
-   * has the tool.
-   */
+  /** Waits until the tools of other hubs are loaded, at most some seconds. Returns undefined if no wait is needed. */
   awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
@@ -86,9 +80,7 @@ export class ToolDirectory {
     return all;
   }
 
-  /**
-   * Returns one page of tools, sorted by id. Throws VALIDATION_ERROR for an invalid limit or hub name, and NOT_FOUND for an unknown hub.
-   */
+  /** Returns a page of tools, sorted by id. Throws VALIDATION_ERROR for an invalid limit or hub name, NOT_FOUND for an unknown hub. */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }
@@ -150,7 +142,7 @@ export class ToolDirectory {
   }
 }
 
-/** Throws NODE_UNAVAILABLE if the list is not empty. */
+/** Throws NODE_UNAVAILABLE, which names the hubs, if there are any. */
 function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
   if (hubs.length === 0) return;
   const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
@@ -178,16 +170,13 @@ export interface RemoteResolveOptions extends ResolveOptions {
 export interface RemoteTools {
   /** Returns all tools of all present hubs, sorted by id. */
   all(): readonly RegisteredTool[];
-  /**
-   * Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL if hubs have different tools of the name; the error lists each
-   * tool's id and hub.
-   */
+  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with ids and hubs if hubs have different tools of the name. */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
   /** Returns the hubs that had the named tool and left recently. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
   /** Returns the hubs whose tools are not loaded completely. A tool that was not found may be on one of them. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Resolves when `incompleteHubs` is empty, or after some seconds. Returns undefined if it is empty already. */
+  /** Waits until `incompleteHubs` is empty, at most some seconds. Returns undefined if it is empty already. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
   /** Returns the hubs that have a tool with this id, even with another definition. */
@@ -228,7 +217,7 @@ class HubNames {
   /** Throws VALIDATION_ERROR if one of the names belongs to several hubs. New boards have the same name until a person changes it. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // Usually another hub made the request, and it names this hub by its id.
+      // A hub that forwards a call names this hub by its id, so this id needs no search.
       if (node === this.#parts.self.id) continue;
       const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
@@ -237,7 +226,7 @@ class HubNames {
     }
   }
 
-  /** Throws an error if none of the named hubs can run a tool: NOT_FOUND if they are unknown, NODE_UNAVAILABLE if they are unreachable. */
+  /** Throws NOT_FOUND if a named hub is unknown, NODE_UNAVAILABLE if none is reachable. Throws nothing if this hub is named. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

@@ -14,7 +14,7 @@ import { toolNotFound } from './tool-suggestion.ts';
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {
-  /** With `error`, the registry refuses tools whose parameters lack a type or a description. */
+  /** `error`: the registry refuses tools whose parameters lack a type or a description. `keep`: it returns warnings. */
   readonly onWarning?: 'error' | 'keep';
 }
 
@@ -36,7 +36,7 @@ export class ToolRegistry implements AsyncDisposable {
   readonly #tools = new Map<ToolId, RegisteredTool>();
   /** Versions of each tool by `namespace:name`, the newest first. */
   readonly #versions = new Map<string, readonly RegisteredTool[]>();
-  /** The names `namespace:name` of each bare name. */
+  /** The full names `namespace:name` of the tools that share a bare name, by bare name. */
   readonly #namespaces = new Map<string, ReadonlySet<string>>();
   readonly #aliases = new Map<string, string>();
   readonly #listeners = new Set<(change: ToolChange) => void>();
@@ -54,9 +54,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /**
-   * Registers a tool. Returns the lint's warnings. Throws CONFLICT if the id is taken, and VALIDATION_ERROR if the definition is invalid.
-   */
+  /** Registers a tool and returns lint warnings. Throws CONFLICT if the id is taken, VALIDATION_ERROR if the definition is invalid. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -109,7 +107,7 @@ export class ToolRegistry implements AsyncDisposable {
     throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? allTools));
   }
 
-  /** Returns the tool like `resolve`, but undefined instead of an error. */
+  /** Returns the tool like `resolve`, but undefined if there is none. Throws AMBIGUOUS_TOOL if several tools match. */
   find(name: string, options: ResolveOptions = {}): RegisteredTool | undefined {
     return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
   }
@@ -181,7 +179,7 @@ export class ToolRegistry implements AsyncDisposable {
     this.#notify({ kind: 'added', tool });
   }
 
-  /** Calls `shutdown` of a removed tool. Errors are ignored, because the tool is already out of the registry. */
+  /** Calls `shutdown` of a removed tool. Errors are ignored, because the registry no longer has the tool. */
   #shutDown(tool: RegisteredTool): void {
     if (!tool.shutdown) return;
     const ended: Promise<void> = tool
@@ -217,7 +215,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // Tools of agents do not count here: an agent's tool must not take the name of a device that is added later.
+    // Tools of agents do not count, so that an agent's tool cannot take the name of a device that is added later.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -264,10 +262,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 }
 
-/**
- * Returns the part of a definition that the lint checks. For the hub's own tools it omits the examples: checking them would compile schemas
- * and slow the start, and tests check them already.
- */
+/** Returns the part of a definition that the lint checks. Own tools' examples are left out to start faster; tests check them. */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };
@@ -287,7 +282,7 @@ export interface ToolFilter {
   readonly capability?: string;
   readonly category?: Category;
   readonly device?: string;
-  /** Returns whether an area is wanted. Tools without an area never match. */
+  /** Returns whether tools of an area are wanted. Tools without an area are never listed if this function is given. */
   readonly isInArea?: (area: string) => boolean;
   /** Text whose words must all occur in the tool's name, title, description or tags. */
   readonly text?: string;
@@ -363,7 +358,7 @@ function requireWithin(name: string, value: number, [low, high]: readonly [numbe
   throw new AtmoError('VALIDATION_ERROR', `${name} has to be a whole number from ${low} to ${high}`);
 }
 
-/** Emits an `agi.tool.*` event for each added or removed tool. Returns a function that ends this. */
+/** Emits an `agi.tool.*` event for each added or removed tool. Returns a function that stops the events. */
 export function emitToolChanges(registry: ToolRegistry, events: EventBus): () => void {
   return registry.onChange(({ kind, tool }) => {
     const { title, createdBy, device } = tool.definition.metadata;

@@ -7,11 +7,11 @@ import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../
 import { meaningsIn } from '../search/lexicon.ts';
 import { type Word, wordsOf } from '../search/words.ts';
 
-/** Maximum number of wrong letters in a word; words may have one wrong letter in three. */
+/** Maximum number of wrong letters in a word. A word may have one wrong letter for every three letters. */
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
-/** Minimum similarity of an action that counts as similar. */
+/** Minimum similarity of two actions, from 0 to 1, at which they count as similar. */
 const SAME_ACTION = 0.5;
 /** Maximum number of cached texts, enough for the titles, kinds and device names of a large home. */
 const MAX_PARSED = 8_192;
@@ -54,9 +54,8 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns names similar to the wanted name, without versions. Tools of a device that is in the name come first, then tools of the same kind
- * of device with the same action. Only for the rest do similar letters count, since a name with similar letters may start another
- * appliance.
+ * Returns similar names without versions. Tools of a device in the name come first, then tools with the same action for the same kind of
+ * device. Similar letters count only for other tools, since a name with similar letters may start another appliance.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -84,19 +83,19 @@ function isOpposite(wanted: string, name: string): boolean {
   return [...asked.difference(own)].some((piece) => OPPOSITES[actionOf(piece)]?.some((opposite) => others.has(opposite)));
 }
 
-/** Returns the action that a word names, even with one wrong letter. */
+/** Returns the action that a word names, even if the word has one wrong letter. Returns another word unchanged. */
 function actionOf(piece: string): string {
   if (piece in OPPOSITES || piece.length < 3) return piece;
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
 }
 
-/** Returns for each device the beginning that the names of its tools share. */
+/** Returns, for each device, the words with which the names of all its tools begin. */
 function deviceNames(tools: readonly RegisteredTool[]): ReadonlyMap<string, readonly string[]> {
   const byDevice = Map.groupBy(tools, ({ definition }) => definition.metadata.device ?? '');
   return new Map([...byDevice].map(([device, own]) => [device, commonStart(device, own)]));
 }
 
-/** Returns the beginning that several names share. For a single tool, returns the device's id. */
+/** Returns the words with which the names of all tools begin. For a single tool, returns the words of the device's id. */
 function commonStart(device: string, [first, ...others]: readonly RegisteredTool[]): readonly string[] {
   if (!first || others.length === 0) return piecesOf(device);
   const [{ pieces }, ...more] = [parsedTool(first), ...others.map((tool) => parsedTool(tool).pieces)] as const;
@@ -125,12 +124,12 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // The action may be misspelt. Then the nearest name shows the intended action, and tools with the opposite action are no suggestions.
+  // If the action is misspelt, the nearest name shows the intended action. Tools with the opposite action are then left out.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns whether a name begins with the name of the device, with at most `wrong` wrong letters. */
+/** Returns whether a name begins with a device's name, with at most `most` wrong letters and at most one in four. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
@@ -149,7 +148,7 @@ function isOnlyAction(pieces: readonly string[]): boolean {
   return actionsOfTitle(words).places.size === words.length;
 }
 
-/** Returns how similar the tool's action is to the action in a name, by meaning, else by letters; 0 for an opposite. */
+/** Returns how similar a tool's action is to the action in a name, first by meaning and then by letters; 0 for opposites. */
 function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLength: number): number {
   const own = piecesOf(definition.name).slice(nameLength).join(' ');
   const [asked, done] = [wordsOf(wanted), wordsOf(`${own} ${definition.metadata.title}`)];
@@ -170,7 +169,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Returns the tools with the same action for the same kind of device. */
+/** Returns the tools with a similar action for the same kind of device. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -223,10 +222,7 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/**
- * Returns whether two words differ only by a typing mistake. A short word may have fewer wrong letters, since two of four make another
- * word.
- */
+/** Returns whether two words differ only by a typo. A short word may have fewer wrong letters: two of four make another word. */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }

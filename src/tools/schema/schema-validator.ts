@@ -23,16 +23,10 @@ interface ValidatorOptions {
   readonly rotateAfter?: number;
 }
 
-/**
- * Maximum product of value length and schema length for which all mistakes are reported. Above it only the first one is, since thousands of
- * items could have hundreds of mistakes each.
- */
+/** Maximum product of value length and schema length for which all mistakes are reported. Above it, only the first mistake is. */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
-/**
- * Checks values against JSON Schemas (draft 2020-12). It compiles a schema when first used. Schemas that differ only in annotations share
- * their compiled code.
- */
+/** Checks values against JSON Schemas (draft 2020-12). Schemas that differ only in annotations share their compiled code. */
 export class SchemaValidator {
   readonly #limits: JsonLimits;
   readonly #maxCompiled: number;
@@ -60,10 +54,7 @@ export class SchemaValidator {
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
 
-  /**
-   * Returns the parameters with their defaults. Throws VALIDATION_ERROR if they are invalid: the message is one sentence, and `details`
-   * lists all mistakes.
-   */
+  /** Returns the parameters with their defaults. Throws VALIDATION_ERROR if they are invalid; `details` lists the mistakes. */
   parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
     const result = this.check(schema, value, limits);
     if (!result.isValid)
@@ -72,7 +63,7 @@ export class SchemaValidator {
     return result.value;
   }
 
-  /** Compiles a schema. Throws VALIDATION_ERROR if that is impossible. */
+  /** Compiles a schema before its first use. Throws VALIDATION_ERROR if the schema cannot be compiled. */
   compile(schema: JsonSchema): void {
     this.#validatorOf(schema, 'all');
   }
@@ -163,13 +154,13 @@ const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).le
 
 const trusted = new WeakSet<JsonSchema>();
 
-/** Marks a schema as part of this program. Tests check such schemas and their examples, so that the hub need not at each start. */
+/** Marks a schema as part of this program. Tests check these schemas and their examples, so the hub does not check them at each start. */
 export function trustedSchema(schema: JsonSchema): JsonSchema {
   trusted.add(schema);
   return schema;
 }
 
-/** Returns whether this very schema object was marked by `trustedSchema`; a copy of it was not. */
+/** Returns whether `trustedSchema` marked this schema object. A copy of a marked schema is not marked. */
 export const isTrustedSchema = (schema: JsonSchema): boolean => trusted.has(schema);
 
 /** A mistake in a value. Its message never quotes a value that may be secret. */
@@ -229,7 +220,7 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
 
 const MAX_FORM = 80;
 
-/** Returns words for the form that a text must have: a short pattern, else the description. */
+/** Returns words for the form of a text: a short pattern, else the description. */
 function formOf({ pattern, description }: JsonSchema): string | undefined {
   if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return describeRange({ pattern });
   return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
@@ -237,7 +228,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Returns the description of a text that has neither a list of values nor a format, for use instead of its length limits. */
+/** Returns the description of a text whose schema does not list, match or format its values; else an empty text. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -312,9 +303,7 @@ function objectAt(schema: JsonSchema, pointer: string): JsonSchema {
   return isSchemaObject(found) ? found : {};
 }
 
-/**
- * Returns the values that a schema allows, in words: a range, a list or a length. Returns undefined if it allows all values of its type.
- */
+/** Returns the allowed values in words: a range, a list or a length. Returns undefined if every value of the type is allowed. */
 function describeRange(schema: JsonSchema): string | undefined {
   if (Array.isArray(schema.enum)) return schema.enum.map((item) => JSON.stringify(item)).join(', ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -348,7 +337,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
-/** Ranges wider than this get no example: people would copy a value such as 200 days for the lifetime of a token. */
+/** Maximum width of a range from which an example is made. From wider ranges, people would copy a value such as 200 days. */
 const WIDE = 1_000;
 
 function madeExample(schema: JsonSchema): Json | undefined {

@@ -36,10 +36,7 @@ export function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
 
-/**
- * Returns a schema in which `step` has replaced every subschema, parents first. Data under keywords such as `enum` and `default` stays
- * unchanged.
- */
+/** Returns a schema in which `step` has replaced every subschema, parents first. Data in `enum` and `default` is not changed. */
 export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): JsonSchema {
   const stepped = step(schema, pointer);
   const entries = Object.entries(stepped).map(([keyword, value]): [string, unknown] => [
@@ -120,7 +117,7 @@ function requireBoundedReferences(root: JsonSchema): void {
   const stepsOf = (schema: JsonSchema): number => {
     const known = steps.get(schema);
     if (known !== undefined) return known;
-    // If a schema is visited again before its sum is known, the references are circular.
+    // An infinite sum marks a schema whose sum is not known yet. If a reference reaches it now, the references are circular.
     steps.set(schema, Number.POSITIVE_INFINITY);
     let sum = 0;
     visitSchema(schema, (child) => {

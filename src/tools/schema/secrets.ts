@@ -8,10 +8,7 @@ export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
-/**
- * Returns parameters in which `mask(value)` replaces every value whose schema has `x-secret: true`. Below `x-secret-members: true`, which
- * marks parameters of other tools' calls, the names of members decide.
- */
+/** Returns parameters with `mask(value)` in place of `x-secret` values. Below `x-secret-members`, the members' names decide. */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
@@ -138,7 +135,7 @@ const OWN_SECRET_NAMES = [
   'signature',
   'api_key',
 ];
-/** Names of secrets that usually are no secrets in tools of other makers. */
+/** Names of secrets that in tools of other makers usually mean something else. */
 const AMBIGUOUS_NAMES = ['key', 'code', 'credentials', 'dataset', 'signature'];
 const NUMBER_TYPES: readonly unknown[] = ['integer', 'number'];
 /** Smallest number that can be a lock's PIN: a PIN has at least four digits. */
@@ -153,7 +150,7 @@ export function isSecretName(name: string): boolean {
   return plainNames.has(foldedName(name));
 }
 
-/** Returns whether a parameter of this name is secret in every tool, including tools of other makers. */
+/** Returns whether a parameter with this name is a secret in every tool, including tools of other makers. */
 export function isParameterNameSecret(name: string): boolean {
   return isSecretName(name) && !AMBIGUOUS_NAMES.includes(foldedName(name));
 }

@@ -14,10 +14,10 @@ import { type Word, wordsOf } from './words.ts';
 
 export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
-/** Actions, each with its certainty from 0 to 1. */
+/** Actions, each with its certainty from 0 to 1, such as `on` and `off`. */
 export type Actions = ReadonlyMap<string, number>;
 
-/** The actions that a text names, with the positions of their words. */
+/** The actions that a text names. `places` has the positions of the words that name them. */
 export interface ParsedActions {
   readonly actions: Actions;
   readonly places: ReadonlySet<number>;
@@ -32,7 +32,7 @@ const ASKS_TO_ACT =
 /** Matches a question inside a sentence: `I wonder whether the door is locked`. */
 const ASKS_INSIDE =
   /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
-/** Words that can come before a verb and are no nouns. */
+/** Words that can come directly before a verb, and are no nouns. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
 interface ActionPhrase {
@@ -43,13 +43,13 @@ interface ActionPhrase {
 const LONGEST_PHRASE = 5;
 /** Maximum number of words between a verb and its particle. */
 const PARTICLE_REACH = 10;
-/** Words that can follow a particle that is not a preposition. */
+/** Words that can follow a particle such as `off`, where the particle is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
-/** Actions that give way to a more precise action in the same sentence. */
+/** Actions that do not count if the sentence also names a more precise action. */
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
 
-/** Tables by word stem. The first search builds them, so that a hub without searches starts faster and needs less memory. */
+/** Tables by word stem. They are built by the first search, so that a hub without searches starts faster and needs less memory. */
 const tables = lazy(() => ({
   phrases: readLines(ACTION_PHRASES),
   titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
@@ -73,17 +73,14 @@ export const OF_DEVICE_TERM = actionTerm('device');
 /** Index term of tools that work for any device of a kind. */
 export const FOR_KIND_TERM = actionTerm('kind');
 
-/** Returns the actions in a sentence. Each has the strength of its strongest word. */
+/** Returns the actions in a sentence. An action that several words name has the strength of the strongest word. */
 export function actionsIn(words: readonly Word[]): ParsedActions {
   const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/**
- * Returns the actions without words that are nouns here. In `unlock the front door lock`, a word that can be verb or noun is a verb only in
- * a verb's position, unless the sentence has no other verb.
- */
+/** Returns the actions without nouns. A word such as `lock` is a verb only at a verb's position in a sentence without another verb. */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
@@ -112,12 +109,12 @@ export function statesOf(actions: Actions): ReadonlyMap<string, number> {
   return strongest(related(actions, STATES));
 }
 
-/** Returns the actions, with further actions that would fulfil the request. */
+/** Returns the actions, and further actions that would also fulfil the request. */
 export function withRelatedActions(actions: Actions): Actions {
   return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
 }
 
-/** Returns the related names of each action from a table. Each gets a share of the action's strength. */
+/** Returns the names that a table relates to each action, each with a share of the action's strength. */
 function related(
   actions: Actions,
   table: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -183,10 +180,7 @@ function strongestActions(all: readonly ActionPhrase[]): Actions {
   return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
-/**
- * Returns the actions without vague ones: `play the next song` requests next, `set the lamp off` requests off, `stop cleaning` does not
- * request cleaning.
- */
+/** Returns the actions without `start` beside `stop`, and without vague actions beside a precise one, as in `play the next song`. */
 function withoutVague(all: Actions): Actions {
   const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
@@ -218,7 +212,7 @@ function readLine(line: string, into: Map<string, Actions>): void {
   }
 }
 
-/** Returns the words of a list without stemming, which would turn the Spanish `dime` into `dim`. */
+/** Returns the words of a list as they are. Stemming would turn the Spanish `dime` into `dim`. */
 function textsOf(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list).map((word) => word.text));
 }

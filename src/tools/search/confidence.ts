@@ -8,22 +8,22 @@ export const CONFIDENT_FROM = 0.6;
 /** Minimum confidence of a match that is listed. */
 export const LISTED_FROM = 0.3;
 
-/** Weight of each role of a word. The kind of device and the place matter most in a request. */
+/** Weight of a word by its role. The kind of device, the place and names matter most in a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
-/** Factor for a word that only occurs in a description, above all for tools of a named device. */
+/** Factors for a word that is found only in one of these fields. DESCRIBED_DEVICE is for the description of a device's tool. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
-/** Maximum confidence of a match by a misspelt word, and of a match for a negated request. */
+/** Maximum confidence of a match that only misspelt words support, and of a match for a negated request. */
 const GUESS = CONFIDENT_FROM - 0.01;
-/** Factors for a match without the requested kind of device, without the place, and with another action. */
+/** Factors for a match that lacks the requested kind of device, the requested place, or the requested action. */
 const OTHER_THING = 0.35;
 const OTHER_PLACE = 0.5;
 /** Minimum fit at which a place counts as the requested place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** Factor for another action of the named device. It is higher because a device can have actions that its kind lacks. */
+/** Factor for a device without the requested action. It is higher, because a device can have actions that its kind lacks. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** Factors for a request that only names a device, only a common action, or only a rare action. */
+/** Values for a request without an action, for one with only an action, and for one with only a situation, a state or a unit. */
 const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 const TELLING = 0.75;
@@ -31,7 +31,7 @@ const TELLING = 0.75;
 const OTHER_UNIT = 0.5;
 const DEGREES = unitTerm('°C');
 
-/** A need, with the degree from 0 to 1 to which a document meets it. */
+/** A need of a request. `fit` is the degree from 0 to 1 to which a document meets it. */
 interface Fit {
   readonly need: Need;
   readonly fit: number;
@@ -88,10 +88,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/**
- * Returns the share of the request's words that the document meets. For a request without words, returns the degree to which its action or
- * situation is met.
- */
+/** Returns the share of a request's words that the document meets; without words, a value for a met situation, state or unit. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -127,10 +124,10 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
   return hint === 'value' && first?.term === DEGREES;
 }
 
-/** The share of a score that the confidence decides. */
+/** The share of a score that depends on the confidence. */
 const CONFIDENCE_SHARE = 0.5;
 
-/** Returns the score weighted by the confidence. Otherwise a document with rare words could rank above the document that is meant. */
+/** Returns the score reduced by a low confidence. Otherwise a document with rare words could rank above the intended document. */
 export function weightedByConfidence(score: number, confidence: number): number {
   return Math.round(1000 * score * (1 - CONFIDENCE_SHARE + CONFIDENCE_SHARE * confidence)) / 1000;
 }

@@ -13,15 +13,15 @@ import { documentTerms, type ExtraTerm, type FieldText, TermIndex, type TermWeig
 import { splitName } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
-/** Minimum confidence of an entity. Below it, only a common word matches by chance. */
+/** Minimum confidence of an entity. A match below it is only due to a common word. */
 const NAMED_FROM = 0.12;
-/** Maximum number of cached devices. Beyond it the cache is cleared, to drop removed devices. */
+/** Maximum number of cached devices. Above it the cache is cleared, which also drops devices that were removed. */
 const MOST_DEVICES = 10_000;
 
-/** Finds devices, areas and sensors with the words, meanings and weights of the tool search. */
+/** Finds devices, areas and sensors with the vocabulary and the weights of the tool search. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
-  /** Cached entities by device id, with the searched facts: each report makes a new device object, so the facts are compared. */
+  /** Cached entities by device id. `facts` has the searched facts, which are compared because each report makes a new device object. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
   /** Cached entity of each sensor, by the sensor's info object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** Actions and settings of each kind of device: `open the big one` means a door rather than a lamp. */
+/** Actions and settings of each kind of device. With them, `open the big one` means a door and no lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',

@@ -10,9 +10,7 @@ export interface SearchQuery {
   readonly text: string;
   /** Maximum number of matches; default: 10. */
   readonly limit?: number;
-  /**
-   * Returns whether the tool can be called now; a tool that is not ready is only a near miss. Default: whether it has no `missingSetting`.
-   */
+  /** Returns whether the tool can be called now; default: whether no setting is missing. Other tools are only near misses. */
   readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
@@ -30,15 +28,15 @@ export interface ToolMatch {
 /** The result of a tool search, with the best matches first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** Tools that would match better but are not configured, then tools that almost match. The reasons name what is missing. */
+  /** Tools that match better but lack a setting, then tools that almost match. The reasons name the missing setting or word. */
   readonly nearMisses: readonly ToolMatch[];
   /** True if no match is certain enough to be called without asking the person. */
   readonly isUnsure: boolean;
-  /** Tools of different devices that match equally well. Only the person knows which device is meant. */
+  /** Tools of different devices that match equally well, from which only the person can choose. */
   readonly whichOne: readonly ToolMatch[];
   /** True if the sentence means all devices of a kind: `turn all lights off`. */
   readonly isForAll: boolean;
-  /** True if the sentence asks about a state, which readings answer. */
+  /** True if the sentence asks about a state. Readings answer such a sentence. */
   readonly isQuestion: boolean;
   /** A hint if the search does not know the language of the sentence. */
   readonly note?: string;
@@ -90,7 +88,7 @@ export interface SearchedTools {
   readonly tools: readonly RegisteredTool[];
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   readonly home: SearchedHome;
-  /** The tool that reads any sensor by its `sensor_id`. It is used for sensors that have no tool of their own. */
+  /** The tool that reads any sensor by its `sensor_id`. The search uses it for sensors without a tool of their own. */
   readonly reader?: RegisteredTool | undefined;
 }
 
@@ -132,7 +130,7 @@ export class HomeSearch {
   }
 }
 
-/** Returns the tools with the reader tool inserted at the rank of the reading that it can read. */
+/** Returns the tools with the reader tool added, at the position that the confidence of its reading gives it. */
 function withReader(
   matches: readonly ToolMatch[],
   { reader, reading }: { readonly reader: RegisteredTool; readonly reading: EntityMatch },

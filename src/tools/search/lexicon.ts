@@ -25,12 +25,12 @@ const NEIGHBOUR = 0.5;
 const NEIGHBOUR_MARK = '≈';
 
 interface Lexicon {
-  /** The first words of known phrases, each with the number of words in its longest phrase. */
+  /** The first words of phrases in the lexicon, each with the number of words in the longest phrase that begins with it. */
   readonly beginnings: Map<string, number>;
   readonly meaningsByStems: Map<string, readonly Meaning[]>;
 }
 
-/** The first search builds the lexicon, so that a hub without searches starts faster and needs less memory. */
+/** Built by the first search, so that a hub without searches starts faster and needs less memory. */
 const lexicon = lazy((): Lexicon => {
   const read: Lexicon = { beginnings: new Map(), meaningsByStems: new Map() };
   for (const line of DEVICE_WORDS) readLine(line, 'thing', read);
@@ -44,7 +44,7 @@ export function concept(name: string): string {
   return `~${name}`;
 }
 
-/** Returns the index term for things that nearly have a meaning: a garage door is nearly a door. */
+/** Returns the index term for things that almost have a meaning: a garage door is almost a door. */
 export function neighbourOf(term: string): string {
   return term.replace('~', NEIGHBOUR_MARK);
 }
@@ -59,7 +59,7 @@ export function isThing(stem: string): boolean {
   return (lexicon().meaningsByStems.get(stem) ?? []).some(({ role, strength }) => role === 'thing' && strength === 1);
 }
 
-/** Returns the meanings in a text, longest phrases first. A word within a phrase only adds meanings that the phrase lacks. */
+/** Returns the meanings in a text from left to right. At each position, only the longest phrase of the lexicon counts. */
 export function meaningsIn(words: readonly Word[]): readonly MeaningSpan[] {
   const spans: MeaningSpan[] = [];
   for (let start = 0; start < words.length; ) {
@@ -110,13 +110,10 @@ const SHORTEST_TAIL = 4;
 const JOINTS = ['en', 'es', 'n', 's', ''];
 
 const NO_PARTS: readonly Word[] = [];
-/** The parts of compounds, cached because words repeat. */
+/** The parts of compounds. They are cached, because the same words occur often. */
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
-/**
- * Returns the two parts of a compound whose second part is a thing in a home: `wohnzimmer` and `lampe` for `Wohnzimmerlampe`. Returns an
- * empty list for a word that is in the lexicon.
- */
+/** Returns the parts of a compound that ends with a thing: `wohnzimmer`, `lampe` for `Wohnzimmerlampe`. Empty for a lexicon word. */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
 }
@@ -131,7 +128,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Returns the first part without its linking element if that is a known word: `kuchen` before `lampe` becomes `kuche`. */
+/** Returns the first part, without its linking element if the rest is in the lexicon: `kuchen` before `lampe` becomes `kuche`. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));
@@ -143,12 +140,10 @@ function wordOf(text: string): Word {
 
 const KNOWN_LANGUAGES = 'English, German, French, Spanish, Dutch and Italian';
 const FEWEST_WORDS = 3;
-/** Minimum share of known words. Below it, the sentence is in an unknown language. */
+/** Minimum share of known words. If fewer words are known, the language of the sentence counts as unknown. */
 const KNOWN_SHARE = 0.2;
 
-/**
- * Returns a hint if the language of the sentence is unknown, else undefined. `isName` returns whether a term occurs in names of the home.
- */
+/** Returns a hint if the language is unknown, else undefined. `isName` returns whether a term occurs in names of the home. */
 export function unknownLanguage(text: string, isName: (term: string) => boolean): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   const foreign = text.match(/(?!\p{sc=Latin})\p{L}/gu)?.length ?? 0;

@@ -6,7 +6,7 @@ export interface Intent {
   readonly pattern: RegExp;
   /** Kinds of devices that help, the most helpful kind first. */
   readonly concepts: readonly string[];
-  /** What these devices should do; empty if a reading is the answer. */
+  /** The actions that the helpful devices should do. Empty if a reading answers the request. */
   readonly actions: readonly string[];
 }
 
@@ -110,7 +110,7 @@ interface Idiom {
   readonly plain: string;
 }
 
-/** Matches where an adjective ends the phrase, unlike `dark` in `dark blue`. */
+/** Matches the end of a phrase after an adjective. `dark` in `dark blue` does not match. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
@@ -118,26 +118,26 @@ const VERY = String.raw`(?:(?:all|very|really|totally|completely|pitch|nice and)
 const DEGREE = String.raw`(?:(?:a bit|a little|much|way|far)\s+)?(?:too|so|very|getting|pretty|quite|really)\s+(?:too\s+|very\s+)?`;
 
 const IDIOMS: readonly Idiom[] = [
-  // To make a room dark is to turn its lights off, not to dim them.
+  // A request to make a room dark means to turn the lights off, not to dim them.
   idiom(`${REQUEST_VERB}${OBJECT}${VERY}(?:dark|pitch[- ]black)${AT_THE_END}`, 'turn off the light $1'),
   idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
-  // A complaint about the dark requests light. Here `dark` is not part of a name.
+  // A complaint that it is dark requests light. In this position, `dark` is not part of a name.
   idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
   idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
   // Corrects `switch of` to `switch off`, since the verb would otherwise count as a noun.
   idiom(String.raw`\b(turn|switch|shut)\s+of\b`, '$1 off'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
-  // The German verbs for locking begin like the verbs for closing.
+  // In German, `schließe` means to close, but `schließe … ab` means to lock and `schließe … auf` to unlock.
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+auf\b`, 'entriegle $1'),
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+ab\b`, 'verriegle $1'),
   idiom(String.raw`\bsend\s+((?:the |my )?[\p{L}\d -]{1,40}?)\s+(?:back\s+)?home\b`, 'send home $1'),
   // About a room, `freezing` means that it is cold; otherwise frost concerns pipes.
   idiom(String.raw`\bit(?:['’]?s| is)\s+(?:so |absolutely |really )?freezing\b(?!\s+(?:outside|out there))`, 'it is too cold'),
-  // Watering means a valve, not a water heater.
+  // Watering means a valve and no water heater.
   idiom(String.raw`\b(?:stop|finish|quit|end)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'close the valve'),
   idiom(String.raw`\b(?:start|begin)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'open the valve'),
-  // Avoids the word `time`, which leads to other tools.
+  // The phrase is replaced, because the word `time` would match other tools.
   idiom(String.raw`\bbed\s?time\b`, 'good night'),
 ];
 

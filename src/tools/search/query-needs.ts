@@ -6,7 +6,7 @@ export interface Alternative {
   readonly strength: number;
   /** Degree from 0 to 1 to which the alternative meets the need; default: its strength. */
   readonly fit?: number;
-  /** True for a similar word that replaces the written word. */
+  /** True for a similar word that was found in place of a misspelt word. */
   readonly isNear?: true;
 }
 
@@ -21,12 +21,12 @@ export interface Need {
   /** Label for people, such as `kitchen` or `turn off`. */
   readonly label: string;
   readonly alternatives: readonly Alternative[];
-  /** Weight of the need. For a word it is multiplied by the word's rarity, otherwise it is the score itself. */
+  /** Weight of the need in the score. For a word, it is multiplied by the word's rarity. */
   readonly weight: number;
-  /** `word`: rare words count more. `hint`: can add to the score, and never counts as missing. */
+  /** `word`: rare words count more. `hint`: raises the score if met, and does not lower it otherwise. */
   readonly kind: 'word' | 'action' | 'hint';
   readonly role?: NeedRole;
-  /** What the hint is about. */
+  /** The subject of a hint. */
   readonly hint?: 'situation' | 'deed' | 'reading' | 'state' | 'value';
 }
 
@@ -34,20 +34,20 @@ export interface Need {
 export interface QueryRequest {
   readonly text: string;
   readonly needs: readonly Need[];
-  /** The actions that the text names. A negated action is replaced by its opposite. */
+  /** The actions that the text names. If it is negated, these are the opposites of the actions. */
   readonly actions: ReadonlyMap<string, number>;
-  /** The actions that the text names, or if it names none, the actions that help in its situation. */
+  /** The actions that the text names. If it names no action, these are the actions that help in the situation. */
   readonly sought: ReadonlyMap<string, number>;
   /** Actions whose tools are excluded: the opposites of requested actions, and negated actions. */
   readonly forbidden: ReadonlySet<string>;
-  /** True if the request asks about a state. Then tools that act are no answers. */
+  /** True if the request asks about a state. Tools that act do not match such a request. */
   readonly isQuestion: boolean;
   readonly isNegated: boolean;
   /** True if all devices of a kind are meant: `all the lights`. */
   readonly isForAll: boolean;
 }
 
-/** Matches a number, which may have a unit. Matching begins at the first digit, so that a long row of digits is read only once. */
+/** Matches a number, with or without a unit after it. It begins at the first digit, so that long rows of digits are read only once. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [
@@ -73,9 +73,9 @@ const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
     ),
   ],
 ];
-/** Matches a fraction. A fraction such as `half` is a target, never an amount to add. */
+/** Matches an amount without digits, such as `half`. It is a target value, never an amount to add. */
 const FRACTION = /^\D+$/u;
-/** Matches a number that is a target: `to 30`, `auf 30`. A number elsewhere can be part of a name. */
+/** Matches a number that is a target value: `to 30`, `auf 30`. Other numbers can be part of a name. */
 const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');
 const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}(?!\\s{0,4}\\p{L})`, 'giu');
 const VALUE_WORTH = 1.6;
@@ -95,7 +95,7 @@ export interface ParsedValues {
   /** The text with its numbers removed. */
   readonly rest: string;
   readonly values: readonly Need[];
-  /** True if a number is a target value, and not an amount to add. */
+  /** True if a number is a target value, false if it is an amount to add. */
   readonly isTarget: boolean;
 }
 

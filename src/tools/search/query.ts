@@ -23,12 +23,12 @@ const MAX_REQUESTS = 3;
 /** Strength of the second-best action for a situation. */
 const SECOND_ACTION = 0.8;
 const MEANING = 0.7;
-/** Degree to which another word for the same thing meets the need: a bulb is a light. */
+/** Degree to which another word with the same meaning meets a need: a bulb is a light. */
 const MEANT = 0.95;
-/** Degree to which a thing with nearly the meaning meets the need: a thermostat is most of a heating. */
+/** Degree to which a thing with almost the same meaning meets a need: a thermostat is almost a heating. */
 const NEIGHBOUR_FIT = 0.65;
 const NEXT_ROOM_FIT = 0.3;
-/** Strength of a thing with nearly the meaning. */
+/** Strength of a word with almost the same meaning. */
 const NEXT_TO = 0.5;
 /** Strength of a related kind of device: a radio is nearly a player. */
 const NEARLY = 0.9;
@@ -39,9 +39,9 @@ const INTENT_WORTH = 1.6;
 const IMPLIED_ACTION_WORTH = 0.8;
 const READ_WORTH = 2;
 const STATE_WORTH = 1.6;
-/** Weight of a word that can be both an action and a noun. */
+/** Weight of a word that names an action and is also a noun, such as `lock`. */
 const SAID_TWICE = 0.5;
-/** Strength of raising or lowering if the sentence has a target value. */
+/** Factor for raising or lowering in a sentence that has a target value. */
 const RELATIVE_TO_TARGET = 0.4;
 /** Words with little meaning, in addition to the stop words. */
 const WEAK_WORDS = new Set([
@@ -127,7 +127,7 @@ function parseRequest(text: string): QueryRequest {
   const actions = isNegated ? oppositesOf(unwanted) : meant;
   const wordsAsked =
     values.length > 0 && words.every(({ text: word }) => STOP_WORDS.has(word)) ? [] : wordNeeds(words, said.places, intents);
-  // A statement requests the actions that help in the situation, and never excludes their opposites.
+  // A statement requests the actions that help in its situation. It excludes no opposite actions.
   const sought = actions.size > 0 || asks ? actions : actionsOfIntents(intents);
   const isBare = intents.length === 0 && wordsAsked.every(({ role }) => role === 'weak');
   return {
@@ -174,11 +174,11 @@ function intentsIn(text: string): readonly FoundIntent[] {
 
 function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: readonly FoundIntent[]): readonly Need[] {
   const meanings = meaningsByPlace(words);
-  // In `lock the door` and `make it brighter`, the word for the action also counts as a noun or quality.
+  // In `lock the door` and `make it brighter`, the word of the action counts as a noun or quality as well.
   const isFree = (word: Word, place: number) => !taken.has(place) || (isHomeWord(word.stem) && !isParticleVerb(word.stem));
   const open = words.map((word, place) => ({ word, place })).filter(({ word, place }) => isFree(word, place));
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
-  // If there are no other words, words with little meaning count, since a name can consist of them.
+  // Words with little meaning count if there are no other words, since a name can consist of them.
   const chosen = telling.length > 0 || taken.size > 0 || intents.length > 0 ? telling : open;
   return merged(
     chosen.flatMap(({ word, place }) => {
@@ -194,7 +194,7 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: 
   );
 }
 
-/** Returns one need for each part of a compound. A device whose name is the whole compound meets both. */
+/** Returns one need for each part of a compound. A device that has the whole compound in its name meets all of them. */
 function partNeeds(word: Word, meanings: readonly Meaning[]): readonly Need[] {
   const parts = compoundParts(word);
   if (parts.length === 0) return [wordNeed(word, meanings)];
@@ -226,22 +226,20 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** Returns the fit of a related meaning: a related kind of device nearly matches, a related room does not. */
+/** Returns the degree to which a meaning meets a need. A related kind of device almost meets it, a related room hardly. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** Returns the role of a word. A word that can mean a device counts as a device: `laundry` is not only a room. */
+/** Returns the role of a word. A word that can mean a device, such as `laundry`, has the role of a device, even if it is also a room. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/**
- * Returns the meanings by word position. Only the last word of a phrase also has near meanings: a `garage door` is a door, and no garage.
- */
+/** Returns the meanings by word position. Only a phrase's last word has near meanings: a `garage door` is a door and no garage. */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {
@@ -264,7 +262,7 @@ function actionNeeds(actions: Actions, words: readonly Word[], places: ReadonlyS
   return [{ kind: 'action', label: label.join(' '), weight: ACTION_WORTH, alternatives }];
 }
 
-/** Replaces raising and lowering by setting if there is a target: `turn it up to 80 %`, `open it half`. */
+/** Adds setting to the actions, and weakens raising and lowering, for a sentence with a target: `turn it up to 80 %`. */
 function reaching(actions: Actions): Actions {
   const relative = ['raise', 'lower'].flatMap((action) => {
     const strength = actions.get(action);
@@ -274,7 +272,7 @@ function reaching(actions: Actions): Actions {
   return isSet ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-/** Returns needs for the devices that help in a situation, and for their actions if the sentence names none. */
+/** Returns needs for the devices that help in a situation. If the sentence names no action, adds a need for what they should do. */
 function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.flatMap((name, index) => kindOf(name, 1 - index * 0.12));
   const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
@@ -282,7 +280,7 @@ function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): 
   return hasAction ? [thing] : [thing, { kind: 'hint', hint: 'deed', label, weight: IMPLIED_ACTION_WORTH, alternatives: deeds }];
 }
 
-/** Returns needs for the kind of device that an action without an object implies: `next` is about music. */
+/** Returns a need for the kind of device that an action implies in a request without an object: `next` is about music. */
 function impliedNeeds(actions: Actions): readonly Need[] {
   const kinds = new Set([...actions.keys()].flatMap((action) => KINDS_OF_ACTIONS[action] ?? []));
   const alternatives = [...kinds].flatMap((name) => kindOf(name, 1));

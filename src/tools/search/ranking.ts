@@ -9,7 +9,7 @@ import { wordsOf } from './words.ts';
 export interface Ranked {
   readonly document: number;
   readonly score: number;
-  /** For each need, the index of the alternative that met it; -1 if the need is not met. */
+  /** For each need, the index of the alternative by which the document meets it; -1 if the document does not meet the need. */
   readonly metBy: readonly number[];
 }
 
@@ -17,7 +17,7 @@ export interface Ranked {
 export interface Ranking {
   /** The ranked documents, the best first. */
   readonly ranked: readonly Ranked[];
-  /** The needs, in which words that no document has are replaced by similar words. */
+  /** The needs of the query. Similar words replace the words that no document has. */
   readonly needs: readonly Need[];
 }
 
@@ -29,15 +29,12 @@ export interface RankQuery {
   readonly areaOf: (document: number) => string | undefined;
 }
 
-/** Minimum match of a room. A room that matches a word less is another room. */
+/** Minimum degree to which a word must fit a room's name. Below it, the word means another room. */
 const SAME_ROOM = 0.5;
-/** Fields with a device's name or place. A device's name may contain the name of another room. */
+/** Fields with the name or place of a device. A device may have the name of another room in its own name. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
-/**
- * Returns at most `limit` documents that meet a request, the best first. Word counts only cover documents that `accepts` allows, so that
- * hidden documents have no effect on rarity.
- */
+/** Returns at most `limit` documents, the best first. Documents that `accepts` refuses have no effect, not even on rarity. */
 export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
   const isAccepted = memoizedPredicate(accepts, index.bound);
   const needs = query.wish.needs.map((need) => withNearTerms(index, need, isAccepted));
@@ -49,7 +46,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // Half of a home matches an action alone. So an action only adds to the scores of documents that match words, unless no document does.
+  // Half of a home may match an action. So actions add candidates only if the words have none or have little meaning.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -70,7 +67,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Returns the documents that a question or request excludes: tools that act for a question, tools that do the opposite for a request. */
+/** Returns a predicate for the excluded documents: tools that act, for a question; tools that do the opposite, for a request. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -100,7 +97,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** Returns the documents for a kind of device that the home lacks. */
+/** Returns a predicate for the excluded documents: tools for any device of a kind, if the home has no device of the requested kind. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -114,7 +111,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** Returns devices in other rooms than the requested room, unless their names contain the room's name. */
+/** Returns a predicate for the excluded documents: devices in other rooms, unless their names contain the requested room's name. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -139,7 +136,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** Returns the rooms whose names contain a word, and whether the word means a room at all. */
+/** Returns the rooms whose names contain a word. The value is true if the word is known to mean a place. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -163,7 +160,7 @@ function isWholeNameWritten(area: string, said: ReadonlySet<string>): boolean {
   return words.length > 0 && words.every(({ stem, variant }) => said.has(stem) || (variant !== undefined && said.has(variant)));
 }
 
-/** Returns the need with similar words, if no accepted document has its word. */
+/** Returns the need. If no accepted document has its word, similar words are added. */
 function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
   if (need.kind !== 'word') return need;
   const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
@@ -201,10 +198,10 @@ export interface Scored {
   readonly score: number;
 }
 
-/** The share of the score that depends on how many needs are met. */
+/** The share of the score that depends on the share of needs that are met. */
 const COVERAGE_SHARE = 0.5;
 
-/** Sums the scores of one index's documents, one need after the other. */
+/** Sums the scores of an index's documents, need by need. */
 class Scores<Item extends object> {
   readonly #index: TermIndex<Item>;
   readonly #isAccepted: (document: number) => boolean;
@@ -241,7 +238,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Adds a need to the scores of the candidates, each by its best alternative. The weight of a word grows with its rarity among them. */
+  /** Adds a need to the scores of the candidates, each by its best alternative. Words that few candidates have weigh more. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;
@@ -312,7 +309,7 @@ const TWO_TYPOS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** Returns terms that begin with the word or differ from it by one typing mistake (two if the word is long). */
+/** Returns terms that begin with the word, or differ from it by one typo (by up to two for a long word). */
 function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
@@ -328,7 +325,7 @@ function nearTerms(word: string, terms: Iterable<string>, counts: (term: string)
 function likeness(word: string, term: string, { slips, letters }: { readonly slips: number; readonly letters: number }): number {
   if (term.startsWith(word)) return BEGINNING;
   if (Math.abs(term.length - word.length) > slips || term.length < SHORTEST - 1) return 0;
-  // Each mistake changes at most two letters of the mask. This cheap test leaves few terms to compare in full.
+  // Each typo changes at most two letters of the mask. This cheap check leaves few terms for the exact comparison.
   if (bitCount(letterMask(term) ^ letters) > 2 * slips) return 0;
   const distance = editDistance(word, term);
   if (distance > slips && !isSwapped(word, term)) return 0;

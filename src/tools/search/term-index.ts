@@ -10,7 +10,7 @@ export interface Posting {
   readonly field: Field;
 }
 
-/** Names with a `revision` number, which changes whenever a name changes. */
+/** Names of a home. `revision` changes whenever a name changes. */
 interface Revised {
   readonly revision: number;
 }
@@ -18,18 +18,18 @@ interface Revised {
 const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** A posting is one integer: document, weight (8 bits) and field (4 bits). Ten thousand tools then take a few megabytes. */
+/** A posting is one integer of document, weight (8 bits) and field (4 bits), so that ten thousand tools take a few megabytes. */
 const FIELD_BITS = 4;
 const WEIGHT_BITS = 8;
 const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
 const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
 const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
 const FIELD_MASK = 2 ** FIELD_BITS - 1;
-/** Removed documents are deleted from the index when there are this many, plus a quarter of the other documents. */
+/** The index removes missing items only if it has this many items more than the list, plus a quarter of the list's length. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/** An inverted index. New items of a list are added. Items that a complete or nearly complete list lacks are removed. */
+/** An inverted index over lists of items. It adds new items of a list, and removes items that the list lacks if they are many. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;
@@ -40,19 +40,19 @@ export class TermIndex<Item extends object> {
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  /** The index is rebuilt when `names` changes, since terms of items contain names. */
+  /** Rebuilds the index when `names` changes, because the terms of items contain names. */
   constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
     this.#names = names;
     this.#revision = names.revision;
   }
 
-  /** Returns the first unused document number. Numbers start at 0. */
+  /** Returns the number that the next document will get. Numbers start at 0. */
   get bound(): number {
     return this.#items.length;
   }
 
-  /** Returns all terms, including terms of documents that were removed recently. */
+  /** Returns all terms of the indexed documents. */
   terms(): Iterable<string> {
     return this.#postings.keys();
   }
@@ -102,7 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** Updates the index from a list. A list with less than half of the indexed items is only a part of the home, so it removes nothing. */
+  /** Updates the index from a list. A list with less than half of the indexed items is a part of the home, and removes no items. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -131,7 +131,7 @@ export class TermIndex<Item extends object> {
     this.#gone++;
   }
 
-  /** Deletes removed documents, and renumbers the others in the same order. */
+  /** Deletes the postings of removed documents, and renumbers the other documents in the same order. */
   #sweep(): void {
     const moved = new Map<number, number>();
     const items = this.#items.filter((item, number) => {
@@ -168,7 +168,7 @@ export function fieldOf(entry: number): Field {
   return FIELDS[entry & FIELD_MASK] ?? 'name';
 }
 
-/** The fields of a document. The reasons of a match use their names. */
+/** The fields of a document. Reasons of a match contain their names. */
 const FIELDS = [
   'name',
   'title',
@@ -225,13 +225,13 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
   action: { weight: 1, usualLength: 1 },
   value: { weight: 1, usualLength: 1 },
 };
-/** Parameters of BM25F (Robertson and Zaragoza 2009): the influence of a field's length, and how fast repeated words saturate. */
+/** Parameters of BM25F (Robertson and Zaragoza 2009): influence of a field's length, and saturation by repeated words. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
 /** Weight of each part of a compound. */
 const COMPOUND_PART_WORTH = 0.8;
 
-/** Plain words for device types whose names contain another device: a blind is no window, a lock is no door. */
+/** Plain words for device types whose names contain another device: a window covering is no window, a door lock is no door. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
 
 /** Returns device types as plain words. */

@@ -14,12 +14,12 @@ import { wordsOf } from './words.ts';
 
 const NO_FACTS: HomeFacts = { names: NO_HOME_NAMES, device: () => undefined };
 const DEFAULT_LIMIT = 10;
-/** Minimum share of the best score that a match must have. */
+/** Minimum score of a match, as a share of the best score. */
 const FLOOR = 0.2;
 const MAX_NEAR_MISSES = 5;
-/** Number of extra tools to rank, since some are left out later. */
+/** Number of tools to rank beyond the limit, since some are left out later. */
 const EXTRA_RANKED = 16;
-/** Tools whose score is within this share of the best score may be meant as well. */
+/** Maximum distance from the best score, as a share of it, at which a tool may also be the intended tool. */
 const TIE_SHARE = 0.02;
 const MAX_CANDIDATES = 8;
 
@@ -118,7 +118,7 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/** Returns one tool for each device that matches as well as the first tool, or for each device that is meant if all are. */
+/** Returns the tools of different devices that match equally well, or that are all meant; empty if there is only one device. */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];
@@ -165,9 +165,9 @@ interface HomeFacts {
   device(id: string): NamedDevice | undefined;
 }
 
-/** Factor for an action whose title says more than the action: `Turn on for a time`. */
+/** Factor for a tool whose title has more words than its action: `Turn on for a time`. */
 const LONGER_TITLE_WORTH = 0.85;
-/** Factor for raw commands of the specification, so that they rank below tools of profiles. */
+/** Factor for raw commands of the Matter specification, so that they rank below the tools of profiles. */
 const RAW_COMMAND_WORTH = 0.8;
 
 function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): ReadonlyMap<string, TermWeight> {
@@ -197,7 +197,7 @@ function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): Read
   return new Map([...terms, ...equivalentActions(terms)]);
 }
 
-/** Equivalent actions for a kind of device: a sprinkler turns on when its valve opens. */
+/** Actions that mean the same for a kind of device: a sprinkler turns on when its valve opens. */
 const EQUIVALENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   valve: { open: 'on', close: 'off' },
   cover: { open: 'raise', close: 'lower' },
@@ -217,13 +217,13 @@ function equivalentActions(terms: ReadonlyMap<string, TermWeight>): readonly (re
   });
 }
 
-/** Returns the device's name, which is in quotes in a tool's description. For devices of other hubs no other name is known. */
+/** Returns the device's name from the quotes in a tool's description. The names of other hubs' devices are known only from there. */
 function quotedName(description: string): string | undefined {
   return /"([^"]{1,64})"/.exec(description)?.[1];
 }
 
 function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTerm[] {
-  // A tool that only computes reads no state of the home.
+  // A tool that only computes does not read a state of the home, so it has no action.
   if (!execution.hasSideEffects) return metadata.category === 'computing' ? [] : [{ field: 'action', term: READ_TERM, weight: 1 }];
   const words = wordsOf(metadata.title);
   const { actions, places } = actionsOfTitle(words);
@@ -235,7 +235,7 @@ function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTer
   return [...deeds, { field: 'action', term: ACTING_TERM, weight: 1 }];
 }
 
-/** Returns tags as a text. Parts of cluster names are omitted, since a part alone can mean another device: a blind is no window. */
+/** Returns tags as a text. Parts of cluster names are omitted: `window` of `window-covering` would mean another device. */
 function tagText(tags: readonly string[]): string {
   const parts = new Set(tags.filter((tag) => PLAIN_TAGS[tag] !== undefined).flatMap((tag) => tag.split('-')));
   return tags.map((tag) => PLAIN_TAGS[tag] ?? (parts.has(tag) ? '' : tag)).join(' ');
@@ -243,7 +243,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Returns a term that marks the tool as one for a single device, or one for any device of a kind. */
+/** Returns the term for a tool of a single device, or for a tool with a `device_id`, which works for any device; else no term. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;

@@ -260,7 +260,7 @@ export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
 export const PARTICLE_VERBS =
   'turn turning turned switch switching put power flip get shut cut bring have want make click knock can | mach mache schalt schalte stell stelle dreh drehe knips | mets | zet doe draai schakel | fahr fahre zieh lass';
 
-/** The particles of these verbs, with their meanings. */
+/** The particles of particle verbs, with their meanings. */
 export const PARTICLES: readonly string[] = [
   'on: on | an ein | aan',
   'off: off out | aus ab | uit',

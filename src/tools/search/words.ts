@@ -12,16 +12,16 @@ export interface Word {
 
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', æ: 'ae', œ: 'oe', ł: 'l', đ: 'd', ı: 'i', ð: 'd', þ: 'th' };
-/** Character classes of scripts that have no spaces, or attach particles to words. */
+/** Character classes of scripts that have no spaces between words, or that attach particles to words. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const PIECES = new RegExp(`[${UNSPACED}]+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]]+`, 'gv');
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
-/** Maximum length of a text in characters. The rest is ignored: requests are shorter, and the end of a description adds nothing. */
+/** Maximum length of a text in characters. The rest is ignored: no request is longer, and the end of a description adds nothing. */
 const MAX_TEXT = 2_000;
 /** Maximum number of cached word forms. They are cached because words repeat. */
 const MAX_KNOWN = 8_192;
 
-/** Returns the words of a text in order. Scripts without spaces give overlapping pairs of characters. */
+/** Returns the words of a text in order. A text in a script without spaces is cut into overlapping pairs of characters. */
 export function wordsOf(text: string): readonly Word[] {
   const lower = text
     .slice(0, MAX_TEXT)
