@@ -6,22 +6,22 @@ import { SSE_HEARTBEAT_MS, SSE_KEEP_ALIVE, SSE_RETRY, sseMessage } from './serve
 
 /** The connection of a subscriber. */
 export interface EventSink {
-  /** Returns false when the subscriber reads too slowly; it is then disconnected. */
+  /** Returns false if the subscriber reads too slowly. The hub then disconnects it. */
   write(chunk: string): boolean;
-  /** Does nothing when the subscriber has already disconnected. */
+  /** Closes the connection. Does nothing if the subscriber has already disconnected. */
   close(): void;
 }
 
-/** The events that a subscriber requests and may receive. */
+/** The events that a subscriber asked for and may receive. */
 export interface EventSubscription {
   /** Event types or patterns such as `device.added` or `agi.tool.*`; an empty list means all. */
   readonly types: readonly string[];
-  /** Id of the last event that the subscriber received: later events are sent first. */
+  /** Id of the last event that the subscriber received. The stream begins with the later events. */
   readonly lastEventId?: string;
-  /** Account of the subscriber; its subscribers share a limit of streams. */
+  /** Account of the subscriber. All subscribers of one account share a limit of streams. */
   readonly account: string;
   mayReceive(event: HubEvent): boolean;
-  /** Returns false once the subscriber's token has expired or was revoked; the stream then ends. */
+  /** Returns whether the subscriber's token is still valid. The stream ends when it has expired or was revoked. */
   isStillValid(): boolean;
 }
 
@@ -29,11 +29,14 @@ interface FeedOptions {
   /** Number of events kept for subscribers that reconnect. */
   readonly historySize?: number;
   readonly heartbeatMs?: number;
-  /** Interval of the token checks for subscribers that receive no events. */
+  /** Interval of token checks in milliseconds, for subscribers to whom no events are sent. */
   readonly validityCheckMs?: number;
 }
 
-/** Sends the hub's events to subscribers as Server-Sent Events with CloudEvents as data, and keeps the newest events as history. */
+/**
+ * Sends the hub's events to subscribers as Server-Sent Events, with a CloudEvent as data. Keeps the newest events for subscribers that
+ * reconnect.
+ */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
@@ -86,8 +89,8 @@ export class EventFeed implements AsyncDisposable {
   }
 
   /**
-   * Returns the missed events; undefined if the last event is no longer in the history, since later events may be lost too. Also undefined
-   * for an event that the subscriber may not receive: a guessed id must not reveal that the event exists.
+   * Returns the missed events. Returns undefined if the last event is no longer in the history, since later events may be gone too, and if
+   * the subscriber may not receive that event, so that a guessed id does not reveal that the event exists.
    */
   #missedSince({ lastEventId, mayReceive }: EventSubscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
@@ -126,7 +129,7 @@ export class EventFeed implements AsyncDisposable {
   }
 }
 
-/** Returns whether a pattern is the event type or, when it ends in `.*`, a prefix of it. */
+/** Returns whether a pattern is equal to the event type, or ends in `.*` and matches the type's beginning. */
 export function matchesType(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
@@ -139,14 +142,14 @@ function eventFrame(event: HubEvent): string {
   return sseMessage(event.type, event, event.id);
 }
 
-/** A subscription to the events of another hub. */
+/** A request for the event stream of another hub. */
 interface RemoteStreamRequest extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
   readonly hub: string;
   readonly account: string;
   isStillValid(): boolean;
 }
 
-/** Relays event streams of other hubs. Each of those hubs decides which events the subscriber may receive. */
+/** Relays event streams of other hubs. The other hub decides which events the subscriber may receive. */
 export class RemoteEventStreams implements AsyncDisposable {
   readonly #events: RemoteEvents;
   readonly #clock: Clock;
@@ -165,7 +168,10 @@ export class RemoteEventStreams implements AsyncDisposable {
     return [...this.#open.values()].filter((other) => other === account).length;
   }
 
-  /** Relays until the returned function is called, the subscriber reads too slowly, or (with an `error` event) the hub is lost. */
+  /**
+   * Relays events until the returned function is called, the subscriber reads too slowly, or the connection to the hub is lost. The last
+   * case sends an `error` event.
+   */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();
     this.#open.set(stop, account);

@@ -16,13 +16,13 @@ interface EventVisibilityCollaborators {
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** Largest number of removed tools whose permissions are kept for the events in the history. */
+/** Maximum number of removed tools whose permissions are kept, since events in the history may concern them. */
 const MAX_REMOVED = 1_000;
 
-/** Decides which principal may receive which event. An event type without a rule is sent to nobody. */
+/** Decides which principal may receive which event. Nobody receives an event whose type has no rule. */
 export class EventVisibility {
   readonly #parts: EventVisibilityCollaborators;
-  /** The permissions of removed tools, which decide who receives `agi.tool.removed`; the registry no longer has them. */
+  /** Removed tools, which the registry no longer has. Their permissions decide who receives `agi.tool.removed`. */
   readonly #removed = new Map<string, RegisteredTool>();
   readonly #rules: ReadonlyMap<string, VisibilityRule>;
 
@@ -31,7 +31,7 @@ export class EventVisibility {
     this.#rules = new Map(Object.entries(this.#ruleTable()));
   }
 
-  /** Starts to record removed tools; returns a function that stops it. */
+  /** Starts to record removed tools. Returns a function that ends this. */
   start(): () => void {
     return this.#parts.registry.onChange(({ kind, tool }) => {
       if (kind === 'removed') this.#remember(tool);
@@ -105,7 +105,7 @@ export class EventVisibility {
   }
 }
 
-/** Returns whether `agentId` is the receiver itself or an agent that it or its children created. */
+/** Returns whether `agentId` is the receiver, an agent that the receiver created, or a descendant of such an agent. */
 function isKin({ kind, id }: Principal, agentId: unknown): boolean {
   return kind === 'agent' && typeof agentId === 'string' && isSelfOrDescendant(agentId, id);
 }

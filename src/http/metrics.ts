@@ -8,7 +8,7 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { HealthSource, JobPort } from './ports.ts';
 
-/** Labels of a sample, name to value (Prometheus text format). */
+/** Labels of a sample by name (Prometheus text format). */
 type Labels = Readonly<Record<string, string>>;
 
 interface Sample {
@@ -24,7 +24,7 @@ interface Family {
   samples(): Iterable<Sample>;
 }
 
-/** A count that only grows. */
+/** A counter metric, whose value never decreases. */
 export class Counter {
   readonly #values = new Map<string, { readonly labels: Labels; value: number }>();
 
@@ -40,7 +40,7 @@ export class Counter {
   }
 }
 
-/** Counts observations in buckets with ascending upper bounds, in the unit of the metric's name. */
+/** A histogram metric: counts of observations by upper bound. Bounds are ascending, in the unit of the metric's name. */
 class Histogram {
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, { readonly labels: Labels; readonly counts: number[]; sum: number; count: number }>();
@@ -80,7 +80,7 @@ class Histogram {
   }
 }
 
-/** Metric families in the order of their registration, written as Prometheus text (exposition format 0.0.4). */
+/** The metrics of the hub, in the order of registration. They are written in the Prometheus text format (exposition format 0.0.4). */
 export class MetricRegistry {
   readonly #families: Family[] = [];
 
@@ -96,12 +96,12 @@ export class MetricRegistry {
     return histogram;
   }
 
-  /** Adds a value that is computed at each request: one number, or one for each set of labels. */
+  /** Adds a metric whose value is read at each request: one number, or one number for each set of labels. */
   gauge(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'gauge' }, collect);
   }
 
-  /** Adds a counter that another part of the hub holds, like `gauge`. */
+  /** Adds a counter whose value another part of the hub holds. It is read like a `gauge`. */
   observedCounter(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'counter' }, collect);
   }
@@ -144,11 +144,11 @@ interface HubMetricSources {
   readonly feed: EventFeed;
 }
 
-/** Can see the jobs of all callers, to count them. */
+/** Principal that may see the jobs of all callers, to count them. */
 const METRICS_PRINCIPAL: Principal = { id: 'metrics', kind: 'owner', permissions: [] };
 const DURATION_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Registers the metrics of the home and of the process. The returned function stops the measurements. */
+/** Registers metrics about the home and the process. Returns a function that stops measuring. */
 export function registerHubMetrics(metrics: MetricRegistry, watched: HubMetricSources): () => void {
   const stopCalls = observeCalls(metrics, watched);
   registerHomeMetrics(metrics, watched);
@@ -202,7 +202,7 @@ function countBy(label: string, values: readonly string[]): readonly (readonly [
 }
 
 function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): () => void {
-  // 10 samples a second in native code: cheap enough for an idle board.
+  // Takes 10 samples a second, in native code. This costs little even on an idle board.
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
   const { nodeId, version, startedAtMs } = health.health();
@@ -224,11 +224,11 @@ function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): 
 
 interface MeshMetricSources {
   readonly view: MeshView;
-  /** Returns the counts of dropped and refused messages since the start, by reason. */
+  /** Returns the numbers of dropped and refused messages since the start, by reason. */
   readonly drops: () => Readonly<Record<string, number>>;
 }
 
-/** Registers the metrics of the other hubs, and of their messages that were dropped. */
+/** Registers metrics about other hubs and about dropped messages. */
 export function registerMeshMetrics(metrics: MetricRegistry, { view, drops }: MeshMetricSources): void {
   metrics.gauge('atmo_mesh_member', 'Whether this hub is in a mesh', () => (view.meshId === undefined ? 0 : 1));
   metrics.gauge('atmo_mesh_peers', 'Other hubs of the mesh by state of their news', () =>

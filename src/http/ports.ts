@@ -7,16 +7,16 @@ export interface HealthReport {
   readonly nodeId: string;
   readonly version: string;
   readonly startedAtMs: number;
-  /** One sentence for each problem, without names of devices or people: the health report is public. */
+  /** One sentence for each problem. It contains no names of devices or people, because the health report is public. */
   readonly problems: readonly string[];
 }
 
-/** Port: the hub's own view of its health. */
+/** Port: returns what the hub knows about its health. */
 export interface HealthSource {
   health(): HealthReport;
 }
 
-/** The calls that HTTP and MCP make. */
+/** The methods of the call pipeline that HTTP and MCP use. */
 export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo'>;
 
 /** The members of the job directory that HTTP and MCP use. */

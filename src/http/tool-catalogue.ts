@@ -19,7 +19,7 @@ import { MAX_BODY_BYTES } from './server/request-body.ts';
 import type { VisibleHome } from './visible-home.ts';
 
 const PAGE = 1_000;
-/** The tool that reads any sensor, for questions about sensors. */
+/** The tool that reads any sensor, used for questions about sensors. */
 const SENSOR_READER = 'core:query_sensor';
 
 interface CatalogueCollaborators {
@@ -32,13 +32,13 @@ interface CatalogueCollaborators {
 }
 
 interface CatalogueFilter extends ToolDirectoryFilter {
-  /** Only tools that can be called without a further configuration. */
+  /** If true, only tools that need no further configuration match. */
   readonly isReadyOnly?: boolean;
-  /** Of several versions only the version to which the name resolves, so that names for models are unique in the list. */
+  /** If true, only the version that the tool's name resolves to matches. Names for models are then unique in the list. */
   readonly isDefaultVersionOnly?: boolean;
 }
 
-/** Lists, finds and resolves the tools that a caller may see; all others do not exist for it. */
+/** Lists, finds and resolves tools. Tools that the caller may not see are treated as if they did not exist. */
 export class ToolCatalogue {
   readonly #parts: CatalogueCollaborators;
   readonly #search: HomeSearch;
@@ -48,7 +48,10 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Resolves when the tools of the other hubs (or those with `name`) are loaded, or after some seconds; undefined if they are. */
+  /**
+   * Resolves when the tools of other hubs (or those named `name`) are loaded, or after some seconds. Returns undefined if they are loaded
+   * already.
+   */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }
@@ -62,13 +65,13 @@ export class ToolCatalogue {
     return this.#parts.tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
   }
 
-  /** Returns a predicate that is false for tools that the caller can address only with their version. */
+  /** Returns a predicate that is true for the version to which a tool's name resolves for the caller. */
   defaultVersionFor(principal: Principal): (tool: RegisteredTool) => boolean {
     const several = multiVersionKeys(this.#parts.tools.all());
     return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /** Returns whether the tool's name resolves to it. Tools with an ambiguous name have different names for models. */
+  /** Returns whether the tool's name resolves to this version. Tools with the same ambiguous name have different names for models. */
   #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
     const resolved = this.known(principal, toolKey(tool));
     return resolved === undefined || resolved.id === tool.id;
@@ -84,11 +87,11 @@ export class ToolCatalogue {
     return found;
   }
 
-  /** Returns the caller's tools that pass the filter and match the query, with the devices, readings and areas that match it. */
+  /** Returns the caller's tools that pass the filter and match the query, and the devices, readings and areas that match. */
   find(principal: Principal, query: SearchQuery, filter: ToolDirectoryFilter = {}): HomeSearchResult {
     const isVisible = filterPredicate({ ...filter, isVisible: this.visibleTo(principal) });
     const reader = this.known(principal, SENSOR_READER);
-    // The search caches its index by the whole list, so the filter is passed as a condition.
+    // The filter is a condition because the search caches its index for the whole list.
     return this.#search.find(
       { ...query, isReady: (tool) => this.isReady(tool) },
       {
@@ -100,7 +103,7 @@ export class ToolCatalogue {
     );
   }
 
-  /** Returns the devices and sensors that the caller may see and the filter selects. Of other hubs only devices are known. */
+  /** Returns the devices and sensors that the filter selects and the caller may see. Sensors of other hubs are unknown here. */
   #searchedHome(principal: Principal, { device, node, isInArea = () => true }: ToolDirectoryFilter): SearchedHome {
     const isSelected = (id: string, area: string | undefined) => (device === undefined || id === device) && isInArea(area ?? '');
     const isHere = node === undefined || !this.#parts.home.isOther(node);
@@ -117,7 +120,7 @@ export class ToolCatalogue {
     };
   }
 
-  /** Returns the tool of this name, of the hub `node` when given. Throws TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry does. */
+  /** Returns the tool with this name, on the hub `node` if given. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL like the registry. */
   resolve(principal: Principal, name: string, node?: string): RegisteredTool {
     return this.#parts.tools.resolve(name, {
       isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer),
@@ -126,14 +129,14 @@ export class ToolCatalogue {
     });
   }
 
-  /** Returns the largest allowed body in bytes for calls of this tool, or of any of the caller's tools without a name. */
+  /** Returns the maximum body in bytes for calls of this tool. Without a name, returns the maximum over all tools of the caller. */
   maxBodyBytes(principal: Principal, name?: string): number {
     const tools =
       name === undefined ? this.#parts.tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.known(principal, name)];
     return tools.reduce((most, tool) => Math.max(most, (tool?.definition.execution.maxParamsBytes ?? 0) + MAX_BODY_BYTES), MAX_BODY_BYTES);
   }
 
-  /** Returns the caller's tool with this name; undefined if no tool or several match. */
+  /** Returns the caller's tool with this name; undefined if no tool or several tools match. */
   known(principal: Principal, name: string): RegisteredTool | undefined {
     try {
       return this.#parts.tools.find(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
@@ -142,7 +145,7 @@ export class ToolCatalogue {
     }
   }
 
-  /** Returns the caller's tools that are ready, with their names for models. */
+  /** Returns the caller's tools that can be called now, with their names for models. */
   described(principal: Principal): readonly { readonly id: string; readonly definition: ToolDefinition; readonly modelName: string }[] {
     return this.all(principal, { isReadyOnly: true }).map((tool) => ({
       id: tool.id,
@@ -155,12 +158,12 @@ export class ToolCatalogue {
     return this.#parts.tools.modelName(tool);
   }
 
-  /** Returns false for a tool that cannot be called before the owner configures something. */
+  /** Returns whether the tool needs no further setting of the owner. */
   isReady(tool: RegisteredTool): boolean {
     return this.#parts.tools.isReady(tool);
   }
 
-  /** Returns why a call of the tool would fail now; undefined when it would run. */
+  /** Returns why a call of the tool would fail now; undefined if it would run. */
   obstacleTo(tool: RegisteredTool): string | undefined {
     return this.#parts.pipeline.obstacleTo(tool);
   }
@@ -171,7 +174,7 @@ export class ToolCatalogue {
   }
 }
 
-/** Returns the areas of remote devices, from the metadata of their tools, by `<hub> <device>`. */
+/** Returns the areas of other hubs' devices by `<hub> <device>`. They come from the metadata of tools. */
 const remoteAreas = oncePerObject((tools: readonly RegisteredTool[]): ReadonlyMap<string, string> => {
   const areas = new Map<string, string>();
   for (const { hubs, definition } of tools) {

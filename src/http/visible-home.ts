@@ -23,13 +23,13 @@ interface VisibleHomeCollaborators {
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly authorizer: Authorizer;
-  /** The other hubs. */
+  /** The view of the other hubs. */
   readonly mesh: Pick<MeshView, 'peers'>;
   /** Aliases of devices and areas. */
   readonly homeNames: HomeNames;
 }
 
-/** The devices and readings that a caller may see. All others are left out of lists, errors and suggestions. */
+/** The devices and readings that a caller may see. Lists, errors and suggestions omit all others. */
 export class VisibleHome {
   readonly names: HomeNames;
   readonly #parts: VisibleHomeCollaborators;
@@ -43,12 +43,12 @@ export class VisibleHome {
     return canSeeDevice(device, callerView(principal, this.#parts.authorizer));
   }
 
-  /** Returns whether the caller may read a sensor's value; to see that the sensor exists is not enough. */
+  /** Returns whether the caller may read a sensor's value. This needs more than the right to see the sensor. */
   mayRead(principal: Principal, sensor: string): boolean {
     return this.#parts.authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }
 
-  /** Returns the device types of a sensor's device; an empty list for an unknown device. */
+  /** Returns the device types of a sensor's device, or an empty list if the device is unknown. */
   typesOf(device: string): readonly string[] {
     return this.#parts.directory.get(device as DeviceId)?.deviceTypes ?? [];
   }
@@ -58,9 +58,7 @@ export class VisibleHome {
     return this.#parts.directory.list().filter((device) => canSeeDevice(device.id, view));
   }
 
-  /**
-   * Returns the device with this id or unique name or alias. Throws DEVICE_NOT_FOUND with suggestions, or AMBIGUOUS_DEVICE with the ids.
-   */
+  /** Returns the device with this id, unique name or alias. Throws DEVICE_NOT_FOUND with suggestions, or AMBIGUOUS_DEVICE with the ids. */
   device(principal: Principal, text: string): Device {
     const devices = this.#parts.directory.list();
     const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#parts.authorizer));
@@ -69,7 +67,7 @@ export class VisibleHome {
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
   }
 
-  /** Returns the id of a device of this hub or, if this hub has no such device, of another hub. Throws like `device`. */
+  /** Returns the id of a device of this hub or, if there is none, of another hub. Throws the same errors as `device`. */
   deviceId(principal: Principal, text: string): DeviceId {
     const view = callerView(principal, this.#parts.authorizer);
     const here = withAliases(this.#parts.directory.list(), this.names);
@@ -77,11 +75,11 @@ export class VisibleHome {
     if (isHere) return resolveDevice(text, here, view);
     const remote = this.devicesElsewhere(principal);
     const isRemote = remote.some((device) => isDeviceNamed(text, device));
-    // devicesElsewhere() has checked the permissions of the remote devices.
+    // `canSee` is always true because devicesElsewhere() has already checked the permissions.
     return isRemote ? resolveDevice(text, distinct(remote), { canSee: () => true }) : resolveDevice(text, here, view);
   }
 
-  /** Returns the devices that the caller may see of all other hubs, or of the hub with this id or name. */
+  /** Returns the devices of all other hubs, or of the hub with this id or name, that the caller may see. */
   devicesElsewhere(principal: Principal, hub?: string): readonly (SearchedDevice & { readonly node: HubId })[] {
     return this.#peersOf(hub).flatMap(({ id: node, devices }) => {
       const view = callerView(principal, judgeOf({ hubs: () => [node] }, this.#parts.authorizer));
@@ -99,18 +97,18 @@ export class VisibleHome {
     return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 
-  /** Returns the areas in which the caller may see a device or a sensor, in their first spelling. */
+  /** Returns the areas in which the caller may see a device or sensor, in the spelling that comes first. */
   areas(principal: Principal): readonly string[] {
     const sensors = this.readings(principal).map(({ sensor }) => sensor);
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
   }
 
-  /** Returns the area with this name or alias. Throws NOT_FOUND or AMBIGUOUS_DEVICE with candidates. */
+  /** Returns the area with this name or alias. Throws NOT_FOUND or AMBIGUOUS_DEVICE, with the areas to choose from. */
   area(principal: Principal, text: string): string {
     return resolveArea(text, this.areas(principal), this.names);
   }
 
-  /** Returns whether an area passes the area filter of a list; without a filter every area does. */
+  /** Returns whether an area passes a list's area filter. Without a filter every area passes. */
   isInArea(area: string | undefined, wanted: string | undefined): boolean {
     return wanted === undefined || (area !== undefined && isAreaNamed(wanted, area, this.names));
   }
@@ -130,22 +128,22 @@ export class VisibleHome {
   }
 }
 
-/** Returns each device once: two hubs may have a device with the same id, and its tool list then has the tools of both. */
+/** Returns each device once. If two hubs have a device with the same id, its tool list has the tools of both. */
 function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
   return [...new Map(devices.map((device) => [device.id, device])).values()];
 }
 
-/** Returns whether the caller may see the calls of all principals; other callers see only their own calls. */
+/** Returns whether the caller may see the calls of all principals. Other callers see only their own calls. */
 export function seesAllCalls(principal: Principal, authorizer: Authorizer): boolean {
   return authorizer.authorize(principal, ['admin:audit']).allowed;
 }
 
-/** Returns whether a call of `agentId` is the caller's own. An agent with the name `owner` does not get the owner's calls. */
+/** Returns whether the caller made a call of `agentId`. An agent named `owner` does not get the owner's calls. */
 export function isOwnCall(principal: Principal, agentId: unknown): boolean {
   return agentId === principal.id && (principal.kind === 'owner') === (agentId === 'owner');
 }
 
-/** Throws PERMISSION_DENIED, which names the permission, unless the caller holds it. */
+/** Throws PERMISSION_DENIED if the caller lacks the permission. The error names the permission. */
 export function requirePermission(principal: Principal, permission: string, authorizer: Authorizer): void {
   const decision = authorizer.authorize(principal, [permission]);
   if (decision.allowed) return;

@@ -17,7 +17,7 @@ Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryabl
 the envelope of the call (\`FailedCall\`) where a call of a tool failed. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
-/** Returns an OpenAPI 3.1 document of the routes and of these tools. */
+/** Returns an OpenAPI 3.1 document for the routes and for these tools. */
 export function openApiDocument({ routes, tools, definitionOf, version, url }: OpenApiSources): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -50,16 +50,16 @@ const STREAM_EXAMPLES: Readonly<Record<string, string>> = {
 };
 const COMMON_HEADERS: readonly HeaderName[] = ['traceparent', 'requestId'];
 const CALL_HEADERS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
-/** Routes whose response is the envelope of a call. */
+/** Routes that respond with the envelope of a call. */
 const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke', '/api/v1/commission']);
-/** ENVELOPE_PATHS and the routes for calls in the formats of model APIs. */
+/** All routes that call tools: those of ENVELOPE_PATHS, and those for the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
 function openApiPath({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
 }
 
-/** Returns the operation of a route; `tool` is the tool that it calls, if any. */
+/** Returns the OpenAPI operation of a route. `tool` is the tool that the route calls, if any. */
 function routeOperation(route: Route, tool: ToolDefinition | undefined): object {
   const body = bodySchema(route, tool);
   return {
@@ -92,7 +92,7 @@ function successes(route: Route, tool: ToolDefinition | undefined): Readonly<Rec
   return { ...Object.fromEntries(shapes), ...unchanged };
 }
 
-/** A call that waits for approval is a problem with a status of success: it can be repeated. */
+/** Response for a call that waits for approval: problem details with a success status, since the client can repeat the call. */
 const APPROVAL_PENDING = { media: 'application/problem+json', schema: { $ref: '#/components/schemas/Problem' } };
 
 function response({ description, media, schema, example }: AnswerShape): object {
@@ -104,7 +104,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
   return { description, content: Object.fromEntries(content) };
 }
 
-/** Returns the media type object; streams, pictures and certificates are no JSON. */
+/** Returns a media type object. Streams, pictures and certificates have no JSON schema. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
   if (/[/+]json$/.test(type)) return { schema: publicSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
@@ -137,14 +137,14 @@ function queryParameters(route: Route): readonly object[] {
   return Object.entries(route.query).map(([name, { description, schema }]) => ({ name, in: 'query', description, schema }));
 }
 
-/** A tool in the document. */
+/** A tool that the OpenAPI document describes. */
 export interface DescribedTool {
   readonly id: string;
   readonly definition: ToolDefinition;
   readonly modelName: string;
 }
 
-/** Returns the operation of a tool, with the schemas of its definition. */
+/** Returns the OpenAPI operation of a tool, with the schemas from its definition. */
 function toolOperation({ definition, modelName }: DescribedTool): object {
   const { description, parameters, returns, metadata } = definition;
   const examples = metadata.examples.map((example, index): [string, object] => [
@@ -177,7 +177,10 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: publicSchema(returns) } }] };
 }
 
-/** Operation ids, the function names of generated clients. They never change. Other routes get a name from method and path. */
+/**
+ * Operation ids of routes, which must never change: generated clients use them as function names. Other routes get an id from method and
+ * path.
+ */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
   'GET /assets/{name}': 'getPageAsset',
@@ -270,7 +273,7 @@ function nameOfPath(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** Groups of operations by the first part of their paths. */
+/** Tags that group operations, by the first part of their paths. */
 const TAGS = {
   tools: 'What the hub and its devices can do: list, search, describe, register, call',
   jobs: 'Calls that go on after their request',
@@ -306,5 +309,5 @@ function tagOf(path: string): Tag {
   return own ?? BY_PART[part] ?? 'hub';
 }
 
-/** All groups in the form of the document. */
+/** All tags, as the OpenAPI document lists them. */
 const TAG_LIST: readonly object[] = Object.entries(TAGS).map(([name, description]) => ({ name, description }));

@@ -9,13 +9,13 @@ type NamedSchemas = Readonly<Record<string, JsonSchema>>;
 const text = (description?: string): JsonSchema => ({ type: 'string', ...(description !== undefined && { description }) });
 const texts: JsonSchema = { type: 'array', items: { type: 'string' } };
 const instant: JsonSchema = { type: 'string', format: 'date-time' };
-/** An instant, or null for never. */
+/** Schema of a time, or of null for "never". */
 const instantOrNever: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
 const anything = (description: string): JsonSchema => ({ description });
 const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
-/** Returns an object with the members of `required`; clients must accept further members. */
+/** Returns the schema of an object with these required members. Clients must accept further members. */
 function record(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
   return { type: 'object', ...(required.length > 0 && { required }), properties };
 }
@@ -32,7 +32,7 @@ const ENVELOPE = {
   execution: record({ node_id: text('The hub that ran it'), duration_ms: { type: 'number' }, hops: { type: 'integer' } }),
 };
 
-/** Errors, calls and jobs. */
+/** Schemas of errors, calls and jobs. */
 export const CALL_SCHEMAS: NamedSchemas = {
   Problem: record({
     type: { type: 'string', format: 'uri' },
@@ -142,7 +142,7 @@ const CLUSTER = record({
   events: texts,
 });
 
-/** Devices, readings, events and the hub itself. */
+/** Schemas of devices, readings, events and the hub itself. */
 export const HOME_SCHEMAS: NamedSchemas = {
   Reading: record({
     id: text('<device>/<reading>'),
@@ -302,7 +302,7 @@ const ENTITY_MATCH = record(
   ['id', 'name', 'score', 'confidence', 'reasons'],
 );
 const CANDIDATE = record({ tool: text(), title: text(), device: text(), area: { type: ['string', 'null'] }, confidence: CONFIDENCE });
-/** Members of a search result besides its matches. */
+/** Schemas of the members of a search result, except its matches. */
 const SEARCH_NOTES = {
   unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough to be called without asking' },
   which_one: record({ question: text(), candidates: listOf(CANDIDATE) }),
@@ -339,7 +339,7 @@ const TOOL_RECORD = {
   available: FLAG,
 };
 
-/** Tools in all forms of lists, and their usage. */
+/** Schemas of tools in the formats of all lists, and of tool usage. */
 export const TOOL_SCHEMAS: NamedSchemas = {
   Tool: record(TOOL, TOOL_REQUIRED),
   ToolMatch: TOOL_MATCH,

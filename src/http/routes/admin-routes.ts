@@ -27,7 +27,7 @@ const AUDIT_QUERY = {
   limit: field.integer('at most this many rows', 1, 1_000),
 };
 
-/** Administration over HTTP: each route calls one tool. */
+/** Table of the administration routes. Each route calls one tool. */
 const ADMIN_ROUTES = [
   toolRoute({
     method: 'POST',
@@ -100,7 +100,7 @@ const ADMIN_ROUTES = [
   }),
 ];
 
-/** Returns the routes of administration. */
+/** Returns the administration routes. */
 export function adminRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return ADMIN_ROUTES.map((route) => route(pipeline));
 }
@@ -171,7 +171,7 @@ const APPROVAL_ROUTES = [
   }),
 ];
 
-/** Returns the routes of approvals and approvers; each route calls one tool. */
+/** Returns the routes for approvals and approvers. Each route calls one tool. */
 export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return APPROVAL_ROUTES.map((route) => route(pipeline));
 }
@@ -179,7 +179,10 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-/** Returns the routes that preview the tools of an agent before its token exists, limited to what the caller can see. */
+/**
+ * Returns routes that show the tools an agent with certain grants would have, before its token is made. They show only what the caller can
+ * see.
+ */
 export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({

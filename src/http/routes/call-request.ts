@@ -6,7 +6,7 @@ import { type Answer, json, problem } from '../server/answer.ts';
 import { field, type QueryOf, type QuerySpec } from '../server/query.ts';
 import { defineRoute, type Route, type RouteRequest, type Scope } from '../server/route.ts';
 
-/** Query parameters of the routes that call any tool. */
+/** Query parameters of all routes that call an arbitrary tool. */
 export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
   stream: field.flag('tell partial results while it runs, as the header Accept: text/event-stream or application/x-ndjson does'),
@@ -19,7 +19,7 @@ export const CALL_QUERY = {
 const MAX_NODES = 32;
 const ID = /^[\x21-\x7e]{1,128}$/;
 
-/** The tool and its parameters. */
+/** A tool and the parameters to call it with. */
 interface CallDraft {
   readonly tool: string;
   readonly params: JsonObject;
@@ -29,7 +29,7 @@ interface CallDraft {
 
 type RoutingQuery = Pick<QueryOf<typeof CALL_QUERY>, 'only_nodes' | 'prefer_nodes' | 'exclude_nodes' | 'hop_limit'>;
 
-/** Returns the routing preferences of the query; undefined without any. Throws VALIDATION_ERROR for too many hubs. */
+/** Returns the routing preferences in the query; undefined if there are none. Throws VALIDATION_ERROR if too many hubs are named. */
 export function routingOf({
   only_nodes: only,
   prefer_nodes: prefer,
@@ -44,7 +44,10 @@ export function routingOf({
   };
 }
 
-/** Returns the call of a request, with its trace, idempotency, session, timeout and hub headers. Throws VALIDATION_ERROR. */
+/**
+ * Returns the call that a request asks for, with its headers for trace, idempotency key, session, timeout and hub. Throws VALIDATION_ERROR
+ * if a header is invalid.
+ */
 export function callOf(request: RouteRequest, { tool, params, timeoutMs: wishedMs, routing: wishedRoute = {} }: CallDraft): CallRequest {
   const hubs = request.header('x-hub');
   const routing = hubs === undefined ? wishedRoute : { only_nodes: nodesIn(hubs, 'X-Hub'), ...wishedRoute };
@@ -88,21 +91,21 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly method: Route['method'];
   readonly path: string;
   readonly summary: string;
-  /** The tool that the route calls, such as `hub:list_rules`. */
+  /** Name of the tool that the route calls, such as `hub:list_rules`. */
   readonly tool: string;
-  /** Scope that a token needs; default: `read_registry` for GET, else `invoke_tool`. */
+  /** Scope that the token must have; default: `read_registry` for GET, else `invoke_tool`. */
   readonly scope?: Scope;
   readonly query?: Spec;
   readonly body?: JsonSchema;
-  /** Status of success; default: 200. */
+  /** HTTP status of a successful call; default: 200. */
   readonly status?: 200 | 201;
-  /** The tool's parameters; default: the body. */
+  /** Returns the tool's parameters from the request; default: the request body. */
   params?(request: RouteRequest, query: QueryOf<Spec>): JsonObject;
 }
 
 /**
- * Returns a route that makes one call of a tool, so that permission, rules, approval and audit apply. Its response is the result as JSON,
- * or problem details: 202 with APPROVAL_REQUIRED while people have to approve.
+ * Returns a route that calls one tool, so that permission, rules, approval and audit apply. It responds with the result as JSON, or with
+ * problem details. The status is 202 with APPROVAL_REQUIRED if people must approve first.
  */
 export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
   draft: ToolRouteDraft<Spec>,
@@ -121,12 +124,12 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
     });
 }
 
-/** Calls a tool for a request. */
+/** Calls a tool for an HTTP request, and returns the response. */
 export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: RouteRequest, draft: CallDraft): Promise<CallAnswer> {
   return pipeline.call({ ...callOf(request, draft), signal: request.signal });
 }
 
-/** Returns the bare result of a call, or problem details. */
+/** Returns the response to a call: the result without an envelope, or problem details. */
 export function bareAnswer(answer: CallAnswer, { trace }: RouteRequest, status = 200): Answer {
   if (answer.status === 'success') return json(answer.result, status);
   const { code, message, details } = answer.error;

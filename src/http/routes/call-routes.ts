@@ -25,7 +25,7 @@ const INVOKE_ANSWERS = {
   202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
 
-/** Returns the routes of tool calls, and of commissioning, which calls `hub:commission_device`. */
+/** Returns the routes that call tools, and the commissioning route, which calls `hub:commission_device`. */
 export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, 'maxBodyBytes'>): readonly Route[] {
   return [
     defineRoute({
@@ -64,7 +64,7 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, query: Invo
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
-  // A client that disconnects ends its call, but not a job.
+  // If the client disconnects, its call is cancelled; a job continues.
   if (!query.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
   if (started.kind === 'refused') return envelope(started.answer);
@@ -79,18 +79,21 @@ function envelope(answer: CallAnswer): Answer {
   return { ...rest, headers: { ...headers, ...problemHeaders(answer.error, status) } };
 }
 
-/** Media types of streamed calls, with the encoding of a frame. */
+/** Media types of streamed calls, each with the function that encodes a frame. */
 const STREAM_FORMATS = {
   'text/event-stream': (type: string, data: object) => sseMessage(type, data),
   'application/x-ndjson': (type: string, data: object) => `${JSON.stringify({ type, ...data })}\n`,
 } as const;
-/** A media type of the list. */
+/** A media type in this table. */
 export type StreamFormat = keyof typeof STREAM_FORMATS;
 
-/** Limit of pending chunks for a slow client, in bytes; further chunks are left out, since the response has everything. */
+/** Maximum number of pending bytes for a slow client. Further progress frames are omitted, since the final response contains everything. */
 const MAX_PENDING_BYTES = 262_144;
 
-/** Returns the media type of the stream that an Accept header requests; a client that accepts JSON too gets JSON. */
+/**
+ * Returns the media type of the stream that the Accept header asks for. Returns undefined if the header accepts JSON too, which then is the
+ * response.
+ */
 function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
   const wanted = accept?.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
   if (wanted?.some((range) => range === 'application/json' || range === '*/*')) return undefined;
@@ -98,8 +101,8 @@ function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
 }
 
 /**
- * Runs a call and streams its progress: frames `tool_chunk` with `sequence`, `fraction`, `note` and `partial`, and at the end a frame
- * `tool_response` with the envelope. The response of a refused call is `whole`, with the status of its error.
+ * Runs a call and streams its progress. Each `tool_chunk` frame has `sequence`, `fraction`, `note` and `partial`; the last frame is a
+ * `tool_response` with the envelope. A call that is refused before its start is answered with `whole`, and the status of its error.
  */
 async function streamedCall(
   pipeline: Pick<CallPort, 'call'>,
@@ -135,7 +138,7 @@ const MODEL_CALL = { $ref: '#/components/schemas/ModelCall' };
 const MODEL_CALL_RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
-  /** Returns the tool with a name for a caller, and the schema of its parameters. Throws TOOL_NOT_FOUND if there is none. */
+  /** Returns the tool with this name that the caller may see, with the schema of its parameters. Throws TOOL_NOT_FOUND if there is none. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
     whole(principal: Principal, name: string): Promise<void> | undefined;
@@ -146,7 +149,7 @@ interface ToolCallCollaborators {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Returns the route for calls in the formats of model APIs; results have the same format. */
+/** Returns the route for calls in the formats of model APIs. Its results have the same format as the calls. */
 export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly Route[] {
   return [
     defineRoute({
@@ -167,10 +170,10 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
         const { list, body } = request;
         if (!list) return json(await runModelCall(parseToolCall(body), request, collaborators));
         if (list.length > MAX_CALLS) throw new AtmoError('VALIDATION_ERROR', `At most ${MAX_CALLS} calls at once, not ${list.length}`);
-        // All calls are parsed before the first call runs.
+        // All calls are parsed before the first one runs, so that a malformed call prevents all.
         const calls = list.map(parseToolCall);
         const results: JsonObject[] = [];
-        // The calls run in order: a model may switch a lamp on and then dim it.
+        // The calls run one after the other, since a model may turn a lamp on and then dim it.
         for (const call of calls) results.push(await runModelCall(call, request, collaborators));
         return json(results);
       },
@@ -195,13 +198,13 @@ async function runModelCall(
     params: await givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
-    // The header applies to the whole request; each call gets a different key.
+    // The header applies to the whole request, so each call gets its own key from it.
     ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
   });
   return toolCallResult(call, answer);
 }
 
-/** Returns parameters without the nulls of strict mode; unchanged for an unknown tool, since the pipeline refuses it. */
+/** Returns parameters without the nulls that strict mode adds. Leaves them unchanged for an unknown tool, which the pipeline refuses. */
 async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,
@@ -216,7 +219,7 @@ async function givenParams(
   }
 }
 
-/** Returns the routes of jobs. */
+/** Returns the routes for jobs. */
 export function jobRoutes(jobs: JobPort): readonly Route[] {
   return [
     defineRoute({

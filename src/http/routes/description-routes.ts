@@ -16,7 +16,7 @@ interface DescriptionCollaborators {
   url(): string;
 }
 
-/** Returns the routes that describe the API, for programs and for models. */
+/** Returns the routes that describe the API to programs and models. */
 export function descriptionRoutes(collaborators: DescriptionCollaborators): readonly Route[] {
   return [llmsRoute(), openApiRoute(collaborators)];
 }
@@ -50,7 +50,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** Returns a function that writes the OpenAPI document. The generator is loaded at the first request, which most hubs never get. */
+/** Returns a function that produces the OpenAPI document. The generator is loaded at the first request, since most hubs never get one. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');
@@ -71,12 +71,12 @@ function documentWriter({ catalogue, registry, health, routes, url }: Descriptio
 }
 
 interface DocumentSource {
-  /** Returns another list object after each change of the described tools. */
+  /** Returns the list of described tools. After each change it is another list object. */
   readonly tools: () => readonly unknown[];
   readonly make: () => JsonObject;
 }
 
-/** Caches the text of a large document until the tools change. */
+/** Caches the text of a large document until the described tools change. */
 export class CachedDocument {
   readonly #source: DocumentSource;
   #kept: { readonly tools: readonly unknown[]; readonly text: string } | undefined;
@@ -92,7 +92,7 @@ export class CachedDocument {
   }
 }
 
-/** Instructions for a model that knows only the hub's URL. They are public and contain nothing of this home. */
+/** Instructions for a model that knows only the hub's URL. They are public and reveal nothing about the home. */
 const LLMS_TEXT = `# atmosphere-edge
 
 > A hub that turns devices of a home into typed tools which people and agents call by name, and keeps the readings of its sensors.

@@ -28,7 +28,7 @@ interface DeviceCollaborators {
 
 const DEFAULT_MATCHES = 20;
 
-/** Returns the routes of devices with their composition and readings. */
+/** Returns the routes for devices, their endpoints and their readings. */
 export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
   return [deviceListRoute(collaborators), deviceRoute(collaborators)];
 }
@@ -108,7 +108,7 @@ function viewContext({ home, clock, homeNames: names }: DeviceCollaborators, pri
   return { nowMs: clock.now(), names, maySee: (device: DeviceId) => home.maySee(principal, device) };
 }
 
-/** Returns the route of areas, with their floors, other names and devices. */
+/** Returns the route that lists areas with their floors, aliases and devices. */
 export function areaRoutes({ home }: { readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({
@@ -183,7 +183,7 @@ const DEVICE_NAME_ROUTES = [
   }),
 ];
 
-/** Returns the routes of names of devices and rooms, and of removed devices. */
+/** Returns the routes for names of devices and rooms, and for removed devices. */
 export function deviceNameRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return DEVICE_NAME_ROUTES.map((route) => route(pipeline));
 }

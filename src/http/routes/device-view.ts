@@ -4,20 +4,20 @@ import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.t
 import type { Reading } from '../../core/devices/sensor-readings.ts';
 import type { DeviceId } from '../../core/ids.ts';
 
-/** Returns a time in the form of the API; null for "never". */
+/** Returns a time in the API's format; null for an infinite time, which means "never". */
 export function timeText(atMs: number): string | null {
   return atMs === 0 ? null : isoTime(atMs);
 }
 
 interface DeviceViewContext {
   readonly nowMs: number;
-  /** Returns whether the caller may see the bridge of the device. */
+  /** Returns whether the caller may see the bridge of the device. If not, the response omits it. */
   readonly maySee: (device: DeviceId) => boolean;
-  /** Other names of devices, and floors; absent when unknown. */
+  /** Aliases of devices, and floors of areas; default: none. */
   readonly names?: HomeNames;
 }
 
-/** Returns a device in the form of the API. `matter_node_id` is its number in the fabric; `node_id` always means a hub. */
+/** Returns a device in the API's format. `matter_node_id` is its number in the Matter fabric, whereas `node_id` always means a hub. */
 export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAMES }: DeviceViewContext) {
   return {
     id: device.id,
@@ -42,7 +42,7 @@ export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAME
   };
 }
 
-/** Returns the names in an endpoint; the schemas are in the tools. */
+/** Returns the names that an endpoint contains. Their schemas are in the tools. */
 export function endpointView(endpoint: EndpointDescription) {
   return {
     endpoint: endpoint.endpoint,
@@ -64,7 +64,7 @@ function clusterView(cluster: ClusterDescription) {
   };
 }
 
-/** Returns a sensor with its present value and the value's age. */
+/** Returns a sensor with its current value and the age of the value. */
 export function readingView({ sensor, value, atMs, reachability }: Reading, nowMs: number) {
   return {
     id: sensor.id,

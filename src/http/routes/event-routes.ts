@@ -10,12 +10,12 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Limit of pending bytes for a slow listener before it is disconnected, small enough for a board with all listeners. */
+/** Maximum number of pending bytes before a slow listener is disconnected. Even with all listeners it fits in a board's memory. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
-/** Largest number of streams of one agent with its descendants, so that other agents have streams too. */
+/** Maximum number of streams for one agent and its descendants together, so that streams are left for others. */
 const MAX_LISTENERS_EACH = 8;
-/** Streams that are reserved for principals without a stream, so that a few busy agents cannot lock out the owner's page. */
+/** Number of streams reserved for principals that have no stream, so that a few busy agents cannot lock out the owner's page. */
 const RESERVED_LISTENERS = 32;
 
 interface EventRouteCollaborators {
@@ -26,7 +26,7 @@ interface EventRouteCollaborators {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** Returns the route of the event stream, with the events that the caller may see. */
+/** Returns the route of the event stream. It sends only events that the caller may see. */
 export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: EventRouteCollaborators): readonly Route[] {
   return [
     defineRoute({

@@ -84,7 +84,7 @@ const MESH_ROUTES = [
   }),
 ];
 
-/** Returns the routes of the mesh and its administration. */
+/** Returns the routes for the mesh and its administration. */
 export function meshRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return [overviewRoute(pipeline), ...MESH_ROUTES.map((route) => route(pipeline))];
 }
@@ -108,7 +108,7 @@ function overviewRoute(pipeline: Pick<CallPort, 'call'>): Route {
   });
 }
 
-/** Renames `hub_id` to `id`, as in all lists of this API. */
+/** Renames `hub_id` to `id`, which is the name in all lists of this API. */
 function peerView({ hub_id: id, ...peer }: JsonObject): JsonObject {
   return { ...(id !== undefined && { id }), ...peer };
 }

@@ -20,12 +20,12 @@ interface MonitorCollaborators {
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
 }
 
-/** Returns the routes of a monitor: the tools and their usage. */
+/** Returns the routes for a monitoring page: the tools and their usage. */
 export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
   return [toolsRoute(collaborators), usageRoute(collaborators)];
 }
 
-/** Returns the route that lists the tools; the hub's own tools count as created at its start. */
+/** Returns the route that lists the tools. For the hub's own tools, the creation time is the start of the hub. */
 function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
@@ -39,7 +39,7 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
       return json({
         tools: tools.map((tool) => {
           const { createdAtMs = startedAtMs, exec } = registrations.record(tool.id) ?? {};
-          // A command line may reveal details of this machine that only its author knows.
+          // A command line may reveal details of this machine, so only callers who manage the tool see it.
           const program = exec && registrations.isManagedBy(request.principal, tool.id) && { exec };
           return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...program });
         }),
@@ -70,7 +70,7 @@ function usageRoute({ usage, authorizer }: MonitorCollaborators): Route {
   });
 }
 
-/** Counts only these calls: the hub's counters would reveal the activity of other callers. */
+/** Counts only the given calls, since counters of the whole hub would reveal the activity of other callers. */
 function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
     toolId,
@@ -82,7 +82,7 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-/** Members of the record of a tool beside its definition, by which a monitor sorts. */
+/** Members of a tool's record besides its definition, which a monitoring page can sort by. */
 interface RecordStatus {
   readonly createdAtMs: number;
   readonly isAvailable: boolean;
@@ -98,7 +98,7 @@ function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsag
   return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
 }
 
-/** Returns a call in the form of the HTTP tool service: `{ts, type, tool}` and further members. */
+/** Returns a call in the format of the HTTP tool service: `{ts, type, tool}` and further members. */
 function usageView({ toolId, agentId, atMs, durationMs, error }: UsageRecord) {
   return {
     ts: timeText(atMs),

@@ -5,7 +5,7 @@ import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { Answer } from '../server/answer.ts';
 import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
 
-/** The page loads only its own files, runs no text as code and cannot be framed. */
+/** The page may load only its own files, run no text as code, and not be shown in a frame. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,10 +26,10 @@ const SHELL_HEADERS = {
   'x-frame-options': 'DENY',
   'cache-control': 'no-cache',
 };
-/** An asset's name holds the hash of its content. */
+/** Assets can be cached forever, because an asset's name contains the hash of its content. */
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Returns the routes of the page. It is public and contains nothing of the home; it reads everything from the API with a token. */
+/** Returns the routes of the web page. The page is public and contains no data of the home: it reads all data from the API with a token. */
 export function pageRoutes(files: PageFiles): readonly Route[] {
   return [
     defineRoute({
@@ -80,22 +80,22 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** Codings with precompressed files, the smaller first, with their file endings. */
+/** Content codings of the precompressed files with their file endings, the smallest coding first. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
-/** File names of the build: a name, a hash, an ending. Other files are never read. */
+/** Matches file names of the build: a name, a hash and an ending. Other files are never read. */
 const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
 
 interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
-  /** The content coding of `bytes` (RFC 9110 §8.4), absent when they are plain. */
+  /** The content coding of `bytes` (RFC 9110 §8.4); absent if they are not compressed. */
   readonly coding?: string;
 }
 
-/** The files of the built monitor page. */
+/** The files of the built web page. */
 export class PageFiles {
   readonly #dir: string;
 
@@ -103,14 +103,14 @@ export class PageFiles {
     this.#dir = dir;
   }
 
-  /** Resolves with the page. Rejects with NOT_CONFIGURED if it was never built. */
+  /** Resolves with the page's HTML file. Rejects with NOT_CONFIGURED if the page was never built. */
   async shell(acceptEncoding: string | undefined): Promise<PageFile> {
     const file = await this.#read('index.html', acceptEncoding);
     if (file) return file;
     throw new AtmoError('NOT_CONFIGURED', 'The monitor page is not built; run scripts/setup in the checkout, or install a release');
   }
 
-  /** Resolves with a file of the page. Rejects with NOT_FOUND for any other name. */
+  /** Resolves with an asset of the page. Rejects with NOT_FOUND if the name is not an asset of the build. */
   async asset(name: string, acceptEncoding: string | undefined): Promise<PageFile> {
     const file = ASSET.test(name) ? await this.#read(join('assets', name), acceptEncoding) : undefined;
     if (file) return file;

@@ -17,7 +17,7 @@ interface SensorCollaborators {
   readonly clock: Clock;
 }
 
-/** Returns the routes of sensors and their history. */
+/** Returns the routes for sensors and their histories. */
 export function sensorRoutes(collaborators: SensorCollaborators): readonly Route[] {
   return [listRoute(collaborators), historyRoute(collaborators)];
 }
@@ -49,7 +49,7 @@ function listRoute({ home, clock }: SensorCollaborators): Route {
 function historyRoute(collaborators: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
-    // Sensor ids contain a slash; requests may write it as %2F.
+    // Sensor ids contain a slash, which requests may also write as %2F.
     path: '/api/v1/sensors/:id{.+}/readings',
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
@@ -58,7 +58,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
   });
 }
 
-/** Returns `text` if a visible sensor has it as its device, else the id of the device that `text` names. */
+/** Returns `text` if it is the device of a visible sensor, else the id of the device that `text` names. */
 function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
   const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
   return hasSensors ? text : home.device(principal, text).id;
@@ -70,7 +70,7 @@ function equalsIgnoringCase(value: string | undefined, wanted: string | undefine
 
 const DAY_MS = 86_400_000;
 
-/** Query parameters of a history. */
+/** Query parameters of the history route. */
 export const HISTORY_QUERY = {
   since: field.time('begin of the range, 24 h ago by default'),
   until: field.time('end of the range, now by default'),
@@ -92,8 +92,8 @@ interface HistoryRequest {
 }
 
 /**
- * Returns the history of a sensor, the oldest point first. Throws VALIDATION_ERROR for an invalid range, and SENSOR_NOT_FOUND, also if the
- * caller may not read the sensor.
+ * Returns the history of a sensor, oldest point first. Throws VALIDATION_ERROR if the range is invalid, and SENSOR_NOT_FOUND if the sensor
+ * does not exist or the caller may not read it.
  */
 export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
@@ -111,7 +111,7 @@ export function historyView({ readings, home, clock }: HistoryCollaborators, pri
   };
 }
 
-/** Returns no points for a sensor without stored readings, which the store reports as an error. */
+/** Returns the stored points. Returns no points for a sensor without stored readings, for which the store throws an error. */
 function pointsOf(readings: ReadingStore, query: HistoryQuery): readonly HistoryPoint[] {
   try {
     return readings.history(query);
@@ -131,13 +131,13 @@ function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, no
   };
 }
 
-/** Returns the range from `since` to `until`. Throws VALIDATION_ERROR if it ends before it begins. */
+/** Returns the range between two times. Throws VALIDATION_ERROR if it ends before it begins. */
 export function timeRange(startMs: number, endMs: number): { readonly startMs: number; readonly endMs: number } {
   if (startMs <= endMs) return { startMs, endMs };
   throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
 }
 
-/** Returns the error for a missing sensor, and for a sensor that the caller may not read. */
+/** Returns the error for a sensor that does not exist, or that the caller may not read. */
 function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
   const near = nearestTexts(
     id,

@@ -25,7 +25,7 @@ const CHALLENGE_FIELD: QueryField<string> = {
   parse: (text) => (CHALLENGE.test(text) ? text : undefined),
 };
 
-/** Returns the routes of health, with the proof of the hub's key, and of metrics. */
+/** Returns the routes for health, for the proof of the hub's key, and for metrics. */
 export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
   const { metrics, authorizer } = collaborators;
   return [
@@ -67,12 +67,12 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 }
 
 interface TlsCollaborators {
-  /** Absent for plain HTTP on a loopback address. */
+  /** Absent if the hub only serves plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
   url(): string;
 }
 
-/** Returns the routes of the certificate that clients trust, with its fingerprint for people. */
+/** Returns the routes for the certificate that clients should trust, with its fingerprint for people. */
 export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({

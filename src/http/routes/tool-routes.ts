@@ -16,22 +16,22 @@ import type { ToolCatalogue } from '../tool-catalogue.ts';
 import type { VisibleHome } from '../visible-home.ts';
 import { answerOfTool, bareAnswer, toolRoute } from './call-request.ts';
 
-/** Formats of other systems for lists of tools. */
+/** Formats of model APIs and MCP in which tools can be listed. */
 const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
-/** A model API, or OpenAI's strict mode. */
+/** The format of a model API, or of OpenAI's strict mode. */
 type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
 
 interface ToolStatus {
   readonly modelName: string;
-  /** The reason why no call would run now. */
+  /** Why a call of the tool would fail now; undefined if it would run. */
   readonly obstacle: string | undefined;
 }
 
 /**
- * Returns a tool in the form of the API: its public definition with id, name for models, availability, missing setting, and the other hubs
- * that have it.
+ * Returns a tool in the API's format: its public definition, id, name for models, availability, missing setting, and the other hubs that
+ * have it.
  */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
@@ -47,7 +47,7 @@ function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): Js
   };
 }
 
-/** Definitions never change, so that their public form is made once. */
+/** The public form of each definition is made once, since definitions never change. */
 const publicForm = oncePerObject((tool: RegisteredTool): JsonObject => objectOf(toPublicDefinition(tool.definition).tool));
 
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
@@ -69,7 +69,7 @@ const LIST_QUERY = {
 };
 type ListQuery = QueryOf<typeof LIST_QUERY>;
 
-/** The parts of the hub that lists of tools need. */
+/** The parts of the hub that the tool routes need. */
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly home: VisibleHome;
@@ -113,7 +113,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
   ];
 }
 
-/** Returns the filter of a list. An unknown device is an error: an empty list would hide a typing mistake. */
+/** Returns the filter of a list. Throws if the device is unknown, since an empty list would hide a typing error. */
 function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
   const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
@@ -126,7 +126,7 @@ function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteReques
   };
 }
 
-/** Returns the best tools for the sentence `q` with scores and reasons, and near misses. */
+/** Returns the best tools for the sentence `q`, with scores and reasons, and the tools that almost match. */
 function rankedTools(collaborators: ToolRouteCollaborators, request: RouteRequest, query: ListQuery): object {
   const { catalogue } = collaborators;
   const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
@@ -155,7 +155,7 @@ function rankedTools(collaborators: ToolRouteCollaborators, request: RouteReques
   };
 }
 
-/** Returns the notes beside the matches: the possible devices of an ambiguous sentence, and an unknown language. */
+/** Returns the hints beside the matches: which devices an ambiguous sentence may mean, and whether its language is unknown. */
 function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 'whichOne' | 'isForAll' | 'note'>) {
   const candidate = ({ tool: { id, definition }, confidence }: ToolMatch) => {
     const { title, device = '', area = null } = definition.metadata;
@@ -165,7 +165,7 @@ function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 
   return { ...(whichOne.length > 1 && { which_one: which }), ...(note !== undefined && { note }) };
 }
 
-/** Returns a device, reading or area of a sentence. */
+/** Returns a device, sensor or area that a sentence mentions. */
 export function entityView({ id, name, area, node, score, confidence, reasons }: EntityMatch) {
   return { id, name, ...(area !== undefined && { area }), ...(node !== undefined && { node }), score, confidence, reasons: [...reasons] };
 }
@@ -213,7 +213,7 @@ interface DiscoverCollaborators extends ToolRouteCollaborators {
 
 /**
  * Returns the route that finds tools of the whole mesh for a sentence. Without a sentence it calls `hub:discover_tools`, which registers
- * the tools of the hub and its board.
+ * tools found on the hub and its board.
  */
 export function discoverRoutes(collaborators: DiscoverCollaborators): readonly Route[] {
   return [
@@ -263,7 +263,7 @@ function invalidBody(message: string): AtmoError {
 const STEP_TOOL = { type: 'string', description: 'Name of the tool that the step calls' };
 const PARAMETER_TYPES = { type: 'object', description: 'Parameter to type word (`int`, `string?`), or a JSON Schema' };
 
-/** Body of a registration: the record of the HTTP tool service with the steps or the program of the tool. */
+/** Schema of the registration body: the record of the HTTP tool service, with the steps or the program of the tool. */
 const REGISTRATION_BODY = {
   type: 'object',
   required: ['description'],
@@ -316,7 +316,7 @@ const REGISTRATION_ROUTES = [
   }),
 ];
 
-/** Returns the routes that register and remove tools; each route calls one tool. */
+/** Returns the routes that register and remove tools. Each route calls one tool. */
 export function registrationRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return REGISTRATION_ROUTES.map((route) => route(pipeline));
 }
@@ -327,7 +327,7 @@ interface CapabilityCollaborators {
   readonly catalogue: ToolCatalogue;
 }
 
-/** Returns the route of this hub's capabilities. */
+/** Returns the route that lists this hub's capabilities. */
 export function capabilityRoutes({ capabilities, home, catalogue }: CapabilityCollaborators): readonly Route[] {
   return [
     defineRoute({

@@ -9,17 +9,17 @@ interface Addressing {
   readonly origin: string | undefined;
 }
 
-/** The listener that received the request, and the hub's names there. */
+/** The listener that received the request, and the names of the hub that are valid there. */
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;
-  /** Returns whether a name or address, without brackets, is in the hub's certificate; over plain HTTP only loopback is. */
+  /** Returns whether a name or address (without brackets) is in the hub's certificate. Over plain HTTP, only loopback is valid. */
   isOwnName(name: string): boolean;
 }
 
 /**
- * Returns why the Host or Origin header is refused; undefined when both are valid. The Host check stops DNS rebinding, the Origin
- * check stops pages of other sites; both hold on every route.
+ * Returns why the Host or Origin header is refused; undefined if both are valid. The Host check stops DNS rebinding, and the Origin check
+ * stops pages of other sites. Both apply to every route.
  */
 export function refuseAddressing({ host, origin }: Addressing, listener: ListenerAddress): string | undefined {
   const { scheme, port } = listener;
@@ -33,7 +33,7 @@ export function refuseAddressing({ host, origin }: Addressing, listener: Listene
   return undefined;
 }
 
-/** Returns why an absolute request target is refused (RFC 9112 §3.2.2): its host has to equal the Host header. */
+/** Returns why a request target in absolute form is refused; undefined if its host equals the Host header (RFC 9112 §3.2.2). */
 export function refuseAbsolute(target: string | undefined, host: string | undefined): string | undefined {
   if (target === undefined || target.startsWith('/')) return undefined;
   const authority = URL.parse(target)?.host;
@@ -48,7 +48,7 @@ function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress)
   return isLoopback(name) || (scheme === 'https' && isOwnName(name));
 }
 
-/** Returns the key of a connection's source: an IPv4 address, an IPv6 /64 (one household, RFC 4291 §2.5.4), or `local`. */
+/** Returns the source to which limits apply: an IPv4 address, an IPv6 /64 (one household, RFC 4291 §2.5.4), or `local`. */
 export function sourceOf(remoteAddress: string | undefined): string {
   const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   if (address === '' || isLoopback(address)) return 'local';
@@ -71,7 +71,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Returns true for `localhost` and loopback addresses; other names are not resolved. */
+/** Returns whether a host is `localhost` or a loopback address. Other names are not resolved. */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
   const family = isIP(host);

@@ -2,29 +2,29 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AtmoError, ERROR_CODES, type ErrorBody } from '../../core/errors.ts';
 
-/** The response of a route; the server adds the common headers. */
+/** The response of a route. The server adds the headers that all responses share. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 }
 
-/** Returns a JSON response. Undefined members of `value` are omitted. */
+/** Returns a JSON response. Members of `value` that are undefined are omitted. */
 export function json(value: unknown, status = 200): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
 interface ProblemContext {
   readonly requestId: string;
-  /** HTTP status if the error table has none for it, such as 405 and 415. */
+  /** HTTP status, if the error table has none for this error, such as 405 and 415. */
   readonly status?: number;
-  /** URL of the resource metadata (RFC 9728 §5.1), for callers without a valid token. */
+  /** URL of the resource metadata (RFC 9728 §5.1), which callers without a valid token get. */
   readonly resourceMetadata?: string;
 }
 
 /**
- * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, without a stack. `error` is the member of the call
- * envelope, so that clients find every error in the same member.
+ * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, and no stack. The member `error` has the form of the call
+ * envelope's error, so that clients always find errors there.
  */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
@@ -46,7 +46,7 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   };
 }
 
-/** Returns the headers of an error, independent of its body: the challenge (RFC 6750 §3) or the time to retry. */
+/** Returns the headers of an error response: an authentication challenge (RFC 6750 §3), or the time after which to retry. */
 export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
   const challenge = challengeOf(error, status);
   if (challenge !== undefined) return { 'www-authenticate': challenge };
@@ -64,7 +64,7 @@ function withMetadata(headers: Record<string, string>, address: string | undefin
 type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;
 
 const REALM = 'Bearer realm="atmosphere-edge"';
-/** A scope-token of RFC 6749 §3.3, which needs no quoting. */
+/** Matches a scope-token of RFC 6749 §3.3, which needs no quotes. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 function challengeOf({ code, details }: ChallengedError, status: number): string | undefined {
@@ -75,7 +75,7 @@ function challengeOf({ code, details }: ChallengedError, status: number): string
   return `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`;
 }
 
-/** Errors of the HTTP protocol. */
+/** Functions that create errors of the HTTP protocol. */
 export const httpErrors = {
   mediaType: (given: string): AtmoError =>
     new AtmoError('VALIDATION_ERROR', `A body has to come as application/json in UTF-8, not as ${JSON.stringify(given)}`, { given }),
@@ -85,10 +85,10 @@ export const httpErrors = {
     new AtmoError('NOT_SUPPORTED', `${method} is not possible here; use ${allowed.join(' or ')}`, { allowed: [...allowed] }),
 };
 
-/** Longest request target, in characters. */
+/** Maximum length of a request target in characters. */
 export const MAX_TARGET_CHARS = 8_192;
 
-/** A refused connection is destroyed after this time. */
+/** Time in milliseconds after which a refused connection is destroyed. */
 const CUT_AFTER_MS = 2_000;
 
 /** The error of Node's HTTP parser. */
@@ -97,13 +97,13 @@ interface ParserError extends Error {
   readonly rawPacket?: Uint8Array;
 }
 
-/** Responds on the socket to a request that could not be parsed: too slow (408), too long (414, 431), not HTTP (400). */
+/** Responds to a request that could not be parsed: 408 (too slow), 414 or 431 (too long), 400 (not HTTP). */
 export function refuseUnparsed(error: ParserError, socket: Duplex): void {
   const [status, refusal] = refusalOf(error);
   refuseSocket(socket, status, refusal);
 }
 
-/** Writes a complete response to a socket and ends it. Destroys a socket that still has unsent data. */
+/** Writes a complete response to a socket and ends it. Destroys the socket if it has unsent data. */
 export function refuseSocket(socket: Duplex, status: number, error: AtmoError): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
@@ -122,8 +122,8 @@ export function refuseSocket(socket: Duplex, status: number, error: AtmoError): 
 }
 
 /**
- * Discards further input, so that the client receives the response and the end of the connection is noticed. Destroys the socket after a
- * timeout, since the HTTP server no longer manages it.
+ * Discards further input, so that the client gets the response and its disconnection is noticed. Destroys the socket after a timeout,
+ * because the HTTP server no longer manages it.
  */
 function drainAndCut(socket: Duplex): void {
   socket.resume();
@@ -131,7 +131,7 @@ function drainAndCut(socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Returns the error for a request target that is too long (RFC 9110 §15.5.15). */
+/** Returns the error for a too long request target (RFC 9110 §15.5.15). */
 export function targetTooLong(): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `Path and query may have at most ${MAX_TARGET_CHARS} characters; send the rest in a body`, {
     max_characters: MAX_TARGET_CHARS,
@@ -145,7 +145,7 @@ function refusalOf({ code, rawPacket }: ParserError): [status: number, error: At
   return [400, new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
 }
 
-/** Returns true when the last packet has no line end within the longest target: then the target is too long, not the headers. */
+/** Returns whether the last packet has no line end within the maximum length. Then the request target is too long, and not the headers. */
 function isFirstLine(packet: Uint8Array | undefined): boolean {
   if (packet === undefined) return false;
   const end = packet.indexOf(0x0a);

@@ -15,23 +15,23 @@ import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
 import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requireContent } from './request-body.ts';
 import { RESOURCE_METADATA, type RequestHead, type Route, type RouteRequest, type Scope, type Trace, traceOf } from './route.ts';
 
-/** The parts of the hub that the HTTP application needs. */
+/** The parts of the hub that the HTTP application uses. */
 export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly guesses: TokenGuessLockout;
   readonly reads: ReadRateLimiter;
-  /** Is called with every response, for metrics. `route` is the pattern, never the text of the caller. */
+  /** Called with every response, for metrics. `route` is the route's pattern, and never contains text from the caller. */
   onAnswer(method: string, route: string, status: number): void;
-  /** Returns the port that Host and Origin must contain. */
+  /** Returns the port that the Host and Origin headers must contain. */
   port(): number;
-  /** Returns true for the names and addresses, without brackets, under which the hub is reached over TLS. */
+  /** Returns whether a name or address (without brackets) is one under which clients reach the hub over TLS. */
   isOwnName(name: string): boolean;
 }
 
-/** Bindings of a request over a socket; tests without a socket have no bindings. */
+/** The Node request and response of a request; absent in tests, which have no socket. */
 type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
 type HonoContext = Context<HonoEnvironment>;
-/** The HTTP application. */
+/** The HTTP application of the hub. */
 export type HttpApp = Hono<HonoEnvironment>;
 
 const NOBODY: Authenticated = { principal: { id: 'nobody', kind: 'agent', permissions: [] } };
@@ -45,8 +45,8 @@ const SECURITY_HEADERS = {
 };
 
 /**
- * Returns the HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
- * query, body, handler. Refusals are RFC 9457 problems.
+ * Returns the HTTP application for a table of routes. A request passes these checks in order: Host and Origin, route, token, scope, query,
+ * body. Then the handler runs. Refused requests get RFC 9457 problem details.
  */
 export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCollaborators): HttpApp {
   const door = new RouteDispatcher(routes, collaborators);
@@ -98,7 +98,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns the methods of the path (RFC 9110 §9.3.7), or 405. */
+  /** Returns the response with the methods of the path (RFC 9110 §9.3.7), or a 405 response. */
   wrongMethod(path: string, context: HonoContext): Response {
     const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
     const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
@@ -120,14 +120,14 @@ class RouteDispatcher {
 
   async #run(route: Route, context: HonoContext, { trace, media }: RunContext): Promise<Answer> {
     const request = context.req.raw;
-    // Authenticates before it reads the body: a request without a token costs only its headers.
+    // The token is checked before the body is read, so that a request without a token costs little.
     const { principal, contentSha256 } = await this.#authenticate(route, context);
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
     if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const path = context.req.param();
-    // A large body occupies a place in memory until the response is ready.
+    // A large body occupies a slot until the response is ready.
     using place = new DisposableStack();
     const largeBound = () => this.#largeBound(route, { principal, path }, place);
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
@@ -139,7 +139,7 @@ class RouteDispatcher {
       ...parsed,
       trace,
       request,
-      // A getter, since the adaptor makes the AbortController at its first use.
+      // This is a getter because the adaptor creates an AbortController when the signal is first read.
       get signal() {
         return request.signal;
       },
@@ -148,7 +148,7 @@ class RouteDispatcher {
     return await route.handle(doorRequest, query);
   }
 
-  /** Returns the limit of a body above the default limit, and reserves a place for it. */
+  /** Returns the limit for a body above the default limit, and reserves a slot for the body. */
   #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
     const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
     if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
@@ -163,7 +163,7 @@ class RouteDispatcher {
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
     const lock = this.#lockOn(source, bearer);
-    // All programs of this machine are one source: a program with a wrong token must not lock out other programs.
+    // All programs on this machine are one source. They are not locked out, because a program with a wrong token would lock out all others.
     if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
@@ -175,7 +175,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns why a source is locked out; undefined otherwise. */
+  /** Returns the error for a source that is locked out; undefined if it is not. */
   #lockOn(source: string, bearer: string): AtmoError | undefined {
     try {
       this.#collaborators.guesses.admit(source, bearer);
@@ -201,7 +201,7 @@ class RouteDispatcher {
     const { method } = context.req;
     this.#collaborators.onAnswer(method, route, answer.status);
     const { status, body, headers } = method === 'HEAD' ? withoutBody(answer) : answer;
-    // With a plain header object the adaptor uses its fast path, without Headers and stream.
+    // A plain header object keeps the adaptor on its fast path, without Headers and stream.
     return new Response(status === 304 || status === 204 ? null : body, {
       status,
       headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
@@ -209,13 +209,13 @@ class RouteDispatcher {
   }
 }
 
-/** Inserts the well-known path between host and path (RFC 9728 §3.1). */
+/** Returns a URL with the well-known path inserted after the host (RFC 9728 §3.1). */
 function metadataOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
-/** Reads it from the connection: an absolute URL as request target can claim any scheme. */
+/** Returns whether the connection is encrypted. The request does not show it: an absolute URL as request target can claim any scheme. */
 function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: string): boolean {
   return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
@@ -227,7 +227,7 @@ interface RunContext {
 
 const NO_CONTENT: Answer = { status: 204, headers: {}, body: '' };
 
-/** Returns the headers of the response with its length (RFC 9110 §9.3.2); ends a stream at once. */
+/** Returns the response without its body, but with the body's length (RFC 9110 §9.3.2). Ends a stream at once. */
 function withoutBody({ status, headers, body }: Answer): Answer {
   if (body instanceof ReadableStream) {
     void body.cancel();
@@ -237,8 +237,8 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 }
 
 /**
- * Rejects with CANCELLED if the client has disconnected. Request and disconnection may both have arrived while the process was
- * suspended; Node emits the request first, which would run it.
+ * Rejects with CANCELLED if the client has disconnected. If a request and the disconnection arrive while the process is suspended, Node
+ * reports the request first, which would still run.
  */
 async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
   if (!incoming) return;
@@ -259,7 +259,7 @@ async function bodyOf(route: Route, request: Request, context: BodyContext): Pro
   return { body: {} };
 }
 
-/** Throws PERMISSION_DENIED if X-Caller-Scopes lacks the scope. */
+/** Throws PERMISSION_DENIED if the X-Caller-Scopes header is present and lacks the scope. */
 export function requireScope(header: string | null | undefined, needed: Scope): void {
   if (header === null || header === undefined) return;
   const scopes = header.split(',').map((scope) => scope.trim());
@@ -272,16 +272,16 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
-/** A bearer token of at most 4,096 characters, enough for a chain of tokens. */
+/** Matches a bearer token of at most 4,096 characters, which is enough for a chain of tokens. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
 const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
 
-/** Header with a proof of possession of the key to which the caller's token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
+/** Header with a proof that the caller possesses the key to which its token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
 const PROOF_HEADER = 'atmo-proof';
 
 /**
- * Returns the credentials of a request. Throws UNAUTHENTICATED for a scheme other than Bearer (RFC 6750 §2.1; tokens in query or body are
- * ignored), and TOKEN_INVALID for a malformed proof.
+ * Returns the credentials of a request. Throws UNAUTHENTICATED if the scheme is not Bearer (RFC 6750 §2.1), and TOKEN_INVALID if the proof
+ * is malformed. Tokens in the query or body are ignored.
  */
 function credentialsOf({ method, url, headers }: Request): Credentials {
   const operation = `${method} ${targetOf(url)}`;
@@ -295,7 +295,7 @@ function credentialsOf({ method, url, headers }: Request): Credentials {
   throw new AtmoError('TOKEN_INVALID', `The ${PROOF_HEADER} header has to be a COSE_Sign1 in base64url of at most 2048 characters`);
 }
 
-/** Returns path and query as sent, with percent signs: a proof covers these characters. */
+/** Returns the path and query as sent, without percent-decoding, since a proof covers these characters. */
 function targetOf(url: string): string {
   return url.slice(url.indexOf('/', url.indexOf('//') + 2));
 }
@@ -303,13 +303,13 @@ function targetOf(url: string): string {
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
 
-/** Returns the media types of a route's responses: JSON, and the types of its successful responses. */
+/** Returns the media types of a route's responses: JSON and those of its successful responses. */
 export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
   const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
 }
 
-/** Returns whether one of the types matches an Accept header (RFC 9110 §12.5.1); a malformed header matches all types. */
+/** Returns whether an Accept header allows one of the types (RFC 9110 §12.5.1). A malformed header allows all types. */
 export function isAcceptable(accept: string | null, types: readonly string[]): boolean {
   if (accept === null || accept.includes('*/*') || accept.includes(JSON_TYPE)) return true;
   const ranges = accept.split(',').map(parseRange);
@@ -329,7 +329,7 @@ function matches(type: string, range: string): boolean {
   return range.endsWith('/*') ? type.startsWith(range.slice(0, -1)) : type === range;
 }
 
-/** Shorter responses are not compressed. */
+/** Minimum length of a response that is compressed. */
 const MIN_COMPRESSED_BYTES = 1_400;
 const CACHING = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' };
 const compressors = {
@@ -338,8 +338,8 @@ const compressors = {
 };
 
 /**
- * Returns a list or document, compressed, or 304 if the caller already has it (RFC 9110 §13.1.2). Only for responses without secrets: the
- * compressed size reveals something about the content, and callers may cache it.
+ * Returns a list or document in compressed form, or 304 if the caller already has it (RFC 9110 §13.1.2). Use it only for responses without
+ * secrets: the compressed size reveals something about the content, and callers may cache it.
  */
 async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
   if (answer.status !== 200 || typeof answer.body !== 'string') return answer;
@@ -352,7 +352,7 @@ async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Pr
   return { status: 200, headers: { ...kept, 'content-encoding': coding, 'content-length': String(bytes.length) }, body: bytes };
 }
 
-/** Returns whether a tag is in the header, by weak comparison (§8.8.3.2): our tags are all weak. */
+/** Returns whether the header contains the tag, by weak comparison (RFC 9110 §8.8.3.2), since all our tags are weak. */
 function isKnown(header: string | null, etag: string): boolean {
   if (header === null) return false;
   const opaque = etag.slice(2);

@@ -11,26 +11,26 @@ import { problem, refuseSocket, refuseUnparsed } from './answer.ts';
 import type { HttpApp } from './http-app.ts';
 import { PortMultiplexer } from './port-multiplexer.ts';
 
-/** The address on which the server listens. */
+/** The address at which the server listens. */
 export interface HttpAddress {
   readonly host: string;
-  /** TCP port; 0 selects a free port. */
+  /** TCP port; 0 means any free port. */
   readonly port: number;
 }
 
-/** The source of certificates; absent for plain HTTP on a loopback address. */
+/** The source of certificates; absent if the server only offers plain HTTP on a loopback address. */
 interface Certificates {
   readonly served: ServedCertificate;
   onChange(listener: (served: ServedCertificate) => void): void;
 }
 
-/** Port: passes requests to the application. */
+/** Port: receives requests and passes them to the application. */
 export interface HttpListener extends AsyncDisposable {
-  /** Listens and resolves with the port. Rejects with CONFIG_INVALID if the address cannot be used. */
+  /** Starts to listen and resolves with the port. Rejects with CONFIG_INVALID if the address cannot be used. */
   listen(address: HttpAddress): Promise<number>;
 }
 
-/** Makes a listener for an application; it does not listen yet. */
+/** Returns a listener for an application. The listener does not listen yet. */
 export type OpenListener = (app: HttpApp, collaborators: ServerCollaborators) => HttpListener;
 
 interface ServerCollaborators {
@@ -38,21 +38,21 @@ interface ServerCollaborators {
   readonly certificates: Certificates | undefined;
 }
 
-/** Timeouts against clients that are slow on purpose. */
+/** Timeouts in milliseconds against clients that are slow on purpose. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Additional lifetime of a connection beyond the 5 s in the header. A client on a busy machine sends late on a connection that it considers
- * open; Node's default of one second would lose such a call without a response.
+ * Milliseconds that a connection stays open beyond the 5 s in the keep-alive header. A busy client may send late, and with Node's default
+ * of one second it would lose its call without a response.
  */
 const KEEP_ALIVE_BUFFER_MS = 10_000;
-/** Time after which a client with an unread response is disconnected. One periodic check serves all sockets. */
+/** Milliseconds after which a client that does not read its response is disconnected. One periodic check serves all sockets. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 
-/** The listening sockets: TLS, limits and timeouts against slow clients, and a drain at the end. */
+/** The listening sockets, with TLS, limits, timeouts against slow clients, and an orderly end of connections. */
 export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -61,7 +61,7 @@ export class HttpServer implements HttpListener {
   readonly #serveHttp: (socket: Socket) => void;
   #stopLooking = () => {};
   #hall: PortMultiplexer | undefined;
-  /** The loopback listener, if the other listener is on one address of the network. */
+  /** The loopback listener, which exists if the other listener has only one address of the network. */
   #local: Listener | undefined;
 
   constructor(app: HttpApp, { clock, certificates }: ServerCollaborators) {
@@ -101,14 +101,14 @@ export class HttpServer implements HttpListener {
     return taken;
   }
 
-  /** Accepts no new connections, waits for running requests, and closes the remaining connections after 10 s. */
+  /** Accepts no new connections, waits for running requests, and closes all remaining connections after 10 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#server.listening) return;
     const closed = Promise.all([closeOf(this.#server), this.#local && closeOf(this.#local)]);
     this.#hall?.close();
     const stopCut = this.#clock.after(DRAIN_MS, () => this.#server.closeAllConnections());
     let stopSweep = () => {};
-    // Idle keep-alive connections would keep the server open.
+    // Closes idle keep-alive connections, which would keep the server open.
     const sweep = () => {
       this.#server.closeIdleConnections();
       stopSweep = this.#clock.after(50, sweep);
@@ -125,7 +125,7 @@ export class HttpServer implements HttpListener {
       socket.destroy();
       return;
     }
-    // Node removes its own listener from a socket that it passes on; without a listener a reset would end the process.
+    // Node removes its error listener from a socket that it hands over. Without a listener, a connection reset would end the process.
     socket.on('error', ignored);
     if (this.#hall) this.#hall.accept(socket);
     else this.#serve(socket, socket);
@@ -172,7 +172,7 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
       { cause: error },
     );
   }
-  // A connection that cannot be accepted, for example for lack of file descriptors, affects only its client.
+  // An error while accepting a connection, such as a lack of file descriptors, affects only its client.
   server.on('error', ignored);
   return (server.address() as AddressInfo).port;
 }
@@ -182,7 +182,7 @@ function closeOf(server: Listener): Promise<void> {
 }
 
 function ignored(): void {
-  // A broken connection affects only its own requests, which end with it.
+  // A broken connection affects only its own requests, which end together with it.
 }
 
 function refuseExpectation(response: ServerResponse): void {
@@ -208,27 +208,27 @@ interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly source: string;
   running: number;
-  /** Unread bytes at the last check. */
+  /** Number of unread bytes at the last check. */
   unread: number;
 }
 
 interface ConnectionLimits {
   readonly connections: number;
-  /** Largest number of connections from one other machine. */
+  /** Maximum number of connections from one other machine. */
   readonly perSource: number;
-  /** Largest number of concurrent requests on one connection: a pipelining client sends several. */
+  /** Maximum number of concurrent requests on one connection, since a client may send several without waiting. */
   readonly running: number;
 }
 
 const CONNECTION_LIMITS: ConnectionLimits = { connections: 1_024, perSource: 128, running: 16 };
 
 /**
- * Limits the number of connections, in total and for each source. At the limit the connection that was idle for longest is closed, so that
- * a client which opens silent sockets loses its own.
+ * Limits the number of connections in total and for each source. At the limit it closes the connection that was idle for longest, so that a
+ * client which opens many silent sockets loses its own.
  */
 export class ConnectionLimiter {
   readonly #limits: ConnectionLimits;
-  /** The connection that was idle for longest is first. */
+  /** The connections, ordered by last use. The first one was idle for longest. */
   readonly #connections = new Map<object, Connection>();
 
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
@@ -239,7 +239,7 @@ export class ConnectionLimiter {
     return this.#connections.size;
   }
 
-  /** Returns false when the limit is reached. */
+  /** Registers a connection. Returns false if the limit is reached. */
   admit(socket: Pick<Socket, 'destroy' | 'remoteAddress'>): boolean {
     const source = sourceOf(socket.remoteAddress);
     if (!this.#makeRoom(source)) return false;
@@ -247,7 +247,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Moves a connection to another socket, for example after the TLS handshake. */
+  /** Continues a connection's entry with another socket, for example after the TLS handshake. */
   replace(socket: object, by: object): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -259,7 +259,7 @@ export class ConnectionLimiter {
     this.#connections.delete(socket);
   }
 
-  /** Returns false when too many requests run on this connection. */
+  /** Registers a running request. Returns false if too many requests run on the connection. */
   begin(socket: object): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
@@ -276,7 +276,7 @@ export class ConnectionLimiter {
     this.#connections.set(socket, connection);
   }
 
-  /** Closes connections whose client has not read pending bytes since the last check. */
+  /** Closes connections whose client has not read any pending bytes since the last check. */
   cutStalled(): void {
     for (const [key, connection] of this.#connections) {
       const unread = 'writableLength' in key && typeof key.writableLength === 'number' ? key.writableLength : 0;
@@ -304,18 +304,18 @@ export class ConnectionLimiter {
   }
 }
 
-/** Returns the URL for clients; for a server on all interfaces it has the best name of its certificate. */
+/** Returns the hub's URL for clients. For a server on all interfaces it contains the best name in the certificate. */
 export function serverUrl({ host, port }: HttpAddress, certified: readonly string[] | undefined): string {
   const name = certified !== undefined && isWildcard(host) ? bestName(certified) : host;
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Returns an address if there is one, since all machines of the network reach it; a name depends on their name resolution. */
+/** Returns an IP address if there is one, since all machines of the network can use it. A host name depends on their name resolution. */
 function bestName(names: readonly string[]): string {
   return names.find((name) => isIP(name) !== 0 && !isLoopback(name)) ?? names[0] ?? 'localhost';
 }
 
-/** Throws CONFIG_INVALID for an address at which other machines could call without TLS. */
+/** Throws CONFIG_INVALID if other machines could call the hub at this address without TLS. */
 export function requireTls(host: string): void {
   if (isLoopback(host)) return;
   throw new AtmoError(

@@ -5,19 +5,19 @@ import type { ServedCertificate } from '../tls/certificate-manager.ts';
 import { isLoopback } from './addresses.ts';
 import { refuseSocket } from './answer.ts';
 
-/** Receives the accepted connections. */
+/** Receives connections that the server has accepted. */
 interface ConnectionHandler {
-  /** Serves HTTP on a socket; `raw` is the TCP socket below it. */
+  /** Serves HTTP on a socket. `raw` is the TCP socket under a TLS socket. */
   serve(socket: Socket, raw: Socket): void;
 }
 
-/** First byte of a TLS record with a handshake (RFC 8446 §5.1); no method of HTTP begins like that. */
+/** First byte of a TLS handshake record (RFC 8446 §5.1). No HTTP request begins with it. */
 const HANDSHAKE = 0x16;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * Serves TLS and, only for this machine, plain HTTP on one port. Plain HTTP from other machines gets a 400 response. A connection that
- * sends nothing, or does not finish its handshake within 10 s, is closed.
+ * Serves TLS and plain HTTP on the same port; plain HTTP only for this machine. Other machines get a 400 response to plain HTTP. Closes
+ * connections that send nothing, or do not finish their TLS handshake within 10 s.
  */
 export class PortMultiplexer {
   readonly #handler: ConnectionHandler;
@@ -29,7 +29,7 @@ export class PortMultiplexer {
     this.#context = contextOf(certificate);
   }
 
-  /** Sets the certificate for new connections; existing connections continue. */
+  /** Sets the certificate for new connections. Existing connections keep theirs. */
   setCertificate(certificate: ServedCertificate): void {
     this.#context = contextOf(certificate);
   }

@@ -1,17 +1,17 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 
-/** A query parameter: its parser and its schema for OpenAPI. */
+/** A query parameter, with its parser and its schema for OpenAPI. */
 export interface QueryField<T> {
   readonly description: string;
   readonly schema: JsonSchema;
-  /** Returns undefined for an invalid value. `nowMs` is the base of relative times. */
+  /** Parses the value. Returns undefined if it is invalid. Relative times count from `nowMs`. */
   parse(text: string, nowMs: number): T | undefined;
 }
 
 /** The query parameters of a route. */
 export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
-/** The parsed query parameters; omitted parameters are absent. */
+/** The parsed query parameters. Omitted parameters are absent. */
 export type QueryOf<Spec extends QuerySpec> = {
   readonly [Name in keyof Spec]?: Spec[Name] extends QueryField<infer T> ? T : never;
 };
@@ -36,7 +36,7 @@ const DAYS_AGO: ReadonlyMap<string, number> = new Map([
   ['yesterday', 1],
 ]);
 
-/** Returns the local midnight, in the machine's time zone. */
+/** Returns local midnight in milliseconds since 1970, in the machine's time zone. */
 function startOfDay(nowMs: number, daysAgo: number): number {
   const day = new Date(nowMs);
   day.setHours(0, 0, 0, 0);
@@ -44,7 +44,10 @@ function startOfDay(nowMs: number, daysAgo: number): number {
   return day.getTime();
 }
 
-/** Parses an ISO 8601 time, a duration before now such as `24h`, `today` or `yesterday` to milliseconds since 1970. */
+/**
+ * Parses an ISO 8601 time, a duration before now such as `24h`, `today` or `yesterday`. Returns milliseconds since 1970, or undefined if
+ * the text is invalid.
+ */
 export function parseTime(text: string, nowMs: number): number | undefined {
   const daysAgo = DAYS_AGO.get(text);
   if (daysAgo !== undefined) return startOfDay(nowMs, daysAgo);
@@ -54,7 +57,7 @@ export function parseTime(text: string, nowMs: number): number | undefined {
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
-/** The kinds of query parameters. */
+/** Functions that declare query parameters. */
 export const field = {
   text: (description: string): QueryField<string> => ({
     description,
@@ -79,13 +82,13 @@ export const field = {
     schema: { type: 'string', enum: choices },
     parse: (text) => choices.find((choice) => choice === text),
   }),
-  /** Milliseconds from `500ms`, `30s`, `5m`, `24h`, `7d`, `2w`. */
+  /** A duration such as `500ms`, `30s`, `5m`, `24h`, `7d` or `2w`, in milliseconds. */
   duration: (description: string): QueryField<number> => ({
     description: `${description}, such as 30s, 5m, 24h or 7d`,
     schema: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d|w)$' },
     parse: (text) => parseDuration(text) || undefined,
   }),
-  /** Milliseconds since 1970 from an ISO 8601 time, or from a duration before now. */
+  /** A time in milliseconds since 1970, written as ISO 8601 or as a duration before now. */
   time: (description: string): QueryField<number> => ({
     description: `${description}: ISO 8601, or a duration before now such as 24h`,
     schema: { type: 'string' },
@@ -93,7 +96,7 @@ export const field = {
   }),
 };
 
-/** Parses a query string by its spec. Throws VALIDATION_ERROR with every unknown, repeated or malformed parameter. */
+/** Parses a query string by its specification. Throws VALIDATION_ERROR that names every unknown, repeated or malformed parameter. */
 export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: number): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   const mistakes: JsonObject[] = [];

@@ -7,36 +7,38 @@ interface SourceRecord {
   failures: number;
   lastFailureMs: number;
   lockedUntilMs: number;
-  /** Digest of the last failed token: a repetition is no new guess and does not count. */
+  /** Digest of the last wrong token. Its repetition does not count, since it is no new guess. */
   lastFailed: string;
 }
 
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
-/** Wrong tokens before the first lockout: an outdated token in a script is no attack. */
+/** Number of wrong tokens before the first lockout. An outdated token in a script is no attack. */
 const FREE_FAILURES = 100;
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
-/** After this time without a further failure the record is ignored. */
+/** Milliseconds after the last failure at which a source's record is dropped. */
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/** An agent can derive any number of narrower tokens: they replace only entries of its own account. */
+/**
+ * Maximum number of known tokens for each account. An agent can derive any number of tokens, but they replace only entries of its own
+ * account.
+ */
 const MAX_KNOWN_EACH = 16;
 
 /**
- * Locks out sources that guess tokens: for 30 s after 100 different wrong tokens, and twice as long after each further one, at most an
- * hour. A formerly valid token is still admitted, so that nobody can lock out others at the same address; this does not help to guess
- * tokens.
+ * Locks out sources that guess tokens: for 30 s after 100 different wrong tokens, and twice as long after each further one, up to an hour.
+ * A token that was valid before is still admitted, so that nobody can lock out others at the same address.
  */
 export class TokenGuessLockout {
   readonly #clock: Clock;
   readonly #onLockout: OnLockout;
-  /** Ordered by the time of the last failure. */
+  /** Records by source, ordered by the time of the last failure. */
   readonly #sources = new Map<string, SourceRecord>();
-  /** Digests of valid tokens by account; accounts and tokens are ordered by last use. */
+  /** Digests of valid tokens by account. Accounts and tokens are ordered by last use. */
   readonly #known = new Map<string, Set<string>>();
-  /** Most requests have the token of the previous request, which needs no digest then. */
+  /** The last valid token. Most requests repeat it, and then need no digest. */
   #lastValid = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
@@ -90,7 +92,7 @@ export class TokenGuessLockout {
   }
 }
 
-/** Returns the digest of a token: tokens themselves are not stored. */
+/** Returns the digest of a token. The tokens themselves are not stored. */
 function digestOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
@@ -101,24 +103,24 @@ function dropOldest(collection: { readonly size: number; keys(): Iterator<string
   if (!oldest.done) collection.delete(oldest.value);
 }
 
-/** More than a page or agent needs, and a small part of a hub's capacity. */
+/** Allowed reads: more than a page or agent needs, and a small part of what a hub can serve. */
 export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
 
 /**
- * Limits how often an account reads lists and documents (calls have separate limits), so that an agent that polls in a loop does not slow
- * down others. An agent and its descendants share the limit; the owner has no limit.
+ * Limits how often an account reads lists and documents, so that an agent in a polling loop does not slow down others. Calls have separate
+ * limits. An agent and its descendants share one limit; the owner has none.
  */
 export class ReadRateLimiter {
   readonly #clock: Clock;
-  /** Ordered by the time of the last read. */
+  /** Reads left by account, ordered by the time of the last read. */
   readonly #accounts = new Map<string, { left: number; atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Counts one read. Throws RATE_LIMITED with `retry_after_ms` if the limit is reached. */
+  /** Counts one read. Throws RATE_LIMITED with `retry_after_ms` if the account has no reads left. */
   take(principal: Principal): void {
     if (principal.kind === 'owner') return;
     const account = rootAgentOf(principalKey(principal));

@@ -6,36 +6,39 @@ import { type Answer, httpErrors, problem } from './answer.ts';
 
 /** Default limit of a request body in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Deepest nesting of arrays and objects, so that later code can recurse safely. */
+/** Maximum nesting depth of arrays and objects, so that later code can use recursion. */
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
-/** A parsed body; for a list, `list` is set and `body` is empty. */
+/** A parsed body. If it is a list, `list` contains it and `body` is empty. */
 export interface JsonBody {
   readonly body: JsonObject;
   readonly list?: readonly Json[];
 }
 
-/** The parsed body, or the error response. */
+/** The parsed body, or the response that refuses it. */
 export type BodyOrRefusal = JsonBody | { readonly refusal: Answer; readonly fault?: BodyFault };
 
-/** The fault of a complete body. */
+/** Why a completely read body is invalid. */
 export type BodyFault = 'no-json' | 'no-message';
 
 interface BodyOptions {
   readonly requestId: string;
   readonly takes: 'object' | 'object-or-list';
-  /** Required SHA-256 of the raw bytes, in hex. */
+  /** SHA-256 in hex that the raw bytes must have. */
   readonly contentSha256?: string | undefined;
-  /** Returns the limit in bytes; called before more than `MAX_BODY_BYTES` are read. Throws when no large body can be read now. */
+  /**
+   * Returns the limit in bytes for a large body; called when more than `MAX_BODY_BYTES` must be read. Throws if no large body can be read
+   * now.
+   */
   readonly largeBound?: () => number;
 }
 
 /**
- * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too large bodies (413) and invalid JSON (400).
- * Throws TOKEN_INVALID if the bytes do not match the caller's proof of possession.
+ * Reads a JSON object from a request; an empty body means `{}`. Refuses other media types (415), bodies above the limit (413) and invalid
+ * JSON (400). Throws TOKEN_INVALID if the bytes differ from those in the caller's proof of possession.
  */
 export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = options;
@@ -46,7 +49,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   try {
     const declared = request.headers.get('content-length');
     if (declared !== null) bound.admit(Number(declared));
-    // The Node adapter reads a body of known length faster as text.
+    // The Node adaptor is faster at reading a body of known length as text.
     const isShort = declared !== null && contentSha256 === undefined;
     text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
   } catch (error) {
@@ -59,7 +62,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   return parse(text, options);
 }
 
-/** The size limit of one body; the higher limit is reserved only when it is needed. */
+/** The limit for one body. The higher limit is reserved only if the body needs it. */
 class BodyBound {
   readonly #largeBound: (() => number) | undefined;
   #maxBytes: number | undefined;
@@ -68,7 +71,7 @@ class BodyBound {
     this.#largeBound = largeBound;
   }
 
-  /** Throws PAYLOAD_TOO_LARGE above the limit. */
+  /** Throws PAYLOAD_TOO_LARGE if the body has more bytes than the limit. */
   admit(bytes: number): void {
     if (bytes <= MAX_BODY_BYTES) return;
     this.#maxBytes ??= this.#largeBound?.() ?? MAX_BODY_BYTES;
@@ -76,7 +79,7 @@ class BodyBound {
   }
 }
 
-/** Throws TOKEN_INVALID unless the bytes have the digest of the proof of possession. */
+/** Throws TOKEN_INVALID unless the bytes have the digest that the proof of possession contains. */
 export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
   if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
   throw new AtmoError(
@@ -85,7 +88,7 @@ export function requireContent(bytes: Uint8Array, contentSha256: string | undefi
   );
 }
 
-/** Reads a streamed body and cancels it when it exceeds the limit. */
+/** Reads a streamed body. Cancels the stream if it exceeds the limit. */
 async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -122,7 +125,7 @@ function parse(text: string, { requestId, takes }: BodyOptions): BodyOrRefusal {
   return invalid('The body has to be a JSON object such as {"name": "value"}');
 }
 
-/** Returns an upper bound of the nesting depth, from the brackets outside of strings. */
+/** Returns an upper bound of the nesting depth, by counting brackets outside of strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -149,19 +152,19 @@ function tooLarge(maxBytes: number): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${maxBytes} bytes here`, { max_bytes: maxBytes });
 }
 
-/** Returns an error response that closes the connection, since the rest of the body is not read. */
+/** Returns an error response that closes the connection, because the rest of the body is not read. */
 function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
   const answer = problem(error, { requestId });
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }
 
-/** Largest number of bodies above the default limit in memory; at most one for each account. */
+/** Maximum number of bodies above the default limit in memory at once. Each account has at most one. */
 const MAX_AT_ONCE = 2;
-/** Copies of a body in memory during a call: bytes, text, values and the forwarded message. */
+/** Number of copies of a body in memory during a call: bytes, text, values and the forwarded message. */
 const COPIES = 4;
 const RETRY_MS = 2_000;
 
-/** Limits the number of bodies above the default limit, so that they never fill the memory of a small board. */
+/** Limits how many bodies above the default limit are in memory, so that they never fill a small board. */
 export class LargeBodySlots {
   readonly #availableMemory: () => number;
   readonly #accounts = new Set<string>();
@@ -170,7 +173,10 @@ export class LargeBodySlots {
     this.#availableMemory = availableMemory;
   }
 
-  /** Takes a slot until it is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` when no slot or too little memory is free. */
+  /**
+   * Takes a slot until the returned object is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` if no slot is free, or too little
+   * memory is.
+   */
   acquire(principal: Principal, bytes: number): Disposable {
     const account = rootAgentOf(principalKey(principal));
     if (this.#accounts.has(account)) throw busy('Your last request with a large body is not answered yet');

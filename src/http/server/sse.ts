@@ -1,25 +1,25 @@
-/** Headers of a Server-Sent Events response (HTML Living Standard §9.2); proxies must not buffer it. */
+/** Headers of a Server-Sent Events response (HTML Living Standard §9.2), which forbid proxies to buffer it. */
 export const SSE_HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
-/** First message of a stream: the time in ms after which clients reconnect. */
+/** First message of a stream, with the milliseconds after which a disconnected client should reconnect. */
 export const SSE_RETRY = 'retry: 2000\n\n';
-/** A comment that shows that an idle stream is alive. */
+/** Comment line that shows that an idle stream is still open. */
 export const SSE_KEEP_ALIVE = ': still here\n\n';
-/** Longest time without a message. */
+/** Maximum time without a message in milliseconds. Then a keep-alive comment is sent. */
 export const SSE_HEARTBEAT_MS = 15_000;
 
-/** Returns a message with JSON data; a client that reconnects sends the `id` of its last message. */
+/** Returns an SSE message with JSON data. A client that reconnects sends back the `id` of its last message. */
 export function sseMessage(event: string, data: object, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A response body that is written while the client reads it. */
+/** A response body whose text is written while the client reads it. */
 export class TextStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** At most `maxPendingBytes` wait for a slow reader; `onCancel` is called when the reader disconnects. */
+  /** At most `maxPendingBytes` wait for a slow reader. `onCancel` is called if the reader disconnects. */
   constructor(maxPendingBytes: number, onCancel: () => void) {
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -35,17 +35,17 @@ export class TextStream {
     );
   }
 
-  /** Returns false while too many bytes wait, and once the reader has disconnected. */
+  /** Returns whether text can be written: not too many bytes wait, and the reader is still connected. */
   get canWrite(): boolean {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
-  /** Writes even above the limit; does nothing once the reader has disconnected. */
+  /** Writes text, even above the limit. Does nothing if the reader has disconnected. */
   write(text: string): void {
     this.#controller?.enqueue(this.#encoder.encode(text));
   }
 
-  /** Ends the stream; the reader still gets the waiting bytes. */
+  /** Ends the stream after the reader has received the waiting bytes. */
   close(): void {
     this.#controller?.close();
     this.#controller = undefined;

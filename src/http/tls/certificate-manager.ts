@@ -11,18 +11,18 @@ import type { Service } from '../../core/lifecycle.ts';
 import { OwnCertificates, TlsFiles } from './own-certificates.ts';
 import { covers, type MachineNames, namesIn, namesOf } from './x509.ts';
 
-/** The TLS options of the owner. */
+/** The TLS settings of the owner. */
 export interface TlsOptions {
-  /** Folder for the hub's own authority and certificate. */
+  /** Folder with the certificates of the hub's own authority and of the server. */
   readonly directory: string;
-  /** Further names under which clients reach the hub. */
+  /** Further host names and addresses under which clients reach the hub. */
   readonly names: readonly string[];
-  /** The owner's certificate, instead of a certificate from the hub's authority. */
+  /** Files with the owner's certificate, which replaces a certificate from the hub's authority. */
   readonly files?: CertificateFiles;
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Returns milliseconds since 1970, never before a time that is known to have passed. */
+  /** Returns the time in milliseconds since 1970, which is never earlier than the latest time known to have passed. */
   readonly time: { now(): number };
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
@@ -31,20 +31,20 @@ interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'lo
 
 /** Public facts about the hub's certificate. */
 export interface CertificateFacts {
-  /** The origin: the hub's own authority, or files of the owner. */
+  /** Where the certificate comes from: the hub's own authority, or files of the owner. */
   readonly source: 'own-authority' | 'files';
-  /** SHA-256 of the authority's certificate, or of the owner's own, as AA:BB:…. */
+  /** SHA-256, as AA:BB:…, of the authority's certificate or of the owner's certificate. */
   readonly fingerprint: string;
   readonly names: readonly string[];
   readonly certificateEndsAtMs: number;
-  /** PEM and expiry; absent with the owner's own certificate. */
+  /** The hub's authority as PEM, and its expiry; absent if the owner has provided the certificate. */
   readonly authority?: { readonly pem: string; readonly endsAtMs: number };
 }
 
-/** New addresses and files take effect within this time. */
+/** Interval of the checks for new addresses and files, in milliseconds. */
 const CHECK_MS = 60_000;
 
-/** Keeps the served certificate up to date: checks names, time and files every minute. */
+/** Keeps the server's certificate up to date. It checks names, time and files every minute. */
 export class CertificateManager implements Service {
   readonly #parts: CertificateManagerCollaborators;
   readonly #options: TlsOptions;
@@ -54,7 +54,7 @@ export class CertificateManager implements Service {
   #stop = () => {};
   #tell: (served: ServedCertificate) => void = () => {};
 
-  /** `host` is the address on which the server listens. */
+  /** `host` is the address at which the server listens. */
   constructor(collaborators: CertificateManagerCollaborators, options: TlsOptions & { readonly host: string }) {
     this.#parts = collaborators;
     this.#options = options;
@@ -66,7 +66,7 @@ export class CertificateManager implements Service {
       : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
   }
 
-  /** Rejects with CONFIG_INVALID or STORAGE_FAILED if there is no certificate. */
+  /** Loads or makes the certificate. Rejects with CONFIG_INVALID or STORAGE_FAILED if that fails. */
   async start(): Promise<void> {
     this.#serve(this.#source.current(this.#parts.time.now()));
     this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
@@ -76,7 +76,7 @@ export class CertificateManager implements Service {
     this.#stop();
   }
 
-  /** Returns the present certificate. Throws CONFLICT before the start. */
+  /** The current certificate. Throws CONFLICT before the start. */
   get served(): ServedCertificate {
     if (this.#served) return this.#served;
     throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
@@ -86,7 +86,7 @@ export class CertificateManager implements Service {
     this.#tell = listener;
   }
 
-  /** Returns true for names and addresses, without brackets, in the certificate or the configuration. */
+  /** Returns whether a name or address (without brackets) is in the certificate or in the configuration. */
   isOwnName(name: string): boolean {
     return covers(this.served.names, name) || covers(this.#options.names, name);
   }
@@ -104,7 +104,7 @@ export class CertificateManager implements Service {
     };
   }
 
-  /** Checks the certificate; after a failure the present certificate stays. */
+  /** Renews the certificate if needed. After a failure the current certificate remains in use. */
   #check(): void {
     try {
       const served = this.#source.current(this.#parts.time.now());
@@ -129,7 +129,7 @@ export class CertificateManager implements Service {
     }
   }
 
-  /** Reports each problem once. */
+  /** Reports a problem, unless it was the last one reported. */
   #warn(message: string): void {
     if (this.#problem === message) return;
     this.#problem = message;
@@ -143,33 +143,35 @@ function thisMachine(): MachineNames {
   return { hostName: hostname(), addresses };
 }
 
-/** A certificate for handshakes. */
+/** A certificate with its key, as a TLS handshake needs it. */
 export interface ServedCertificate {
-  /** PEM: the server's certificate first, then the intermediate certificates. */
+  /** Certificates in PEM: the server's own first, then intermediate ones. */
   readonly chain: string;
-  /** PEM. */
+  /** Private key in PEM. */
   readonly key: string;
-  /** PEM of the hub's own authority; absent for a certificate of the owner. */
+  /** Certificate of the hub's own authority in PEM; absent if the owner has provided the certificate. */
   readonly authority?: string;
   readonly names: readonly string[];
-  /** The reason for a new certificate; absent if the certificate existed. */
+  /** Why the certificate was made now; absent if it already existed. */
   readonly madeBecause?: string;
 }
 
 /** Port: a source of certificates. */
 export interface CertificateSource {
-  /** Returns the certificate for a time in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if there is none. */
+  /**
+   * Returns the certificate for a time in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if it cannot be read or made.
+   */
   current(nowMs: number): ServedCertificate;
 }
 
 interface CertificateFiles {
-  /** PEM, the server's certificate first, then the chain. */
+  /** PEM file with the server's certificate and the chain after it. */
   readonly certificateFile: string;
-  /** PEM. */
+  /** PEM file with the private key. */
   readonly keyFile: string;
 }
 
-/** The owner's own certificate, which is renewed by replacing its files. */
+/** The owner's certificate. The owner renews it by replacing its files. */
 class CertificateFromFiles implements CertificateSource {
   readonly #files: CertificateFiles;
 
@@ -177,7 +179,7 @@ class CertificateFromFiles implements CertificateSource {
     this.#files = files;
   }
 
-  /** Throws CONFIG_INVALID if a file cannot be read or parsed, or certificate and key do not match. */
+  /** Returns the certificate. Throws CONFIG_INVALID if a file cannot be read or parsed, or if the key does not match. */
   current(): ServedCertificate {
     const { certificateFile, keyFile } = this.#files;
     const chain = readText(certificateFile, 'http.tls.certificate_file');
@@ -200,7 +202,7 @@ function readText(path: string, setting: string): string {
   }
 }
 
-/** Returns a parsed file. The parser's reason is dropped, since it could quote a key. */
+/** Returns the parsed content of a file. The error omits the parser's message, which could quote a key. */
 function parsed<Value>(path: string, what: string, parse: () => Value): Value {
   try {
     return parse();

@@ -8,11 +8,12 @@ import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, namesI
 
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
-/** Longest validity that browsers accept (CA/Browser Forum BR §6.3.2). */
+/** Maximum validity that browsers accept, in days (CA/Browser Forum BR §6.3.2). */
 const SERVER_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
 /**
- * A board without a clock may start in the past, so the authority, which people trust by hand, is valid from a time that has surely passed.
+ * Start of the authority's validity, which certainly has passed. A board without a clock may start in the past, and people would have to
+ * trust a new authority again.
  */
 const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
 
@@ -23,13 +24,13 @@ interface Authority {
 
 /** The names under which clients reach the hub. */
 interface HubNames {
-  /** Returns all names, the best name first. */
+  /** Returns all names, with the best name first. */
   readonly all: () => readonly string[];
-  /** Names in the configuration; an authority whose constraints exclude one of these names is replaced. */
+  /** Names in the configuration. If the authority's name constraints exclude one of them, a new authority replaces it. */
   readonly configured: readonly string[];
 }
 
-/** The hub's own authority, which is valid for ten years, and the certificates that it signs for the hub. */
+/** The hub's own authority, valid for ten years, and the certificates that it signs for the hub. */
 export class OwnCertificates implements CertificateSource {
   readonly #files: TlsFiles;
   readonly #names: HubNames;
@@ -55,7 +56,7 @@ export class OwnCertificates implements CertificateSource {
   #authority(nowMs: number): Authority {
     const key = this.#files.read('ca.key');
     const text = this.#files.read('ca.crt');
-    // A key without a certificate is left of an interrupted first start; no client trusts it yet.
+    // A missing file means that the first start was interrupted. No client trusts that authority yet.
     if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
     const authority = this.#parsed(text, key);
     const endsMs = Date.parse(authority.certificate.validTo);
@@ -86,7 +87,7 @@ export class OwnCertificates implements CertificateSource {
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
   }
 
-  /** Returns undefined for a missing or damaged certificate, which is then replaced. */
+  /** Returns the current certificate. Returns undefined if it is missing or damaged; it is then replaced. */
   #present() {
     const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
     const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
@@ -104,7 +105,7 @@ export class OwnCertificates implements CertificateSource {
   }
 }
 
-/** Returns whether an authority may certify a name; an authority without constraints may certify all names. */
+/** Returns whether an authority may sign a certificate for a name. Without name constraints it may for every name. */
 function mayVouch({ certificate }: Authority, name: string): boolean {
   const scope = nameScopeOf(certificate);
   return scope === undefined || permits(scope, name);
@@ -116,7 +117,7 @@ interface CertificateNeeds {
   readonly nowMs: number;
 }
 
-/** Returns the reason for a new certificate; undefined while the present certificate is valid. */
+/** Returns why a new certificate is needed; undefined if the current one is still good. */
 function renewalReason(certificate: X509Certificate, { authority, wanted, nowMs }: CertificateNeeds): string | undefined {
   if (!certificate.verify(authority.certificate.publicKey)) return 'the authority is another one';
   if (nowMs < Date.parse(certificate.validFrom)) return 'the clock was ahead when it was made';
@@ -131,7 +132,7 @@ function pairOf(text: string, keyText: string): Authority | undefined {
     const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
     return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
   } catch {
-    // Returns undefined for a damaged file, which the caller reports; the parser's reason could quote a key.
+    // The file is damaged, which the caller reports. The parser's message is dropped, since it could quote a key.
     return undefined;
   }
 }
@@ -143,7 +144,7 @@ function servedCertificate(certificate: X509Certificate, key: string, authority:
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
 
-/** The folder of the hub's own certificates and keys, readable by its user only. */
+/** The folder with the hub's own certificates and keys. Only the hub's user can read it. */
 export class TlsFiles {
   readonly #directory: string;
   readonly #onRepaired: OnRepaired;
@@ -157,7 +158,7 @@ export class TlsFiles {
     return join(this.#directory, name);
   }
 
-  /** Returns undefined for a missing file. Throws STORAGE_FAILED if other users could read it. */
+  /** Returns the text of a file; undefined if it is missing. Throws STORAGE_FAILED if other users could read it. */
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {
@@ -172,7 +173,7 @@ export class TlsFiles {
     });
   }
 
-  /** Writes a file durably; after a crash it has either the old or the new text. */
+  /** Writes a file durably. After a crash the file has either its old or its new text. */
   write(name: FileName, text: string): void {
     const path = this.path(name);
     guarded(path, () => {

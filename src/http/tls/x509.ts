@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { addressBytes } from '../../core/ip-address.ts';
 import { isLoopback } from '../server/addresses.ts';
 
-/** Tags of ITU-T X.690 §8 that a certificate needs. */
+/** ASN.1 tags of ITU-T X.690 §8 that certificates use. */
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -16,31 +16,31 @@ const TAG = {
   utcTime: 0x17,
   generalizedTime: 0x18,
 } as const;
-/** From this year on times have four digits for the year (RFC 5280 §4.1.2.5). */
+/** First year for which a time is written with a four-digit year (RFC 5280 §4.1.2.5). */
 const GENERALIZED_FROM = 2050;
 
-/** Writes values in the Distinguished Encoding Rules (ITU-T X.690) without checks. */
+/** Functions that encode values in the Distinguished Encoding Rules (ITU-T X.690). They do not check their input. */
 const der = {
   sequence: (...parts: readonly Uint8Array[]): Buffer => element(TAG.sequence, Buffer.concat(parts)),
   set: (...parts: readonly Uint8Array[]): Buffer => element(TAG.set, Buffer.concat(parts)),
   boolean: (value: 'true' | 'false'): Buffer => element(TAG.boolean, Buffer.from([value === 'true' ? 0xff : 0])),
-  /** An unsigned number, most significant byte first. */
+  /** Encodes an unsigned integer, given with its most significant byte first. */
   integer: (bytes: Uint8Array): Buffer => element(TAG.integer, positive(bytes)),
   oid: (text: string): Buffer => element(TAG.oid, oidBytes(text)),
   utf8: (text: string): Buffer => element(TAG.utf8String, Buffer.from(text, 'utf8')),
   octets: (bytes: Uint8Array): Buffer => element(TAG.octetString, bytes),
-  /** The last byte has `unusedBits` (§8.6). */
+  /** Encodes a bit string whose last byte has `unusedBits` (§8.6). */
   bits: (bytes: Uint8Array, unusedBits = 0): Buffer => element(TAG.bitString, Buffer.concat([Buffer.from([unusedBits]), bytes])),
-  /** Returns milliseconds since 1970, in whole seconds. */
+  /** Encodes a time given in milliseconds since 1970, in whole seconds. */
   time(atMs: number): Buffer {
     const text = `${new Date(atMs).toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
     return new Date(atMs).getUTCFullYear() < GENERALIZED_FROM
       ? element(TAG.utcTime, Buffer.from(text.slice(2)))
       : element(TAG.generalizedTime, Buffer.from(text));
   },
-  /** Tag `[number]` in place of the value's own tag (§8.14.3). */
+  /** Encodes content with the tag `[number]` in place of its own tag (§8.14.3). */
   implicit: (number: number, bytes: Uint8Array): Buffer => element(0x80 | number, bytes),
-  /** Tag `[number]` around a whole value (§8.14.2). */
+  /** Encodes a complete value inside the tag `[number]` (§8.14.2). */
   explicit: (number: number, value: Uint8Array): Buffer => element(0xa0 | number, value),
 };
 
@@ -72,7 +72,7 @@ function base128(arc: number): number[] {
   return bytes;
 }
 
-/** Validity of a certificate, in milliseconds since 1970. */
+/** Validity period of a certificate, in milliseconds since 1970. */
 export interface Validity {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -113,7 +113,10 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/** Makes an authority: a P-256 key and a self-signed certificate without sub-authorities, limited to its scope of names. */
+/**
+ * Makes a certificate authority: a P-256 key and a self-signed certificate. It cannot have sub-authorities, and may only sign names in its
+ * scope.
+ */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -130,7 +133,7 @@ export function makeAuthority(name: string, scope: readonly string[], validity: 
   return { certificate, key: pemOf(privateKey) };
 }
 
-/** Makes a key and certificate for a server with these DNS names and addresses, signed by the authority `issuerName`. */
+/** Makes a key and a certificate for a server with these DNS names and addresses. The authority `issuerName` signs it. */
 export function makeServerCertificate(authority: Issuer, names: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -171,7 +174,7 @@ function certify({ subject, issuer, validity, extensions }: CertificateDraft): s
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Returns 127 random bits, positive and never zero (§4.1.2.2). */
+/** Returns 127 random bits as a positive serial number, never zero (§4.1.2.2). */
 function serialNumber(): Uint8Array {
   const bytes = randomBytes(16);
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
@@ -186,14 +189,14 @@ function extension(name: keyof typeof EXTENSION, value: Uint8Array, weight?: 'cr
   return der.sequence(der.oid(EXTENSION[name]), ...(weight ? [der.boolean('true')] : []), der.octets(value));
 }
 
-/** Returns the SHA-1 of the key's bits (§4.2.1.2 (1)): an identifier, not a proof. */
+/** Returns the SHA-1 of the public key's bits (§4.2.1.2 (1)). It identifies the key, and proves nothing. */
 function keyId(publicKey: KeyObject): Uint8Array {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
   return createHash('sha1').update(point).digest();
 }
 
-/** Encodes a subject alternative name: dNSName is [2], iPAddress [7] (§4.2.1.6). */
+/** Encodes a subject alternative name: tag [2] for a dNSName, [7] for an iPAddress (§4.2.1.6). */
 function generalName(name: string): Buffer {
   return isIP(name) === 0 ? der.implicit(2, Buffer.from(name, 'ascii')) : der.implicit(7, addressBytes(name));
 }
@@ -203,8 +206,8 @@ function pemOf(key: KeyObject): string {
 }
 
 /**
- * Names and addresses that belong to homes or to nobody on the internet: DNS names with all names below them, `ADDRESS/PREFIX` (RFC 6761,
- * 6762, 8375, 1918, 6598, 3927, 4193; and the IPv6 addresses that providers assign).
+ * DNS domains and address ranges of homes, which belong to nobody on the internet (RFC 6761, 6762, 8375, 1918, 6598, 3927, 4193), and the
+ * IPv6 addresses that providers assign. A domain includes its subdomains.
  */
 const HOME_SCOPE = [
   ...['localhost', 'local', 'home.arpa', 'internal', 'lan', 'home'],
@@ -212,19 +215,19 @@ const HOME_SCOPE = [
   ...['::1/128', 'fc00::/7', 'fe80::/10', '2000::/3'],
 ];
 const NAME_CONSTRAINTS = der.oid('2.5.29.30');
-/** Tags: certificate extensions, permittedSubtrees, dNSName, iPAddress (RFC 5280 §4.1, §4.2.1.10). */
+/** Tags of parts of a certificate: extensions, permittedSubtrees, dNSName, iPAddress (RFC 5280 §4.1, §4.2.1.10). */
 const EXTENSIONS = 0xa3;
 const PERMITTED = 0xa0;
 const DNS = 0x82;
 const ADDRESS = 0x87;
 
-/** Returns the name constraints of an authority, so that clients trust it for this home only. */
+/** Returns the name constraints for a new authority. They make clients trust it only for names of this home. */
 export function nameScopeFor(names: readonly string[]): readonly string[] {
   const others = names.filter((name) => !permits(HOME_SCOPE, name));
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];
 }
 
-/** Returns whether a name or address is in the scope. */
+/** Returns whether name constraints allow a name or address. */
 export function permits(scope: readonly string[], name: string): boolean {
   const family = isIP(name);
   if (family === 0) return scope.some((one) => name === one || name.endsWith(`.${one}`));
@@ -237,12 +240,12 @@ export function permits(scope: readonly string[], name: string): boolean {
   return list.check(name, type);
 }
 
-/** Returns the value of the extension name constraints (RFC 5280 §4.2.1.10). */
+/** Encodes name constraints as the value of their extension (RFC 5280 §4.2.1.10). */
 function constraintsOf(scope: readonly string[]): Buffer {
   return der.sequence(der.explicit(0, Buffer.concat(scope.map((one) => der.sequence(subtree(one))))));
 }
 
-/** Returns the name constraints of an authority; undefined without any: then it vouches for all names. */
+/** Returns the name constraints of an authority. Returns undefined if it has none and may sign every name. */
 export function nameScopeOf(authority: X509Certificate): readonly string[] | undefined {
   const [certificate] = derElements(authority.raw);
   const [toBeSigned] = derElements(certificate?.content);
@@ -270,7 +273,7 @@ interface DerElement {
   readonly content: Buffer;
 }
 
-/** Splits DER into its elements; empty for truncated bytes. */
+/** Splits DER into its elements. Returns an empty list if bytes are missing. */
 function derElements(bytes: Buffer = Buffer.alloc(0)): readonly DerElement[] {
   const parts: DerElement[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
@@ -298,29 +301,29 @@ function addressText(bytes: Buffer): string {
   return plainAddress(Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16)).join(':'));
 }
 
-/** The names of a machine, and the addresses of its interfaces. */
+/** The names and addresses of this machine. */
 export interface MachineNames {
   readonly hostName: string;
   readonly addresses: readonly { readonly address: string; readonly internal: boolean }[];
 }
 
 interface NameFacts extends MachineNames {
-  /** The address on which the server listens. */
+  /** The address at which the server listens. */
   readonly host: string;
   /** Names in the configuration. */
   readonly configured: readonly string[];
 }
 
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-/** Limit that keeps the certificate small on a machine with many containers. */
+/** Maximum number of names. It keeps the certificate small on a machine with many containers. */
 const MAX_NAMES = 64;
 
-/** Returns true for the addresses that mean every interface. */
+/** Returns whether an address means all interfaces. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '';
 }
 
-/** Returns all names under which clients may reach the hub, for its certificate; the configured names first. */
+/** Returns all names under which clients may reach the hub, for its certificate. Names in the configuration come first. */
 export function namesOf({ host, configured, hostName, addresses }: NameFacts): readonly string[] {
   const machine = hostName.toLowerCase().replace(/\.$/, '');
   const isNamed = DNS_NAME.test(machine) && machine !== 'localhost';
@@ -336,7 +339,7 @@ export function namesOf({ host, configured, hostName, addresses }: NameFacts): r
   return [...new Set(all)].slice(0, MAX_NAMES);
 }
 
-/** Returns whether browsers can reach an address: a link-local IPv6 address needs a zone, which their URLs cannot contain. */
+/** Returns whether browsers can reach an address. A link-local IPv6 address needs a zone, which URLs in browsers cannot contain. */
 function isReachable(address: string): boolean {
   return !(isIPv6(address) && /^fe[89ab]/i.test(address));
 }
@@ -351,13 +354,15 @@ export function namesIn(certificate: X509Certificate): readonly string[] {
   });
 }
 
-/** Returns whether `name`, without brackets, matches one of the names; `*.` matches one label (RFC 9525 §6.3). Loopback always matches. */
+/**
+ * Returns whether `name`, without brackets, is in a list of names. `*.` matches one label (RFC 9525 §6.3). Loopback addresses always match.
+ */
 export function covers(names: readonly string[], name: string): boolean {
   const wanted = plainAddress(name.toLowerCase());
   return isLoopback(wanted) || names.includes(wanted) || names.includes(wanted.replace(/^[^.]+/, '*'));
 }
 
-/** Returns IPv6 addresses in the form of RFC 5952; other texts unchanged. */
+/** Returns an IPv6 address in the form of RFC 5952, and any other text unchanged. */
 function plainAddress(name: string): string {
   return isIPv6(name) && !name.includes('%') ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name;
 }
