@@ -1,4 +1,4 @@
-// The public interface of the library: a program starts a hub inside itself and adds tools. Anything else may change at any time;
+// The public interface of the library, for programs that embed a hub and add tools. Everything else may change at any time.
 // docs/embedding.md lists the interface too.
 
 // Tools as classes in AgentOS' form, and the forms of an answer.
@@ -15,11 +15,11 @@ export {
   toToolResponse,
   toToolResult,
 } from './calls/formats/agent-os.ts';
-// A model's call, and the result for the model.
+// A tool call of a model, and the result for the model.
 export type { ModelCall, ModelCallResult } from './calls/formats/model-calls.ts';
-// The whole answer of a call.
+// The complete answer to a call.
 export type { CallAnswer } from './calls/request-and-answer.ts';
-// `hub.orchestrator`: calls tools, lists them and takes more of them; with its parameters and results.
+// Types of `hub.orchestrator`, which calls, lists and adds tools.
 export type {
   AnyTool,
   PermissionCheckResult,
@@ -28,25 +28,25 @@ export type {
   ToolDefinitionForLLM,
   ToolOrchestrator,
 } from './calls/tool-orchestrator.ts';
-// The hub's clock: the machine's, or one that a program passes.
+// The hub's clock, which is the machine's clock unless a program passes another one.
 export { type Clock, systemClock } from './core/clock.ts';
 // The class of all errors, and the closed table of their codes.
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
-// The id of a tool, as registering returns it.
+// The id of a tool, which registration returns.
 export type { ToolId } from './core/ids.ts';
 // Values and schemas of parameters and results.
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
-// The log: lines of JSON on stderr, or wherever `write` puts them.
+// The log. It writes lines of JSON to stderr, or to the function `write`.
 export { createLogger, type Logger, type LogLevel } from './core/logger.ts';
-// The configuration: a file and variables, checked.
+// The configuration, read from a file and environment variables, and checked.
 export { type HubConfig, loadConfig } from './hub/config/config.ts';
-// The hub: starts and stops, and has a URL and an orchestrator in between.
+// The hub. A program can start and stop it, and read its URL and orchestrator.
 export { Hub, type HubOptions } from './hub/hub.ts';
-// Tools as functions; the parameters have the types of their schema.
+// Tools as functions. The parameters of the handler get their types from the schema.
 export { createJsonSchema, defineTool, type Parameter, p, type ToolDeclaration } from './tools/definition/define-tool.ts';
-// Tools as classes, and capabilities of the hub that consist of them.
+// Tools as classes, and capabilities of a hub that consist of such tools.
 export { type CapabilityHandler, capabilityOf, ToolClass, type ToolResult } from './tools/definition/tool-class.ts';
-// A question of a running tool to the person behind its caller, and the answer. A registered tool, and the context of its handler.
+// A question from a running tool to the person behind its caller, the answer, a registered tool, and the context of a handler.
 export type {
   RegisteredTool,
   ToolAnswer,

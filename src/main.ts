@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hubFetch } from './cli/hub/hub-trust.ts';
 import { runCli } from './cli/run-cli.ts';
 
-/** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
+/** Runs a hub until SIGTERM or SIGINT. A second signal ends the process at once. */
 async function serve(): Promise<number> {
   const [{ runHub }, { Hub }] = await Promise.all([import('./hub/run-hub.ts'), import('./hub/hub.ts')]);
   return runHub(process.env, (parts, options) => new Hub(parts, options));
 }
 
-// A reader such as `head` that closes the pipe is no failure.
+// It is no error if a reader such as `head` closes the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
 
-// Set before any file is written: the state contains keys.
+// The umask is set before any file is written, because the state contains keys.
 process.umask(0o077);
 
 const exitCode = await runCli(process.argv.slice(2), {
@@ -36,5 +36,5 @@ const exitCode = await runCli(process.argv.slice(2), {
   rulesCheck: async (file, known) => (await import('./auth/rules/rule-compiler.ts')).checkRulesFile(file, known),
   profileDraft: async (description) => (await import('./hub/offline/profile-files.ts')).draftProfileFor(description),
 });
-// The program does not call exit(): data written to a pipe must be delivered.
+// The program does not call exit(), because data in a pipe would be lost.
 process.exitCode = exitCode;

@@ -29,7 +29,7 @@ import type { HubConfig } from './config/config.ts';
 
 const ROOT_KEY_FILE = 'mesh-root.key';
 
-/** The parts of the hub that decisions about calls use. */
+/** The parts of the hub that `openAuth` needs. */
 export interface AuthCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly problems: HubProblems;
   readonly fileAnchors: StateAnchors;
@@ -48,9 +48,9 @@ export interface Auth {
   readonly authenticator: TokenAuthenticator;
   readonly authorizer: GrantAuthorizer;
   readonly tokens: TokenIssuer;
-  /** Revoked tokens, also of other hubs. */
+  /** The revoked tokens, including those that other hubs revoked. */
   readonly revocations: RevocationList;
-  /** The tokens that this hub sends to other hubs for its callers. */
+  /** The tokens that this hub sends to other hubs on behalf of its callers. */
   readonly meshTokens: MeshTokens;
   readonly rateLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
@@ -60,7 +60,7 @@ export interface Auth {
 
 /** The parts that are needed before a caller can be authenticated. */
 type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
-/** Opens the parts that decide about calls; each part is started before the next part that needs it. */
+/** Opens the parts that decide about calls. Each part is started before the parts that need it. */
 export async function openAuth(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
   const identity = await openIdentity(collaborators, config, stack);
   const membership = await openMeshMembership(collaborators, identity, config.stateDir, stack);
@@ -111,7 +111,7 @@ async function openIdentity(collaborators: AuthCollaborators, config: HubConfig,
   return { key, time, audit, credential };
 }
 
-/** Opens the membership before the tokens: the other members have to be known before the first token is verified. */
+/** Opens the membership. It comes before the tokens, because the first token can be verified only when the other members are known. */
 async function openMeshMembership(
   collaborators: AuthCollaborators,
   { key, time }: Identity,

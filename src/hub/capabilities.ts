@@ -19,28 +19,31 @@ export const DEVICE_CAPABILITIES: readonly Capability[] = [
   { type: 'thermostat_control', description: some('Thermostats') },
 ];
 
-/** The kernel is read again after this time. */
+/** Milliseconds for which the kernel's data is cached. */
 const CACHE_MS = 3_000;
-/** Flag bits of a route (linux/route.h, linux/ipv6_route.h): up; unreachable or prohibited; an address of this machine. */
+/**
+ * Flag bits of a route (linux/route.h, linux/ipv6_route.h): the route is up; the target is unreachable or prohibited; the address belongs
+ * to this machine.
+ */
 const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
 const LINK_LOCAL_4 = /FEA9$/i;
 const LINK_LOCAL_6 = /^(?:fe[89ab]|ff)/i;
 
-/** Reads from the kernel whether a packet of this hub could reach another machine, which tools with `requires.network` need. */
+/** Finds out from the kernel whether this machine has a route to another machine. Tools with `requires.network` need one. */
 export class NetworkRoutes {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #root: string;
   #known: { readonly isOnline: boolean; readonly untilMs: number } | undefined;
 
-  /** `root` replaces `/` in tests. */
+  /** Tests set `root` to a folder that replaces `/`. */
   constructor(clock: Pick<Clock, 'monotonic'>, root = '/') {
     this.#clock = clock;
     this.#root = root;
   }
 
   /**
-   * Returns true if a route leads out of this machine, beyond its own link, through an interface that is up. It needs no default route: a
-   * house without the internet has services too. Returns true also if the kernel shows no routes.
+   * Returns whether a route leads to another network through an interface that is up. A default route is not needed, since a home without
+   * internet access has services too. Also returns true if the kernel shows no routes.
    */
   isOnline(): boolean {
     const nowMs = this.#clock.monotonic();
@@ -73,7 +76,7 @@ export class NetworkRoutes {
 interface KernelRoute {
   readonly device: string;
   readonly flags: number;
-  /** True for link-local and multicast routes, which lead to no other network. */
+  /** True for link-local and multicast routes, which do not lead to another network. */
   readonly isOfLink: boolean;
 }
 
@@ -87,16 +90,16 @@ function routeOf6(line: string): KernelRoute | undefined {
   return device ? { device, flags: Number.parseInt(flags, 16), isOfLink: LINK_LOCAL_6.test(destination) } : undefined;
 }
 
-/** The capability of a hub with a processor for graphics or neural networks. */
+/** The capability of a hub with a GPU or a processor for neural networks. */
 export const GPU: Capability = { type: 'gpu', description: () => 'A processor for graphics or neural networks' };
 
-/** NVIDIA, AMD's compute interface, Hailo and Coral. */
+/** Device files of accelerators: NVIDIA, AMD's compute interface, Hailo and Coral. */
 const ACCELERATORS = ['dev/nvidia0', 'dev/kfd', 'dev/hailo0', 'dev/apex_0'];
 const RENDER_NODE = /^renderD\d+$/;
-/** Drivers of GPUs on which models run, without those of small boards (v3d, panfrost, …) and of virtual machines. */
+/** Matches drivers of GPUs that can run models, and no drivers of small boards (v3d, panfrost, …) or virtual machines. */
 const GPU_DRIVERS = /^DRIVER=(?:i915|xe|amdgpu|nvidia|nouveau)$/m;
 
-/** Returns whether the machine has a GPU for models; `root` replaces `/` in tests. */
+/** Returns whether the machine has a GPU that can run models. Tests set `root` to a folder that replaces `/`. */
 export function hasGpu(root = '/'): boolean {
   if (ACCELERATORS.some((path) => existsSync(join(root, path)))) return true;
   const nodes = namesIn(join(root, 'dev/dri')).filter((name) => RENDER_NODE.test(name));

@@ -22,7 +22,7 @@ import type { ToolServices } from './tool-services.ts';
 
 interface ConnectorOptions {
   readonly config: HubConfig;
-  /** May hold secrets. */
+  /** The environment variables, which may contain secrets. */
   readonly env: NodeJS.ProcessEnv;
   readonly programs: ProgramSandbox;
   readonly version: string;
@@ -31,7 +31,7 @@ interface ConnectorOptions {
 
 type OpenConnector = (context: ConnectorContext, config: ConnectorsConfig) => Connector;
 
-/** All connectors, configured or not. */
+/** All connectors, whether configured or not. */
 const CONNECTORS: readonly OpenConnector[] = [
   openLocation,
   openMessages,
@@ -46,7 +46,7 @@ const CONNECTORS: readonly OpenConnector[] = [
   openDatabases,
 ];
 
-/** Registers the tools of all connectors and starts their services. Rejects with CONFIG_INVALID for an impossible setting. */
+/** Registers the tools of all connectors and starts their services. Rejects with CONFIG_INVALID if a setting is impossible. */
 export async function openConnectors(
   infrastructure: Infrastructure,
   { registry, capabilities, pipeline }: ToolServices,

@@ -23,14 +23,14 @@ import type { ToolServices } from './tool-services.ts';
 
 interface DeviceOptions {
   readonly matter: DeviceSource;
-  /** The owner's own profile files. */
+  /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  /** Holds the last valid texts of the owner's files. */
+  /** Returns where the last valid text of an owner's file is stored. */
   readonly takenOf: (path: string) => AcceptedText;
   readonly stack: ServiceStack;
 }
 
-/** Turns the devices of the fabric into tools and readings, while the fabric has them. */
+/** Makes tools and readings for the devices of the fabric, and removes them together with their device. */
 export async function openDevices(
   infrastructure: Infrastructure,
   services: ToolServices,
@@ -94,8 +94,8 @@ export async function openDevices(
 }
 
 /**
- * Moves every device that appears with the former name of an area (for example after it was absent during the rename) to the renamed area.
- * A failed write is logged; the next change of the device or the next start repeats the move.
+ * Moves devices that appear with the former name of an area to the renamed area, for example if they were absent during the rename. A
+ * failed write is logged; the next change of the device or the next start repeats it.
  */
 export function followAreaRenames(
   {
@@ -118,7 +118,7 @@ export function followAreaRenames(
   return { [Symbol.asyncDispose]: async () => stop() };
 }
 
-/** Returns the registry of names; a change of a device's names also refreshes its tools. */
+/** Returns a registry of names that also refreshes a device's tools when its names change. */
 function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId) => void): DeviceNameOwnership {
   return {
     namesOf: (device) => claims.namesOf(device),

@@ -56,9 +56,9 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly usage: UsageCounter;
   readonly registry: ToolRegistry;
   readonly tools: ToolDirectory;
-  /** The other hubs, their tools and their events. */
+  /** The view, the events and the tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
-  /** Counts of messages that the mesh has dropped or refused since the start, by reason. */
+  /** Returns the numbers of messages that the mesh has dropped or refused since the start, by reason. */
   readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
@@ -66,7 +66,7 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
-  /** When and by whom tools were registered while the hub ran. */
+  /** Records of the tools that were registered while the hub ran: when, and by whom. */
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
@@ -74,26 +74,26 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly authorizer: Authorizer;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
-  /** Receives faults of the certificate's files. */
+  /** Receives problems with the certificate's files. */
   readonly problems: Pick<HubProblems, 'raise'>;
-  /** Signs with the hub's key, so that callers can know it before they send a token. */
+  /** Signs a statement with the hub's key. Callers can thereby identify the hub before they send a token. */
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
-  /** The store of settings that survive a restart. */
+  /** The store of data that survives a restart. */
   readonly store: KeyValueStore;
-  /** The time for the validity of certificates; it is never before a time that is known to have passed. */
+  /** Returns the time for checks of certificates. It is never earlier than a time that is known to have passed. */
   readonly time: { now(): number };
 }
 
-/** The address on which the server listens; with `tls` other machines reach it, only over TLS. */
+/** The address at which the server listens. With `tls` other machines can reach it, but only over TLS. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
-  /** Replaces the socket. */
+  /** Creates the listener in place of a real socket. */
   readonly openListener?: OpenListener;
 }
 
 /** The HTTP API of a hub. */
 export class HttpApi implements Service {
-  /** The application without its socket; tests call `app.request`. */
+  /** The HTTP application without a socket. Tests call `app.request`. */
   readonly app: HttpApp;
   readonly #collaborators: HttpApiCollaborators;
   readonly #address: HttpAddress;
@@ -186,7 +186,7 @@ export class HttpApi implements Service {
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
-  /** Returns the hub's URL after the start. */
+  /** The hub's URL, known after the start. */
   get url(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
   }
@@ -195,7 +195,7 @@ export class HttpApi implements Service {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }
 
-  /** Returns the filter of the events that a principal may receive, over HTTP, MCP and the mesh alike. */
+  /** Returns a filter for the events that a principal may receive. HTTP, MCP and the mesh use the same filter. */
   eventFilter(principal: Principal): (event: HubEvent) => boolean {
     return (event) => this.#visibility.mayReceive(event, principal);
   }
@@ -212,7 +212,7 @@ export class HttpApi implements Service {
     this.#collaborators.logger.info('http.listening', { url: this.url });
   }
 
-  /** Ends event streams, then waits for running requests. */
+  /** Ends the event streams, then waits for running requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed[Symbol.asyncDispose]();
     await this.#remote[Symbol.asyncDispose]();
@@ -223,7 +223,7 @@ export class HttpApi implements Service {
     this.#stopWatching = [];
   }
 
-  /** Logs and reports each source that guesses tokens, once for each lockout. */
+  /** Returns the lockout of token guessers. Each lockout is logged and reported once. */
   #guessGuard(): TokenGuessLockout {
     const { clock, events, logger, metrics } = this.#collaborators;
     const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
@@ -292,7 +292,7 @@ export class HttpApi implements Service {
   }
 }
 
-/** Delays a route that lists all tools until the tools of the other hubs are loaded, by some seconds at most. */
+/** Returns a route that waits, for some seconds at most, until the tools of other hubs are loaded. */
 function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
   return {
     ...route,
@@ -311,7 +311,7 @@ interface HttpInputs {
   readonly openListener: OpenListener | undefined;
 }
 
-/** Makes the HTTP API with search, MCP and page; not started. */
+/** Returns the HTTP API with search, MCP and page. It is not started yet. */
 export function openHttp(
   infrastructure: Infrastructure,
   services: ToolServices,
@@ -351,13 +351,13 @@ export function openHttp(
   );
 }
 
-/** Returns the listening options: other machines connect only over TLS; on a loopback address TLS is optional. */
+/** Returns the options for listening. Other machines can connect only over TLS, which is optional on a loopback address. */
 function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };
 }
 
-/** Makes the MCP endpoint. Its features and the SDK are loaded when the first client connects. */
+/** Returns the MCP endpoint. Its features and the SDK are loaded when the first client connects. */
 function openMcp(parts: McpParts & McpEndpointCollaborators): McpEndpoint {
   return new McpEndpoint(parts, {
     version: () => parts.health.health().version,

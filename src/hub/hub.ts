@@ -40,19 +40,19 @@ const DRAIN_MS = 10_000;
 export interface HubOptions {
   readonly config: HubConfig;
   readonly version: string;
-  /** Replaces the hub's sockets, in tests. */
+  /** Replaces the hub's sockets in tests. */
   readonly network?: HubNetwork;
-  /** Tools of the program around the hub. The first call finds them, also without `tools.dynamic_registration`. */
+  /** Tools of the program that embeds the hub. They exist from the first call on, even without `tools.dynamic_registration`. */
   readonly tools?: readonly AnyTool[];
 }
 
-/** Replaces the HTTP listener and the engine of the mesh. */
+/** Replacements for the HTTP listener and the mesh engine. */
 export interface HubNetwork {
   readonly openListener: OpenListener;
   readonly openEngine: OpenMeshEngine;
 }
 
-/** A hub: creates all parts, passes each its collaborators, starts them in order and stops them in reverse. */
+/** A hub. It creates all parts, connects them, starts them in order, and stops them in reverse order. */
 export class Hub implements Service {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -80,18 +80,21 @@ export class Hub implements Service {
     return this.#http?.url ?? '';
   }
 
-  /** Returns the plain-HTTP loopback URL for programs on this machine, after the start. */
+  /** The plain-HTTP URL for programs on this machine, known after the start. */
   get localUrl(): string {
     return this.#http?.localUrl ?? '';
   }
 
-  /** Returns the tools, for a program that runs the hub inside itself. Throws CONFLICT before the hub has started. */
+  /** Returns the tools for a program that embeds the hub. Throws CONFLICT before the hub has started. */
   get orchestrator(): ToolOrchestrator {
     if (this.#orchestrator) return this.#orchestrator;
     throw new AtmoError('CONFLICT', 'The hub has not started yet; wait for start() before you use its tools');
   }
 
-  /** Rejects with CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; all parts are stopped then. */
+  /**
+   * Starts all parts. If it rejects, all parts have been stopped: CONFIG_INVALID (wrong configuration), CONFLICT (another hub uses the
+   * state directory) or STORAGE_FAILED.
+   */
   async start(): Promise<void> {
     try {
       await this.#startParts();
@@ -157,14 +160,14 @@ export class Hub implements Service {
     this.#mesh = this.#makeMesh(infrastructure, services, http);
     this.#registerAll(services.registry, meshTools(this.#mesh));
     const { authenticator } = infrastructure.auth;
-    // Calls for guests from a hub that was revoked end.
+    // When a hub is revoked, calls that it made for its guests are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }
 
-  /** Reports files and folders that the configuration names and that do not exist. */
+  /** Reports the files and folders that the configuration names but that do not exist. */
   #reportMissingPaths(): void {
     for (const problem of missingPaths(this.#config)) {
       this.#logger.warn('config.missing', { problem });
@@ -203,7 +206,7 @@ export class Hub implements Service {
     return runner;
   }
 
-  /** Warns only: a device may bring a tool of the name later. */
+  /** This is only a warning, because a device that is added later may have a tool of this name. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };
@@ -261,10 +264,10 @@ function namedError(error: unknown, stateDir: string): unknown {
 
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
-/** Returns a mesh engine before its start. A `member` listens at the configured address; a `guest` only connects. */
+/** Creates a mesh engine that is not started yet. A `member` listens at the configured address; a `guest` only opens connections. */
 type OpenMeshEngine = (self: LocalHub, gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 
-/** Makes engines of libp2p, which is loaded once the hub is a member or joins: it costs 25 MB bundled. */
+/** Returns a function that creates libp2p engines. libp2p is loaded only if the hub is or becomes a member, since it needs 25 MB. */
 function libp2pEngines(mesh: HubConfig['mesh'], clock: Clock): OpenMeshEngine {
   return async ({ privateKey }, gate, role) => {
     const { Libp2pEngine } = await import('../mesh/transport/libp2p-engine.ts');

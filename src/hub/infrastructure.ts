@@ -20,7 +20,7 @@ import type { HubConfig } from './config/config.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The parts that exist before any tool or device. */
+/** The parts that exist before all tools and devices. */
 export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly problems: HubProblems;
   readonly store: StateStore;
@@ -42,7 +42,7 @@ interface InfrastructureInputs extends Pick<HubContext, 'clock' | 'logger'> {
 
 /**
  * Opens the state directory with its databases, the Matter fabric and the parts of `Auth`. Rejects with CONFLICT if another hub uses the
- * directory, and STORAGE_FAILED if it cannot be opened.
+ * directory, and with STORAGE_FAILED if the directory cannot be opened.
  */
 export async function openInfrastructure(
   { clock, logger, problems, mesh }: InfrastructureInputs,
@@ -115,7 +115,7 @@ interface MatterCollaborators extends StorageServices {
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** Opens Matter, which is loaded on demand: a hub without Matter needs 100 MB less memory. */
+/** Opens Matter. Its code is loaded only if needed, since a hub without Matter uses 100 MB less memory. */
 async function openMatter(
   { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
   { isEnabled, ...matter }: HubConfig['matter'],

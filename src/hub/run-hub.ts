@@ -9,13 +9,15 @@ import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Calls are drained within 10 s and matter.js closes within a second; after this time the process exits even if something still runs. */
+/**
+ * Milliseconds after which the process exits even if parts have not stopped. Calls end within 10 s and matter.js within one more second.
+ */
 const STOP_LIMIT_MS = 20_000;
 
-/** A hub that can be started, with its addresses once it has started. */
+/** A hub that can be started. Its URLs are known after the start. */
 interface RunnableHub extends Service {
   readonly url: string;
-  /** Returns the plain-HTTP loopback URL for clients on this machine. */
+  /** The plain-HTTP URL for clients on this machine. */
   readonly localUrl: string;
 }
 
@@ -24,7 +26,7 @@ type MakeHub = (
   options: { readonly config: LiveConfig; readonly version: string },
 ) => RunnableHub;
 
-/** Runs a hub in the foreground: prints READY when it responds, and runs until SIGTERM or SIGINT. Resolves with the exit code. */
+/** Runs a hub in the foreground until SIGTERM or SIGINT. Prints READY when the hub responds. Resolves with the exit code. */
 export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogBuffer((text) => process.stderr.write(text));
@@ -38,7 +40,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
     logger = loggerOf(config.log);
     const problem = config.problem();
     if (problem !== undefined) logger.error('config.refused', { reason: problem });
-    // At a terminal the signal means that the terminal has closed.
+    // SIGHUP reloads the configuration. At a terminal it means that the terminal was closed, and ends the process.
     if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
     const hub = makeHub({ clock: systemClock, logger }, { config, version: packageVersion() });
@@ -61,12 +63,12 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
   } catch (thrown) {
     return refuse(toAtmoError(thrown), logger);
   } finally {
-    // matter.js may leave handles open after its close; the process has nothing more to do.
+    // The process exits by itself unless matter.js has left handles open after its close.
     setTimeout(() => process.exit(), 200).unref();
   }
 }
 
-/** Reloads the configuration; a file with mistakes is logged and changes nothing. */
+/** Reloads the configuration. If the file has mistakes, logs them and changes nothing. */
 function reload(config: LiveConfig, logger: Logger): void {
   try {
     const { applied, needsRestart } = config.reload();

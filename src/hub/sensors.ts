@@ -15,13 +15,15 @@ import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 /** The parts of the hub that sensors and outputs of the board need. */
 export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
-  /** Holds the counts of meters on GPIO lines. */
+  /** Store of the counts of meters that are connected to GPIO lines. */
   readonly store: KeyValueStore;
   readonly boardDevices: BoardDevices;
   readonly homeNames: AreaChanges;
 }
 
-/** Starts to read the board's sensors, which may come and go. Rejects with CONFIG_INVALID if a configured one is unreadable. */
+/**
+ * Starts to read the board's sensors, which may be plugged in and out. Rejects with CONFIG_INVALID if a configured sensor cannot be read.
+ */
 export async function openSensors(
   collaborators: SensorCollaborators,
   registry: ToolRegistry,
@@ -37,7 +39,7 @@ export async function openSensors(
   );
 }
 
-/** Opens the source of serial instruments; its code is loaded only if the configuration has such an instrument. */
+/** Opens the source of serial instruments. Its code is loaded only if an instrument is configured. */
 async function openSerialSource(clock: Clock, config: SensorsConfig, stack: ServiceStack): Promise<SensorSource> {
   const [{ SerialSource }, { serialPorts }] = await Promise.all([
     import('../sensors/serial/serial-source.ts'),
@@ -50,7 +52,7 @@ async function openSerialSource(clock: Clock, config: SensorsConfig, stack: Serv
 
 type GpioCollaborators = Omit<SensorCollaborators, 'boardDevices'> & { readonly registry: ToolRegistry };
 
-/** Opens the source of GPIO lines; its code is loaded only if the configuration has GPIO lines. Each output becomes a tool. */
+/** Opens the source of GPIO lines. Its code is loaded only if a line is configured. Each output gets a tool. */
 async function openGpioSource(collaborators: GpioCollaborators, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
   const { openGpio } = await import('../sensors/gpio/gpio-board.ts');
   const { service, source, tools } = openGpio(collaborators, config);
@@ -59,7 +61,7 @@ async function openGpioSource(collaborators: GpioCollaborators, config: GpioConf
   return source;
 }
 
-/** Registers the tools of the outputs, and registers them again if their area has been renamed. */
+/** Registers the tools of the outputs. Registers them again after their area was renamed. */
 function registerOutputTools(
   { registry, homeNames }: Pick<GpioCollaborators, 'registry' | 'homeNames'>,
   tools: OpenGpio['tools'],

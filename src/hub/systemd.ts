@@ -2,7 +2,7 @@ import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 
-/** Sends one datagram to a unix socket. Throws if the system refuses it. */
+/** Sends one datagram to a unix socket. Throws an error if the system refuses it. */
 export type DatagramSender = (socketName: string, payload: Buffer) => void;
 
 interface NotifyEnvironment {
@@ -11,20 +11,20 @@ interface NotifyEnvironment {
   readonly WATCHDOG_PID?: string | undefined;
 }
 
-/** Reports the hub's state to systemd (sd_notify(3)). Does nothing without NOTIFY_SOCKET; a failure is logged, never thrown. */
+/** Reports the hub's state to systemd (sd_notify(3)). Does nothing without NOTIFY_SOCKET. Never throws: failures are logged. */
 export class ServiceManager {
   readonly #environment: NotifyEnvironment;
   readonly #logger: Logger;
   #send: DatagramSender | undefined;
 
-  /** Without `send` the native sender is loaded for the first message. */
+  /** If `send` is absent, the native sender is loaded for the first message. */
   constructor(environment: NotifyEnvironment, logger: Logger, send?: DatagramSender) {
     this.#environment = environment;
     this.#logger = logger;
     this.#send = send;
   }
 
-  /** Returns milliseconds within which systemd expects a message of this process; undefined when its watchdog is off. */
+  /** Milliseconds within which systemd expects the next message; undefined if its watchdog is off. */
   get watchdogMs(): number | undefined {
     const { WATCHDOG_USEC, WATCHDOG_PID } = this.#environment;
     if (WATCHDOG_PID !== undefined && WATCHDOG_PID !== String(process.pid)) return undefined;
@@ -47,7 +47,7 @@ export class ServiceManager {
     return this.#notify(`STATUS=${oneLine(text)}`);
   }
 
-  /** Feeds the watchdog; must be called at least every `watchdogMs`. */
+  /** Tells systemd's watchdog that the hub is alive. Must be called at least every `watchdogMs`. */
   alive(): Promise<void> {
     return this.#notify('WATCHDOG=1');
   }
@@ -64,18 +64,18 @@ export class ServiceManager {
   }
 }
 
-/** Returns a text without newlines, since a newline would begin another assignment. */
+/** Returns a text without newlines, which would begin another assignment of the sd_notify protocol. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
 interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly manager: ServiceManager;
-  /** Resolves to true if the hub responds; a rejection or no response within the interval counts as false. */
+  /** Resolves with whether the hub responds. If it rejects or takes longer than the interval, the hub counts as hanging. */
   readonly isAlive: () => Promise<boolean>;
 }
 
-/** Feeds systemd's watchdog after each successful liveness check, so that systemd restarts a hub that hangs. */
+/** Notifies systemd's watchdog after each successful liveness check. systemd therefore restarts a hub that hangs. */
 export class Watchdog implements Service {
   readonly #parts: WatchdogParts;
   #cancelTimer: () => void = () => {};
@@ -87,7 +87,7 @@ export class Watchdog implements Service {
 
   async start(): Promise<void> {
     const { watchdogMs } = this.#parts.manager;
-    // sd_watchdog_enabled(3): notify every half of the time.
+    // sd_watchdog_enabled(3) recommends notifying after half of the time.
     if (watchdogMs !== undefined) this.#schedule(watchdogMs / 2);
   }
 
@@ -124,7 +124,7 @@ export class Watchdog implements Service {
   }
 }
 
-/** Returns a liveness check that requests the hub's health page over the network stack. */
+/** Returns a liveness check that requests the hub's health page over HTTP. */
 export function answersHttp(url: string, timeoutMs: number): () => Promise<boolean> {
   return async () => {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });

@@ -37,8 +37,8 @@ interface RegistrationOptions {
 }
 
 /**
- * Registers the tools of the owner's manifest, of the bootstrap file, and of earlier registrations, and the tools that register tools. A
- * mistake in a file of the owner only skips its tool, and is reported.
+ * Registers the tools of the owner's manifest, of the bootstrap file and of earlier registrations, and the tools that register tools. A
+ * mistake in an owner's file only skips its tool, and is reported.
  */
 export async function openRegistration(
   collaborators: RegistrationCollaborators,
@@ -104,7 +104,7 @@ interface OwnTools {
   readonly reserved: ReservedNames;
 }
 
-/** Registers the tools of the manifest. Tools with a mistake are left out and reported. */
+/** Registers the tools of the manifest. Skips and reports tools with a mistake. */
 async function loadOwnTools(
   collaborators: RegistrationCollaborators,
   registry: ToolRegistry,
@@ -119,7 +119,7 @@ async function loadOwnTools(
   report(leftOut);
 }
 
-/** Logs a warning about a file with mistakes, whose last valid text stays in force. */
+/** Logs that a file has mistakes, and that its last valid text stays in force. */
 function warnOfStaleFile(
   { logger, events, problems }: Pick<RegistrationCollaborators, 'logger' | 'events' | 'problems'>,
   subject: string,
@@ -135,7 +135,7 @@ function warnOfStaleFile(
   events.emit('hub.warning', 'tools', { warning: 'tools.refused', reason });
 }
 
-/** Warns the owner of changed files of a plugin: somebody else may have changed them. */
+/** Warns the owner that files of a plugin have changed, since someone else may have changed them. */
 function warnOfChangedPlugin(
   { logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>,
   { name, integrity }: Manifest['changedPlugins'][number],
@@ -147,7 +147,7 @@ function warnOfChangedPlugin(
 
 type Report = (leftOut: readonly SkippedRecord[]) => void;
 
-/** Reports which of the owner's own tools are left out, and why. */
+/** Reports which of the owner's tools are skipped, and why. */
 function reportTo({ logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>): Report {
   return (leftOut) => {
     for (const { place, problem } of leftOut) {

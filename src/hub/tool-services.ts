@@ -44,18 +44,18 @@ export interface ToolServices {
   readonly tools: ToolDirectory;
   readonly validator: SchemaValidator;
   readonly jobs: JobDirectory;
-  /** The jobs of this hub only. */
+  /** The jobs of this hub, without those of other hubs. */
   readonly jobStore: JobStore;
   readonly meshProxy: MeshProxy;
   readonly capabilities: CapabilityCatalogue;
-  /** The texts in settings, tokens and rules that name devices, areas and tools. */
+  /** The texts in settings, tokens and rules that may name devices, areas and tools. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
   readonly usage: UsageCounter;
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
 
-/** Opens a registry without tools yet and the pipeline of calls over it. */
+/** Opens the registry, which has no tools yet, and the pipeline of calls. */
 export async function openToolServices(
   collaborators: ToolServiceCollaborators,
   config: HubConfig,
@@ -95,7 +95,7 @@ export async function openToolServices(
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // Other hubs revoke tokens too, but not each of them may revoke this token.
+  // Other hubs also revoke tokens, but not every hub may revoke every token.
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
@@ -127,7 +127,7 @@ function configuredNameUses(
   return uses;
 }
 
-/** Returns this hub as a candidate of routing. Capabilities and network are read only for a tool that needs them. */
+/** Returns this hub as a candidate for routing. Its capabilities and network are read only if a tool requires them. */
 function ownCandidate(
   hub: Pick<RouteCandidate, 'id' | 'name'>,
   { capabilities, networkRoutes }: Pick<ToolServices, 'capabilities' | 'networkRoutes'>,
@@ -163,7 +163,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
   const { auth, store, clock, logger, events } = collaborators;
   const { disabled, failOver, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
   const roleOf = ({ token }: Principal) => token && auth.tokens.find(token.id)?.role;
-  // An agent has the features of the role that its token was minted for.
+  // An agent has the feature flags of the role for which its token was minted.
   const featuresOf = (principal: Principal) => {
     const role = roleOf(principal);
     return role === undefined ? [] : (roles[role]?.features ?? []);
@@ -230,7 +230,10 @@ export function authTools(
   ];
 }
 
-/** Returns the copies of the databases. The audit log is copied last, so that it contains the head in the copy of the state. */
+/**
+ * Returns the functions that copy the databases. The audit log is copied last, so that its copy contains the audit head in the copy of the
+ * state.
+ */
 function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },

@@ -1,11 +1,11 @@
 import koffi from 'koffi';
 import { AtmoError } from '../core/errors.ts';
 
-// Constants of Linux's <sys/socket.h>; Node has no unix datagram sockets.
+// Constants of Linux's <sys/socket.h>, since Node has no unix datagram sockets.
 const AF_UNIX = 1;
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
 const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
-/** `sizeof sun_path` in unix(7). */
+/** Maximum length of a socket's path: `sizeof sun_path` in unix(7). */
 const MAX_PATH_BYTES = 108;
 
 const libc = koffi.load(null);
@@ -32,7 +32,7 @@ export function unixAddress(name: string): Buffer {
     );
   }
   const family = Buffer.alloc(2);
-  // sa_family_t is in the machine's order; every board that the hub runs on is little-endian.
+  // The field sa_family_t has the machine's byte order. All boards that the hub supports are little-endian.
   family.writeUInt16LE(AF_UNIX);
   return Buffer.concat([family, path]);
 }

@@ -28,9 +28,9 @@ const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
 const INVALID_REQUEST = -32_600;
 const PARSE_ERROR = -32_700;
-/** Limit of pending bytes for a slow client. */
+/** Maximum number of pending bytes for a slow client. */
 const MAX_PENDING_BYTES = 1_048_576;
-/** Requests that open no stream receive no change notifications. */
+/** Notifier for requests that open no stream, and so get no change notifications. */
 const NO_CHANGES = { publish: () => {}, subscribe: () => () => {} };
 
 const INSTRUCTIONS = [
@@ -45,27 +45,27 @@ export interface McpEndpointCollaborators extends AreaParts, Pick<HubContext, 'c
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
   /** The rate limit of reads, shared with HTTP. */
   readonly reads: Pick<ReadRateLimiter, 'take'>;
-  /** Stores sessions across restarts. */
+  /** Store of sessions, which survive a restart. */
   readonly store: KeyValueStore;
   readonly catalogue: AreaParts['catalogue'] & { maxBodyBytes(principal: Principal): number };
 }
 
 interface EndpointOptions {
   readonly version: () => string;
-  /** Returns the features of the server; called when the first client connects. */
+  /** Returns the features of the server. Called when the first client connects. */
   readonly features: (notifier: McpNotifier) => Promise<readonly McpFeature[]> | readonly McpFeature[];
 }
 
 /**
- * The Model Context Protocol over Streamable HTTP, for clients of 2026-07-28 (each request by itself) and of 2025-11-25 and
- * before (sessions). The SDK is loaded when the first client connects.
+ * Serves the Model Context Protocol over Streamable HTTP. Clients of 2026-07-28 send independent requests; clients of 2025-11-25 and before
+ * have sessions. The SDK is loaded when the first client connects.
  */
 export class McpEndpoint implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #options: EndpointOptions;
   readonly #channels: NotificationChannels;
   readonly #sessions: SessionStore;
-  /** Sessions that are being resumed, by id. */
+  /** Sessions that are being restored, by id. */
   readonly #resuming = new Map<string, Promise<ServerSession | undefined>>();
   readonly #areas: AreaParts;
   readonly #reads: Pick<ReadRateLimiter, 'take'>;
@@ -139,12 +139,12 @@ export class McpEndpoint implements AsyncDisposable {
     ];
   }
 
-  /** Serves a request. Refuses a path without a view, with a list of the views. */
+  /** Serves a request. If the path has no view, refuses the request and lists the views. */
   async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
     let view: McpView;
     try {
-      // A new session would only delay the stop.
+      // A new session would delay the stop of the hub.
       if (this.#isClosed) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping; try again when it is back');
       this.#takeReads(request);
       view = viewOf(request, this.#areas);
@@ -154,7 +154,7 @@ export class McpEndpoint implements AsyncDisposable {
     return serve({ principal, trace, view });
   }
 
-  /** Charges each message of a client against its read limit, except responses and tool calls, which have separate limits. */
+  /** Counts each message of a client against its read limit, except responses and tool calls, which have their own limits. */
   #takeReads({ principal, list, body }: RouteRequest): void {
     for (const message of list ?? [body]) {
       const { method } = isJsonObject(message) ? message : {};
@@ -170,11 +170,11 @@ export class McpEndpoint implements AsyncDisposable {
     return answerOfResponse(await exchange.response);
   }
 
-  /** Opens a stream of changes. It counts as an open channel, and ends with the token. */
+  /** Opens a stream of changes. It counts as an open channel, and ends when the token expires. */
   async #listen(request: RouteRequest, requester: McpRequester): Promise<Answer> {
     const { sdk, offer } = await this.#server();
     const refusal = refusedSubscription(offer.features, request.body, requester);
-    // Clients read an error of the request in a response with status 200.
+    // The status is 200 because clients read the error from the response's body.
     if (refusal) return { ...rpcError(refusal, request.body.id), status: 200 };
     const channel = new SubscriptionStream(requester);
     this.#channels.add(channel);
@@ -194,7 +194,7 @@ export class McpEndpoint implements AsyncDisposable {
     return this.#relay(response, session.id);
   }
 
-  /** Relays a stream; its channel counts as used while the client reads. */
+  /** Relays a stream. Its channel counts as used while the client reads. */
   async #relay(response: Response, channelId: string, onEnd = () => {}): Promise<Answer> {
     const answer = await answerOfResponse(response);
     if (!(answer.body instanceof ReadableStream)) {
@@ -226,7 +226,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Resumes a session of an earlier process, for the token that began it. */
+  /** Restores a session of an earlier process, if the token is the one that began it. */
   async #resumed(id: string, requester: McpRequester): Promise<ServerSession | undefined> {
     const facts = this.#sessions.find(id, requester.principal);
     if (!facts || !isSameView(facts.view, requester.view)) return undefined;
@@ -235,7 +235,7 @@ export class McpEndpoint implements AsyncDisposable {
     return pending;
   }
 
-  /** Resolves with undefined for a session that is no longer possible, as after an update without its version of the protocol. */
+  /** Restores a session. Resolves with undefined if that is impossible, for example because an update removed its protocol version. */
   async #resume(id: string, requester: McpRequester, facts: SessionFacts): Promise<ServerSession | undefined> {
     const { sdk, offer } = await this.#server();
     const session = new sdk.ServerSession(offer, requester, { id, onChange: (changed) => this.#keep(changed) });
@@ -249,7 +249,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Stores a changed session, unless it has lost its channel and therefore ended. */
+  /** Stores a changed session. A session without a channel has ended and is not stored. */
   #keep(session: ServerSession): void {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }
@@ -257,7 +257,7 @@ export class McpEndpoint implements AsyncDisposable {
   async #openServer(): Promise<{ readonly sdk: Awaited<ReturnType<typeof loadSdk>>; readonly offer: McpServerOptions }> {
     const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notifier)]);
     this.#features = features;
-    // The endpoint was closed in the meantime.
+    // Closes the features if the endpoint was closed while they were loaded.
     if (this.#isClosed) for (const feature of features) feature.close?.();
     const offer = {
       about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },
@@ -269,7 +269,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 }
 
-/** Loads the SDK on demand: a hub without MCP clients starts faster and uses 30 MB less. */
+/** Loads the SDK when it is first needed. A hub without MCP clients starts faster and uses 30 MB less. */
 async function loadSdk() {
   const { isOfSession, serveModern } = await import('./mcp-server.ts');
   const { ServerSession } = await import('./server-session.ts');
@@ -290,10 +290,10 @@ function noSession(id: string | undefined): Answer {
   return rpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session, or it has ended; begin a new one with initialize');
 }
 
-/** Returns a response of the SDK for the HTTP server: text as a whole, a stream as it arrives. */
+/** Converts a response of the SDK for the HTTP server. A text is read completely; a stream is passed on as it arrives. */
 async function answerOfResponse(response: Response): Promise<Answer> {
   const headers = Object.fromEntries(response.headers);
-  // Hop-by-hop headers belong to the HTTP server.
+  // The HTTP server sets hop-by-hop headers itself.
   delete headers.connection;
   const isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
   const body = isStream && response.body ? response.body : await response.text();
@@ -308,7 +308,7 @@ function rpcRefusal(status: number, code: number, message: string): Answer {
 
 const INVALID_PARAMS = -32_602;
 
-/** Returns an AtmoError as JSON-RPC error for the request of this id. */
+/** Returns an AtmoError as the JSON-RPC error for the request with this id. */
 function rpcError(error: AtmoError, id: Json | undefined): Answer {
   const { code, message, details } = error.toBody();
   const told = { code: INVALID_PARAMS, message, data: { code, details } };
@@ -318,13 +318,13 @@ function rpcError(error: AtmoError, id: Json | undefined): Answer {
 }
 
 interface RelayOptions {
-  /** Limit of pending bytes for a slow reader. */
+  /** Maximum number of pending bytes for a slow reader. */
   readonly maxPendingBytes: number;
-  /** Is called once: when the stream has ended, its reader has disconnected, or too much was pending. */
+  /** Called once, when the stream has ended, its reader has disconnected, or too many bytes were pending. */
   onEnd(): void;
 }
 
-/** Relays a stream as it arrives; a reader that falls too far behind is disconnected, so that nothing accumulates. */
+/** Relays a stream as it arrives. Disconnects a reader for whom too many bytes are pending. */
 function relayStream(source: ReadableStream<Uint8Array>, { maxPendingBytes, onEnd }: RelayOptions): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   return new ReadableStream<Uint8Array>(
@@ -354,14 +354,14 @@ async function pump(
     }
     controller.close();
   } catch {
-    // The reader has disconnected, so nobody is left who could receive an error.
+    // The error is ignored because the reader has disconnected.
   }
 }
 
 /**
- * Returns the routes of the protected resource metadata (RFC 9728 §2): the MCP endpoints require a bearer token in the header, which the
- * owner mints; there is no authorization server. The routes are public, since they contain nothing of the home. `resource` is derived from
- * the requested URL (§3.3): without a path it is the whole hub.
+ * Returns the routes of the protected resource metadata (RFC 9728 §2). The metadata says that the MCP endpoints require a bearer token in
+ * the header. There is no authorization server, since the owner mints the tokens. The routes are public and reveal nothing about the home.
+ * `resource` comes from the requested URL (§3.3); without a path it is the whole hub.
  */
 function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
   return ['', ...paths].map((path) =>
@@ -386,7 +386,7 @@ function originOf({ request }: RouteRequest): string {
   return new URL(request.url).origin;
 }
 
-/** Returns the path as requested, so that an area has the spelling of its endpoint's URL. */
+/** Returns the requested path, so that an area is spelled as in the URL of its endpoint. */
 function resourcePath({ request }: RouteRequest): string {
   return new URL(request.url).pathname.slice(RESOURCE_METADATA.length);
 }

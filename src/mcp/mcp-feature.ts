@@ -9,32 +9,32 @@ import type { RegisteredTool, ToolAnswer, ToolQuestion } from '../tools/definiti
 import { isAreaNamed, resolveArea } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 
-/** The two versions of the protocol: `legacy` with sessions (2025-11-25 and before), `modern` with independent requests (2026-07-28). */
+/** The two generations of the protocol: `legacy` has sessions (2025-11-25 and before), `modern` has independent requests (2026-07-28). */
 export type McpEra = 'legacy' | 'modern';
 
-/** The sender of a request, with the capabilities of its client. */
+/** The sender of a request, and the capabilities of its client. */
 export interface McpCaller {
   readonly principal: Principal;
   readonly view: McpView;
   readonly era: McpEra;
-  /** Declared `ClientCapabilities`. */
+  /** The `ClientCapabilities` that the client has declared. */
   readonly clientCapabilities: JsonObject;
   readonly trace: Trace;
-  /** Aborts when the client cancels or disconnects. */
+  /** Signal that aborts when the client cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** The session of the request, for `legacy` clients. */
+  /** The session of the request; absent for `modern` clients. */
   readonly session?: McpSession;
-  /** Unchecked answers to the questions of an `input_required` result, by key. */
+  /** The client's answers to questions of an `input_required` result, by key. They are not checked yet. */
   readonly inputResponses: JsonObject;
-  /** Unchecked state of an `input_required` result, as the client returns it. */
+  /** The state from an `input_required` result that the client sent back. It is not checked yet. */
   readonly requestState?: string;
-  /** Sends the progress of the request, 0 to 1, to clients that have requested it. */
+  /** Sends the progress of the request, from 0 to 1, to a client that asked for progress. */
   progress(fraction: number, message?: string): void;
-  /** Sends a message of a tool, if its severity reaches the level of the client. */
+  /** Sends a tool's message if its severity reaches the client's log level. */
   sendMessage(message: ToolMessage): void;
   /**
    * Asks the person at the client; absent if that is impossible. Rejects with CANCELLED if the client does not show the question. The
-   * signal ends the question. The answer is unchecked.
+   * signal withdraws the question. The answer is not checked.
    */
   readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
 }
@@ -42,59 +42,61 @@ export interface McpCaller {
 /** The state of a session. */
 export interface McpSession {
   readonly id: string;
-  /** URIs of `resources/subscribe`. */
+  /** URIs to which the client has subscribed by `resources/subscribe`. */
   readonly subscriptions: ReadonlySet<string>;
   subscribe(uri: string): void;
   unsubscribe(uri: string): void;
 }
 
-/** Handles one method; a thrown error becomes a JSON-RPC error. */
+/** Handles requests of one method. A thrown error becomes a JSON-RPC error. */
 export type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonObject>;
 
-/** A part of the server: its capabilities and methods. */
+/** A part of the MCP server: some capabilities, and the methods for them. */
 export interface McpFeature {
-  /** The feature's part of `ServerCapabilities`. */
+  /** The feature's entries in `ServerCapabilities`. */
   readonly capabilities: JsonObject;
-  /** Handlers by method name, such as `resources/read`. */
+  /** Functions that handle requests, by method name such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
-  /** Returns the schema of a tool whose arguments clients repeat in headers; calls with other header values are refused. */
+  /**
+   * Returns the parameter schema of a tool whose arguments clients repeat in headers. A call whose headers have other values is refused.
+   */
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
-  /** Throws if the client could never receive a change of one of these resources, or if they are too many. */
+  /** Throws an error if the client could never receive a change of one of these resources, or if there are too many. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
   /** Removes the feature's event listeners. */
   close?(): void;
 }
 
-/** A receiver of change notifications. */
+/** A client that can receive change notifications. */
 export type McpListener = Pick<McpCaller, 'principal' | 'view'>;
 
 /** Sends change notifications to open sessions and subscriptions. */
 export interface McpNotifier {
-  /** Notifies the clients for which `concerns` returns true; without `concerns`, all clients. */
+  /** Notifies clients that their list of tools has changed. `concerns` selects the clients; default: all. */
   toolsChanged(concerns?: (listener: McpListener) => boolean): void;
   resourcesChanged(concerns?: (listener: McpListener) => boolean): void;
-  /** Notifies subscribers of this URI for whom `mayRead` returns true; all subscribers when it is absent. */
+  /** Notifies subscribers that the resource with this URI has changed. `mayRead` selects the subscribers; default: all. */
   resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;
 }
 
 /**
- * The view of a client: the set of tools that it is offered. It depends only on the URL, so that earlier requests never change a list.
- * `isFull` adds output schemas and icons, a large part of a list of tools that few models need.
+ * Which tools a client is offered. It depends only on the URL, so that earlier requests never change a list. With `isFull` lists have
+ * output schemas and icons, which are long and few models need.
  */
 export type McpView =
-  /** `/mcp`: a dozen tools that find and run all others. */
+  /** `/mcp`: a dozen tools that find and run all other tools. */
   | { readonly kind: 'home' }
-  /** `/mcp/devices`: every tool of every device, typed, in pages. */
+  /** `/mcp/devices`: a page-wise list of every tool of every device, with typed parameters. */
   | { readonly kind: 'devices'; readonly isFull?: true }
-  /** `/mcp/areas/{area}`: the view of one area. */
+  /** `/mcp/areas/{area}`: the tools of one area. */
   | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
 
-/** Query parameters of every URL of the MCP server. */
+/** Query parameters of all URLs of the MCP server. */
 export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']) };
 
-/** Returns the view for a request. */
+/** Returns the view that a request asks for. */
 export type ViewOf = (request: RouteRequest, parts: AreaParts) => McpView;
-/** The views by path. */
+/** Functions that return the view, by path. */
 export const VIEWS: Readonly<Record<string, ViewOf>> = {
   '/mcp': () => ({ kind: 'home' }),
   '/mcp/devices': ({ request }) => ({ kind: 'devices', ...fullness(request) }),
@@ -115,7 +117,7 @@ function fullness({ url }: Request): { readonly isFull?: true } {
   return new URL(url).searchParams.get('schemas') === 'full' ? { isFull: true } : {};
 }
 
-/** The parts of the hub that have the areas, of this hub and of other hubs. */
+/** The parts of the hub that know the areas of this hub and of other hubs. */
 export interface AreaParts {
   readonly home: VisibleHome;
   readonly tools: Pick<ToolDirectory, 'all'>;
@@ -126,19 +128,19 @@ export interface AreaParts {
 function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
   const here = home.areas(principal);
   if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);
-  // The areas of other hubs are known only from their tools.
+  // Areas of other hubs are known only from the tools of those hubs.
   const isVisible = catalogue.visibleTo(principal);
   const elsewhere = tools.all().filter((tool) => tool.definition.metadata.area !== undefined && isVisible(tool));
   return resolveArea(text, [...here, ...elsewhere.map((tool) => tool.definition.metadata.area)], home.names);
 }
 
-/** A tool with the parameters of a call. */
+/** A tool and the parameters of a call. */
 export interface ToolRun {
   readonly tool: RegisteredTool;
   readonly params: JsonObject;
-  /** `typed` when the client has an output schema for the result. */
+  /** `typed` if the client has seen an output schema for the result. */
   readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client; resolves with the `CallToolResult`, also for a failed call, or the form of the client's version. */
+/** Runs a tool for a client. Resolves with a `CallToolResult`, also if the call fails, or with the equivalent in the client's version. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

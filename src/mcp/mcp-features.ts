@@ -95,7 +95,7 @@ interface InteractiveParts {
   readonly interactive: InteractiveCalls;
 }
 
-/** Returns the resources, prompts and completion of the home and of plug-ins. */
+/** Returns the features for resources, prompts and completion, of the home and of plug-ins. */
 export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifier: McpNotifier): readonly McpFeature[] {
   const homeResources = new HomeResources(parts);
   const resources = [homeResources, new PluginResources(parts)];
@@ -110,7 +110,7 @@ export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifie
   ];
 }
 
-/** Largest number of values in one response (MCP, completion). */
+/** Maximum number of values in one response (MCP, completion). */
 const MAX_VALUES = 100;
 
 interface CompletionParts {
@@ -118,7 +118,7 @@ interface CompletionParts {
   readonly resources: readonly ResourceSource[];
 }
 
-/** Returns `completion/complete`: values for an argument of a prompt or a variable of a resource template. */
+/** Returns `completion/complete`, which suggests values for an argument of a prompt or for a variable of a resource template. */
 export function completionFeature(parts: CompletionParts): McpFeature {
   return {
     capabilities: { completions: {} },
@@ -140,7 +140,7 @@ interface CompletionTarget {
   readonly name: string;
 }
 
-/** Returns the values of the first source with the argument. Throws VALIDATION_ERROR if no source has it. */
+/** Returns values from the first source that has the argument. Throws VALIDATION_ERROR if no source has it. */
 function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: CompletionTarget, caller: McpCaller): readonly string[] {
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const prompt = ref.name;
@@ -158,7 +158,7 @@ function valuesFor({ prompts, resources }: CompletionParts, { ref, name }: Compl
   throw new AtmoError('VALIDATION_ERROR', `There is no argument ${JSON.stringify(name.slice(0, 80))} of what ref names`);
 }
 
-/** Returns values that begin with the text before values that only contain it; ignores case. */
+/** Returns the values that begin with the text, then the values that only contain it. Letter case is ignored. */
 function matchingValues(values: readonly string[], text: string): readonly string[] {
   const wanted = text.toLowerCase();
   const holding = [...new Set(values)].filter((value) => value.toLowerCase().includes(wanted));

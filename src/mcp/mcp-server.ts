@@ -28,31 +28,31 @@ export interface McpRequester {
   readonly trace: Trace;
 }
 
-/** The description and features of the server. */
+/** The description of the server, and its features. */
 export interface McpServerOptions {
   readonly about: Implementation;
   readonly instructions: string;
   readonly features: readonly McpFeature[];
-  /** Is called with errors of the protocol, not with errors of tools. */
+  /** Called with errors of the protocol. Errors of tools are not reported here. */
   onError(error: Error): void;
 }
 
 interface ServerScope {
   readonly era: McpEra;
   readonly session?: McpSession;
-  /** The methods to register; default: all. */
+  /** Names of the methods to register; default: all. */
   readonly methods?: ReadonlySet<string>;
 }
 
-/** Accepts all params: each feature checks its own, with its own messages. */
+/** Schema that accepts all params. Each feature checks its own params with better messages. */
 const UNCHECKED = { '~standard': { version: 1, vendor: 'atmosphere-edge', validate: (value: unknown) => ({ value }) } } as const;
 
-/** Returns true for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if any. */
+/** Returns whether a request needs a session, as in MCP 2025-11-25 and before. `body` is its parsed body, if any. */
 export function isOfSession(request: Request, body: unknown): Promise<boolean> {
   return isLegacyRequest(request, body);
 }
 
-/** Returns a server with the features for one connection or request. */
+/** Returns an MCP server with the features, for one session or one request. */
 export function makeServer(offer: McpServerOptions, use: ServerScope): Server {
   const server = new Server(offer.about, optionsOf(offer));
   registerHandlers(server, offer, use);
@@ -80,7 +80,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
   }
 }
 
-/** A server for a call whose arguments are repeated in headers: the SDK compares both with this server's schema. */
+/** A server for a call whose arguments are repeated in headers. The SDK compares arguments and headers by this server's schema. */
 class MirroringServer extends McpServer {
   readonly #schema: JsonObject;
 
@@ -99,14 +99,14 @@ interface ModernExchange {
   readonly requester: McpRequester;
   readonly request: Request;
   readonly body: JsonObject;
-  /** Source of changes for `subscriptions/listen`. */
+  /** The source of change notifications for `subscriptions/listen`. */
   readonly bus: ServerEventBus;
 }
 
-/** Handles one request of MCP 2026-07-28; `close` ends its stream. */
+/** Handles one request of MCP 2026-07-28. Calling `close` ends its stream. */
 export function serveModern(offer: McpServerOptions, { requester, request, body, bus }: ModernExchange) {
   const { method, params } = body;
-  // Handlers are created for each request: only the needed handler is registered.
+  // Only the handler for the request's method is registered, because each request creates its own server.
   const use = { era: 'modern', methods: new Set(typeof method === 'string' ? [method] : []) } as const;
   const { name } = objectOf(params);
   const isCall = method === 'tools/call' && typeof name === 'string';
@@ -119,7 +119,7 @@ export function serveModern(offer: McpServerOptions, { requester, request, body,
   return { response: handler.fetch(request, { authInfo: authInfoOf(requester), parsedBody: body }), close: () => handler.close() };
 }
 
-/** Passes the requester through the SDK to the handlers, in the context of their request. */
+/** Returns auth info by which the SDK passes the requester to the handlers. */
 export function authInfoOf(requester: McpRequester) {
   return { token: '', clientId: requester.principal.id, scopes: [...requester.principal.permissions], extra: { requester } };
 }
@@ -131,7 +131,7 @@ interface RequestContext {
 }
 
 function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: RequestContext): McpCaller {
-  // `authInfoOf` of this file made it.
+  // The cast is safe because `authInfoOf` in this file made the value.
   const requester = http?.authInfo?.extra?.requester as McpRequester;
   const { requestState } = mcpReq;
   const state = requestState<unknown>();
@@ -154,7 +154,7 @@ function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Req
     progress(fraction, message) {
       if (token === undefined) return;
       const params = { progressToken: token, progress: fraction, total: 1, ...(message !== undefined && { message }) };
-      // A disconnected client receives nothing; its request is aborted separately.
+      // An error is ignored, since a disconnected client needs no progress and its request is aborted elsewhere.
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
   };
@@ -168,10 +168,10 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
   return features.reduce<ServerCapabilities>((all, { capabilities }) => mergeCapabilities(all, capabilities as ServerCapabilities), {});
 }
 
-/** Returns mistakes of the request to the client; the log of the hub has all others. */
+/** Returns the error for the client. Mistakes in the request are described; all other errors are only in the hub's log. */
 function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   const { code, message, details } = error.toBody();
-  // The protocol expects the URI of a missing resource in the error's data (SEP-2164).
+  // MCP requires the URI of a missing resource in the error's data (SEP-2164).
   const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
   if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
   const requiredCapabilities = era === 'modern' ? neededCapabilities(error) : undefined;
@@ -179,10 +179,10 @@ function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }
 
-/** Longest wait for a person's answer. */
+/** Maximum time in milliseconds to wait for a person's answer. */
 const ANSWER_LIMIT_MS = 10 * 60_000;
 
-/** Asks the client of a session on the stream of its present request. */
+/** Returns a function that asks the client of a session, on the stream of its current request. */
 function sessionQuestion({ send }: ServerContext['mcpReq']): NonNullable<McpCaller['ask']> {
   return async (question, signal) => {
     try {

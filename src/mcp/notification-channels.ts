@@ -11,34 +11,34 @@ export type McpNotification =
   | { readonly kind: 'tools_list_changed' | 'resources_list_changed' }
   | { readonly kind: 'resource_updated'; readonly uri: string };
 
-/** An open channel to a client: a session or a stream of changes. */
+/** An open channel to a client: a session, or a stream of changes. */
 export interface NotificationChannel extends McpListener {
   readonly id: string;
   notify(notification: McpNotification): void;
   close(): Promise<void>;
 }
 
-/** Limits of open channels. */
+/** Limits on open channels: for each account, in total, and idle time in milliseconds. */
 export const CHANNEL_LIMITS = { each: 16, all: 128, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
 
 interface ChannelEntry {
   readonly channel: NotificationChannel;
   readonly account: string;
   usedAtMs: number;
-  /** Number of streams that clients read now; a channel with a reader is not idle. */
+  /** Number of streams that the client is reading now. A channel with a reader is not idle. */
   readers: number;
 }
 
 interface ChannelCollaborators {
   readonly clock: Clock;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
-  /** Is called when a channel has ended, but not at the stop of the hub. */
+  /** Called when the channel has ended, except when the hub stops. */
   readonly onEnd?: (id: string) => void;
 }
 
 /**
- * Holds the open channels of all clients, within limits: an account above its limit loses its least recently used channel, and
- * when the total limit is reached so does the account that has most.
+ * Holds the open channels of all clients. An account above its limit loses its least recently used channel. At the total limit, the account
+ * with the most channels loses one.
  */
 export class NotificationChannels implements AsyncDisposable {
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** Adds a channel. Throws RESOURCE_EXCEEDED at the total limit if no account has more channels than this account. */
+  /** Adds a channel. Throws RESOURCE_EXCEEDED at the total limit if no account has more channels than this one. */
   add(channel: NotificationChannel): void {
     const account = accountOf(channel.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
@@ -67,7 +67,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#stopChecks ??= repeat(this.#clock, CHANNEL_LIMITS.checkMs, () => this.#check());
   }
 
-  /** Returns the channel of an id to the token that opened it; others cannot detect it. */
+  /** Returns the channel with this id, if this principal's token opened it. Other callers cannot detect it. */
   find(id: string, principal: Principal): NotificationChannel | undefined {
     const place = this.#places.get(id);
     if (!place || sessionOwner(place.channel.principal) !== sessionOwner(principal)) return undefined;
@@ -79,7 +79,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.has(id);
   }
 
-  /** Counts a stream of the channel that a client reads; the returned function ends it. */
+  /** Records that a client reads a stream of the channel. The returned function ends this. */
   reading(id: string): () => void {
     const place = this.#places.get(id);
     if (!place) return () => {};
@@ -90,7 +90,7 @@ export class NotificationChannels implements AsyncDisposable {
     };
   }
 
-  /** Closes a channel, if it exists. */
+  /** Closes the channel with this id, if there is one. */
   end(id: string): void {
     const place = this.#places.get(id);
     if (!place) return;
@@ -98,7 +98,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#close(place);
   }
 
-  /** Notifies the concerned channels with a valid token. */
+  /** Sends a notification to the selected channels whose token is still valid. */
   notify(notification: McpNotification, concerns: (listener: McpListener) => boolean = () => true): void {
     for (const { channel } of this.#places.values()) if (this.#isValid(channel) && concerns(channel)) channel.notify(notification);
   }
@@ -109,7 +109,8 @@ export class NotificationChannels implements AsyncDisposable {
   }
 
   /**
-   * Returns the channels of the account with the most channels; of this account if no other has more, and none if every account has one.
+   * Returns the channels of the account with the most channels, or this account's if no other has more. Returns none if every account has
+   * only one.
    */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
@@ -147,19 +148,19 @@ export class NotificationChannels implements AsyncDisposable {
   }
 }
 
-/** Returns the account of a principal: descendants of an agent share its limit. */
+/** Returns the account of a principal. An agent and its descendants share one account. */
 function accountOf(principal: Principal): string {
   return rootAgentOf(principalKey(principal));
 }
 
 type NotificationListener = (notification: McpNotification) => void;
 
-/** A stream of `subscriptions/listen` (MCP 2026-07-28), in the form of the event bus that the SDK uses for one client. */
+/** A stream of `subscriptions/listen` (MCP 2026-07-28). To the SDK it looks like an event bus with one client. */
 export class SubscriptionStream implements NotificationChannel {
   readonly id = randomUUID();
   readonly principal: Principal;
   readonly view: McpView;
-  /** Ends the stream; set when it is open. */
+  /** Ends the stream. Set when the stream has been opened. */
   onClose: () => Promise<void> = async () => {};
   readonly #listeners = new Set<NotificationListener>();
 
@@ -173,7 +174,7 @@ export class SubscriptionStream implements NotificationChannel {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Does nothing: only the hub publishes, by `tell`. */
+  /** Does nothing, because only the hub publishes, by `tell`. */
   publish(): void {}
 
   notify(notification: McpNotification): void {
@@ -185,7 +186,7 @@ export class SubscriptionStream implements NotificationChannel {
   }
 }
 
-/** Returns why a stream of these resources would never send a change; undefined when it would. */
+/** Returns why a stream for these resources would never send a change; undefined if it would. */
 export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
   const { notifications } = isJsonObject(params) ? params : {};
   const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;

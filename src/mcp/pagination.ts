@@ -11,7 +11,7 @@ function cursorOf(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** Returns the groups of `form` in a cursor. Throws VALIDATION_ERROR for an invalid cursor. */
+/** Returns the parts of a cursor that `form` matches. Throws VALIDATION_ERROR if the cursor is invalid. */
 function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   const text = typeof cursor === 'string' && cursor.length <= MAX_CHARS ? Buffer.from(cursor, 'base64url').toString() : '';
   const match = form.exec(text);
@@ -19,18 +19,18 @@ function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
 }
 
-/** Position and key of the last item of a page. */
+/** Form of a cursor: position and key of the last item on a page. */
 const AFTER_ITEM = /^after:(\d{1,9}):(.+)$/s;
 
 interface ListPage<Item> {
   readonly items: readonly Item[];
-  /** Absent on the last page. */
+  /** Cursor of the next page; absent on the last page. */
   readonly nextCursor?: string;
 }
 
 /**
- * Returns a page of a list in a fixed order. The cursor contains the key of the last item, so that clients miss no item if others are added
- * or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
+ * Returns one page of a list in a fixed order. The cursor contains the last item's key, so that a client misses no item if others are added
+ * or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
   const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
@@ -40,7 +40,7 @@ export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => st
   return { items: page, nextCursor: cursorOf(`after:${start + PER_PAGE}:${keyOf(last)}`) };
 }
 
-/** Returns the position after the item of the key; its old position when it is gone. */
+/** Returns the position after the item with this key, or the old position if the item is gone. */
 function startAfter(keys: readonly string[], { key, place }: { readonly key: string; readonly place: number }): number {
   const at = keys.indexOf(key);
   return at === -1 ? Math.min(Math.max(0, place - 1), keys.length) : at + 1;
@@ -55,13 +55,13 @@ const TOOL_ID = /^([^\s:]+:[^\s]+@\S+)$/;
 
 interface ToolListPage {
   readonly tools: readonly RegisteredTool[];
-  /** Absent on the last page. */
+  /** Cursor of the next page; absent on the last page. */
   readonly nextCursor?: string;
 }
 
 /**
- * Returns a page of the tools that pass the filter, sorted by id. The cursor contains the last id, so that clients miss no tool if others
- * are added or removed between two pages. Throws VALIDATION_ERROR for an invalid cursor.
+ * Returns one page of the tools that pass the filter, sorted by id. The cursor contains the last id, so that a client misses no tool if
+ * others are added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function toolListPage(
   tools: readonly RegisteredTool[],
@@ -79,7 +79,7 @@ export function toolListPage(
   return { tools: page };
 }
 
-/** Returns the first tool after that of the cursor, by binary search over the ids. */
+/** Returns the index of the first tool after the cursor's id, by binary search. */
 function startOf(tools: readonly RegisteredTool[], cursor: Json | undefined): number {
   if (cursor === undefined) return 0;
   const [after = ''] = cursorParts(cursor, TOOL_ID);

@@ -69,7 +69,7 @@ interface PromptArgument {
   readonly required: boolean;
 }
 
-/** An entry of `prompts/list`. */
+/** A prompt in the result of `prompts/list`. */
 interface PromptEntry {
   readonly name: string;
   readonly title: string;
@@ -77,22 +77,22 @@ interface PromptEntry {
   readonly arguments: readonly PromptArgument[];
 }
 
-/** A message of a prompt; `content` is a content block of MCP. */
+/** A message of a prompt. `content` is an MCP content block. */
 interface PromptMessage {
   readonly role: 'user' | 'assistant';
   readonly content: JsonObject;
 }
 
-/** Unchecked arguments of a prompt by name. */
+/** Arguments of a prompt by name. They are not checked yet. */
 type PromptArguments = Readonly<Record<string, string>>;
 
-/** Port: a source of prompts that the caller may see. */
+/** Port: a source of prompts. It offers only prompts that the caller may see. */
 export interface PromptSource {
   /** Returns the prompts in a fixed order. */
   list(caller: McpCaller): readonly PromptEntry[];
-  /** Returns the messages of a listed prompt with all required arguments. Throws VALIDATION_ERROR for an invalid argument. */
+  /** Returns the messages of a listed prompt. All required arguments are present. Throws VALIDATION_ERROR if an argument is invalid. */
   messages(name: string, given: PromptArguments, caller: McpCaller): Promise<readonly PromptMessage[]>;
-  /** Returns values for an argument; undefined for a prompt or argument of another source. */
+  /** Returns possible values for an argument; undefined if the prompt or argument belongs to another source. */
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined;
 }
 
@@ -103,7 +103,7 @@ interface HomePromptParts {
   readonly resources: Pick<HomeResources, 'areas' | 'devices'>;
 }
 
-/** The chores of the home as prompts. */
+/** Common tasks at home as prompts. */
 export class HomePrompts implements PromptSource {
   readonly #home: VisibleHome;
   readonly #resources: HomePromptParts['resources'];
@@ -140,7 +140,7 @@ export class HomePrompts implements PromptSource {
     return kind && [];
   }
 
-  /** Returns the name quoted, so that it cannot read as an instruction. Throws for an unknown area or device. */
+  /** Returns the quoted name, so that a model cannot read it as an instruction. Throws an error if the area or device is unknown. */
   #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
     if (text === '') return '';
     if (kind === 'device') return JSON.stringify(this.#home.device(caller.principal, text).id);
@@ -149,7 +149,7 @@ export class HomePrompts implements PromptSource {
   }
 }
 
-/** The prompts of plug-ins, for callers that may call the tool. */
+/** The prompts of plug-ins. A caller sees a prompt only if it may call the prompt's tool. */
 export class PluginPrompts implements PromptSource {
   readonly #catalogue: Pick<ToolCatalogue, 'all'>;
 
@@ -184,18 +184,18 @@ export class PluginPrompts implements PromptSource {
   }
 }
 
-/** An argument of a chore, with the source of its values. */
+/** An argument of a task, with the kind of object that it names. */
 interface ChoreArgument extends PromptArgument {
   readonly of: 'area' | 'device' | 'time' | 'text';
 }
 
-/** A common task at home, in words for a model. */
+/** A common task at home, described to a model. */
 interface Chore {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly ChoreArgument[];
-  /** Returns the text for the model; arguments are quoted, and absent arguments are empty. */
+  /** Returns the text for the model. Arguments are quoted; absent arguments are empty. */
   text(given: Readonly<Record<string, string>>): string;
 }
 
@@ -205,7 +205,7 @@ const HOW =
   'never guess one. What waits for the approval of a person stays as it is until the person agrees: say so, and go on with the rest.';
 const where = (name: string | undefined): string => (name ? ` in ${name}` : ' at home');
 
-/** The chores, in the order of lists. */
+/** The tasks, in the order in which they are listed. */
 const CHORES: readonly Chore[] = [
   {
     name: 'good_night',

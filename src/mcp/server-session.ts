@@ -13,17 +13,17 @@ import { authInfoOf, type McpRequester, type McpServerOptions, makeServer } from
 import type { McpNotification, NotificationChannel } from './notification-channels.ts';
 import type { SessionFacts } from './session-store.ts';
 
-/** When clients come back to a stream that was cut. */
+/** Milliseconds after which a client should reopen a stream that was cut. */
 const RETRY_MS = 2_000;
 
 interface SessionOptions {
-  /** Id of a restored session; a new session has none. */
+  /** Id of a restored session; absent for a new session. */
   readonly id?: string;
-  /** Is called when `facts` are others than before. */
+  /** Called when `facts` have changed. */
   readonly onChange: (session: ServerSession) => void;
 }
 
-/** A session of the handshake era (2025-11-25 and before), from `initialize` to DELETE. */
+/** A session of MCP 2025-11-25 and before, from `initialize` to DELETE. */
 export class ServerSession implements McpSession, NotificationChannel {
   readonly id: string;
   readonly principal: Principal;
@@ -52,12 +52,12 @@ export class ServerSession implements McpSession, NotificationChannel {
     return this.#subscriptions;
   }
 
-  /** Returns false while no `initialize` has been understood. */
+  /** Returns whether the session has received a valid `initialize`. */
   get isInitialized(): boolean {
     return this.#transport.sessionId !== undefined;
   }
 
-  /** Returns the facts of the session; undefined before a valid `initialize`. */
+  /** The data with which the session can be restored; undefined before a valid `initialize`. */
   get facts(): SessionFacts | undefined {
     if (!this.#opening || !this.isInitialized) return undefined;
     const { view, subscriptions } = this;
@@ -78,7 +78,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     await this.#server.connect(this.#transport);
   }
 
-  /** Restores a session of an earlier process: repeats its handshake without the client. */
+  /** Restores a session of an earlier process by repeating its handshake without the client. */
   async resume(requester: McpRequester, { opening, subscriptions, level }: SessionFacts): Promise<void> {
     await this.open();
     await this.#repeat(requester, { id: 0, method: 'initialize', params: opening });
@@ -87,7 +87,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     for (const uri of subscriptions) this.#subscriptions.add(uri);
   }
 
-  /** Resolves with the response to a POST with its parsed `body`, a GET or a DELETE. */
+  /** Responds to a POST with its parsed `body`, to a GET or to a DELETE. */
   async handle(requester: McpRequester, request: Request, body?: unknown): Promise<Response> {
     const wasInitialized = this.isInitialized;
     if (isJsonObject(body as JsonObject)) this.#remember(body as JsonObject);
@@ -124,7 +124,7 @@ export class ServerSession implements McpSession, NotificationChannel {
     };
     const request = new Request('http://hub.invalid/mcp', { method: 'POST', headers });
     const response = await this.handle(requester, request, { jsonrpc: '2.0', ...message });
-    // The handshake ends when its response has been written.
+    // Reading the response to its end completes the handshake.
     await response.text();
   }
 
@@ -147,10 +147,10 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** Limits of the messages that a session keeps for a client that reconnects: number, and characters of JSON. */
+/** Limits on the messages that a session keeps for a client that reconnects: their number, and their total characters of JSON. */
 const REPLAY_LIMITS = { events: 256, size: 131_072 } as const;
 
-/** Keeps the latest messages of a session for a client that reconnects (Last-Event-ID). */
+/** Stores the latest messages of a session, so that a client that reconnects can receive those it missed (Last-Event-ID). */
 export class SessionEvents implements EventStore {
   #replay: StoredEvent[] = [];
   #size = 0;
@@ -158,7 +158,7 @@ export class SessionEvents implements EventStore {
 
   async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
     const event = { number: this.#next++, streamId, message, size: JSON.stringify(message).length };
-    // The first event of a stream has only an id.
+    // The first event of a stream has no message, only an id.
     const isEmpty = Object.keys(message).length === 0;
     if (!isEmpty && event.size <= REPLAY_LIMITS.size) this.#keep(event);
     return `${event.number}_${streamId}`;

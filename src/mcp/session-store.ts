@@ -8,66 +8,66 @@ import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { McpView } from './mcp-feature.ts';
 
-/** The facts that restore a session: the client's `initialize` and its subscriptions. */
+/** The data with which a session is restored: the client's `initialize` and its subscriptions. */
 export interface SessionFacts {
-  /** Parameters of `initialize`. */
+  /** Parameters of the client's `initialize` request. */
   readonly opening: JsonObject;
   readonly view: McpView;
   readonly subscriptions: readonly string[];
-  /** Level of `logging/setLevel`. */
+  /** Log level that the client set by `logging/setLevel`. */
   readonly level?: string;
 }
 
 interface LiveSession {
   readonly id: string;
   readonly principal: Principal;
-  /** Facts to store; undefined before `initialize`. */
+  /** The data to store; undefined before `initialize`. */
   readonly facts: SessionFacts | undefined;
 }
 
-/** A session on the disk, without the id, which would give access to it. */
+/** A stored session. It lacks the session's id, which would give access to the session. */
 interface StoredSession extends SessionFacts {
   /** SHA-256 of the session's id. */
   readonly hash: string;
-  /** `sessionOwner` of its principal. */
+  /** The `sessionOwner` of the principal that began the session. */
   readonly owner: string;
   readonly savedAtMs: number;
 }
 
-/** Limits of stored sessions: times in milliseconds, lengths in characters of JSON. */
+/** Limits on stored sessions. Times are in milliseconds, lengths in characters of JSON. */
 export const SESSION_RETENTION = {
-  /** Time within which a session can be resumed after the stop of the hub. */
+  /** How long after the stop of the hub a session can be resumed. */
   keptMs: 24 * 3_600_000,
-  /** Changes within this time are written together. */
+  /** Time in which changes are collected into one write. */
   gatherMs: 1_000,
-  /** Least time between two writes; a power cut loses the changes of this time. */
+  /** Minimum time between two writes. After a power cut the changes of this time are lost. */
   writeEveryMs: 30_000,
-  /** Interval of writes without changes, since sessions older than `keptMs` are dropped. */
+  /** Interval of writes without changes. They renew the time from which `keptMs` counts. */
   renewEveryMs: 6 * 3_600_000,
-  /** A larger session is not stored. */
+  /** Maximum length of a session that is stored. */
   sessionLength: 65_536,
-  /** Longest text of all stored sessions; above it the agent with the most sessions loses some. */
+  /** Maximum total length of stored sessions. Above it, the agent with the most sessions loses some. */
   length: 262_144,
 } as const;
 const SPACE = 'mcp.sessions';
 const KEY = 'all';
 
-/** Returns returns the owner of a session: one token, since tokens of one agent may have different grants and expiry. */
+/** Returns the owner of a session, which is one token, since an agent's tokens may have different grants and expiry. */
 export function sessionOwner(principal: Principal): string {
   const { token } = principal;
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
 }
 
 /**
- * Stores the sessions of clients of MCP 2025-11-25 and before across restarts of the hub, since most of these clients never begin a second
- * session. All sessions are one entry of the store, which is written periodically and at the stop of the hub.
+ * Stores sessions of MCP 2025-11-25 and before across restarts, since most of these clients never begin a second session. All sessions are
+ * one entry of the store, which is written periodically and when the hub stops.
  */
 export class SessionStore implements Disposable {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #live = new Map<string, LiveSession>();
-  /** Sessions of the earlier process that no client has resumed yet, by hash; read at the first use. */
+  /** Sessions of the earlier process that no client has resumed yet, by hash. Read when first needed. */
   #earlier: Map<string, StoredSession> | undefined;
   #isChanged = false;
   #writtenMs = Number.NEGATIVE_INFINITY;
@@ -80,7 +80,7 @@ export class SessionStore implements Disposable {
     this.#logger = logger;
   }
 
-  /** Records that a session has begun, was resumed, or has changed. */
+  /** Records that a session was begun, resumed or changed. */
   changed(session: LiveSession): void {
     if (this.#isClosed) return;
     this.#live.set(session.id, session);
@@ -88,7 +88,7 @@ export class SessionStore implements Disposable {
     this.#noteChange();
   }
 
-  /** Returns the facts of a session of the earlier process to the token that began it; undefined for others. */
+  /** Returns the data of a session of the earlier process, if the principal's token began it; else undefined. */
   find(id: string, principal: Principal): SessionFacts | undefined {
     const stored = this.#earlierOnes().get(sha256Hex(id));
     return stored && this.#counts(stored) && stored.owner === sessionOwner(principal) ? stored : undefined;
@@ -100,7 +100,7 @@ export class SessionStore implements Disposable {
     if (wasLive || wasKept) this.#noteChange();
   }
 
-  /** Writes pending changes at the stop of the hub. */
+  /** Writes pending changes. Called when the hub stops. */
   [Symbol.dispose](): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -123,7 +123,7 @@ export class SessionStore implements Disposable {
     });
   }
 
-  /** Logs a failed write, which the next change repeats: the requests themselves have succeeded. */
+  /** Writes the sessions. A failed write is only logged, because the requests have succeeded. The next change repeats it. */
   #write(): void {
     this.#isChanged = false;
     this.#writtenMs = this.#clock.monotonic();
@@ -157,7 +157,7 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** Removes sessions until the rest is within the limit: each time the oldest session of the agent with the most sessions. */
+/** Removes sessions until the rest is within the limit. It always removes the oldest session of the agent with the most sessions. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
     .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))
@@ -179,7 +179,7 @@ function withinBounds(sessions: readonly StoredSession[]): readonly StoredSessio
   return measured.map(({ stored }) => stored);
 }
 
-/** Returns the account of a session; an agent and its descendants share a quota. */
+/** Returns the account of a session. An agent and its descendants share one account. */
 function accountOf({ owner }: StoredSession): string {
   return rootAgentOf(owner.split(' ', 1)[0] ?? owner);
 }

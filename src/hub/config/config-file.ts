@@ -5,7 +5,7 @@ import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
-/** Tools that send nothing except a URL of the public internet. */
+/** Tools that only send a URL to the public internet. */
 const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 
 /** JSON Schema of the configuration file. */
@@ -99,5 +99,5 @@ export const CONFIG_SCHEMA = {
   },
 } as const;
 
-/** The file after the check against its schema, with defaults. */
+/** The content of the file after the check against its schema, with defaults. */
 export type ConfigFile = FileValue<typeof CONFIG_SCHEMA>;

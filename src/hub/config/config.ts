@@ -16,13 +16,13 @@ import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config
 import { checkRoles } from '../../tools/builtin/token-roles.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
 
-/** A key of the configuration, with dots, that names a file or folder, and its absolute path. */
+/** A dotted key of the configuration whose value is a path, with the absolute path. */
 export interface ConfiguredPath {
   readonly key: string;
   readonly path: string;
 }
 
-/** The grants of a token that is minted for a role. */
+/** The grants of a token that is minted for the role. */
 export interface RoleConfig {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -31,20 +31,23 @@ export interface RoleConfig {
   readonly features: readonly string[];
 }
 
-/** TLS towards other machines. */
+/** Settings of TLS for connections from other machines. */
 export interface TlsConfig {
-  /** Absent: TLS unless the server listens on a loopback address. */
+  /** Whether to use TLS; default: TLS unless the server listens on a loopback address. */
   readonly isEnabled?: boolean;
-  /** Further names under which clients reach the hub. */
+  /** Further host names and addresses under which clients reach the hub. */
   readonly names: readonly string[];
   readonly files?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
-/** All settings of the owner; the keys of the file are the members in snake_case. */
+/** All settings of the owner. In the file, the keys are these members in snake_case. */
 export interface HubConfig {
-  /** Reads the file again. Throws CONFIG_INVALID and changes nothing if it has mistakes. Absent for a program's configuration. */
+  /**
+   * Reads the file again. If the file has mistakes, throws CONFIG_INVALID and changes nothing. Absent if a program provides the
+   * configuration.
+   */
   reload?(): ConfigReload;
-  /** Returns why the settings are those of the last valid file instead of the present file; undefined if the present file is in force. */
+  /** Returns why the settings come from the last valid version of the file; undefined if they come from the current version. */
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
@@ -56,17 +59,17 @@ export interface HubConfig {
     readonly attestation: AttestationPolicy;
     readonly isBleEnabled: boolean;
     readonly clusterModelsDir: string;
-    /** Folder with software images for devices. */
+    /** Folder with software images for updates of devices. */
     readonly updatesDir: string;
   };
   readonly tools: {
     readonly manifestFile: string;
-    /** Files with tools to register at each start; only the first existing file is read. */
+    /** Files with tools that are registered at each start. Only the first existing file is read. */
     readonly bootstrapFiles: readonly [string, ...string[]];
-    /** Upper limit of the permissions of registered tools; default: all but administration. */
+    /** The permissions that registered tools may require; default: all except administration. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
-    /** Tools whose calls go to another hub if this hub cannot reach their service. */
+    /** Names of tools whose calls go to another hub if this hub cannot reach the service that they need. */
     readonly failOver: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
@@ -74,50 +77,50 @@ export interface HubConfig {
     readonly maxCallsPerSession: number;
     /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
     readonly maxParamsBytes: number;
-    /** For tools that state no timeout. */
+    /** Timeout of tools that declare none, in milliseconds. */
     readonly defaultTimeoutMs: number;
-    /** A result that breaks the schema of its tool is an error, or only a line in the log. */
+    /** What happens if a result does not match the tool's schema: the call fails, or the log gets a warning. */
     readonly resultInvalid: 'error' | 'warn';
-    /** Refuses tools with a parameter without type or description. */
+    /** True if tools with a parameter without type or description are refused. */
     readonly refusesUndescribed: boolean;
     readonly logsCalls: boolean;
-    /** Feature flags that a tool requires, by its id or name; an agent has the flags of its role. */
+    /** Feature flags that a tool requires, by the tool's id or name. An agent has the flags of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
-    /** Whether a program that runs the hub inside itself may add and remove tools. */
+    /** Whether a program that embeds the hub may add and remove tools. */
     readonly isDynamicRegistrationAllowed: boolean;
-    /** Packages that manifest entries `plugin:<name>` may load. */
+    /** Names of packages that manifest entries `plugin:<name>` may load. */
     readonly plugins: readonly string[];
   };
   readonly mesh: MeshSettings & {
     readonly name: string;
-    /** Address to listen on; an empty text means all addresses. */
+    /** Address to listen on; an empty text means all interfaces. */
     readonly host: string;
     readonly port: number;
     readonly maxPeers: number;
-    /** File with 64 hex digits that every member has too (libp2p private network). */
+    /** File with 64 hex digits, which must be the same on every member (libp2p private network). */
     readonly preSharedKeyFile?: string;
   };
-  /** Capabilities that the owner states; the hub detects the others. */
+  /** Capabilities that the owner declares. The hub detects all others. */
   readonly capabilities: { readonly gpu?: boolean };
   readonly sensors: SensorsConfig;
   readonly connectors: ConnectorsConfig;
   readonly rulesFile: string;
-  /** Named profiles for tokens. */
+  /** Roles for which tokens can be minted, by name. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
-  /** Trust in the machine's clock without evidence. */
+  /** Whether the machine's clock is trusted without evidence of the right time. */
   readonly clockTrust: 'auto' | 'always' | 'never';
-  /** Age and size up to which the audit log keeps calls. */
+  /** Maximum age and size of the calls in the audit log. */
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  /** The files and folders that the configuration names, other than the defaults. */
+  /** The files and folders that the configuration names and that are not defaults. */
   readonly namedPlaces: readonly ConfiguredPath[];
-  /** Retention of single readings, 5-minute sums and hourly sums. */
+  /** How many days the hub stores single readings, 5-minute sums and hourly sums. */
   readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
 }
 
 const BYTES_PER_MB = 1_048_576;
-/** Keys that name a file or folder; a relative path starts at the folder of the configuration file. */
+/** Keys whose value is a path. A relative path starts at the configuration file's folder. */
 const PATH_KEYS = [
   ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
   ...['mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
@@ -127,8 +130,8 @@ const PATH_KEYS = [
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment variables override
- * the file. Throws CONFIG_INVALID with file and line, or with the variable's name.
+ * Reads the configuration. The file is the one in ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge.
+ * Environment variables override it. Throws CONFIG_INVALID with file and line, or with the variable's name.
  */
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
@@ -198,12 +201,12 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** Returns the two places of the HTTP tool service's file. */
+/** Returns the two possible paths of the HTTP tool service's file. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** Returns the permitted permissions; the variable has the name of the HTTP tool service. */
+/** Returns the permissions that tools may require. The variable has the name that the HTTP tool service uses. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,
@@ -251,7 +254,10 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-/** Returns the file that `loadConfig` reads, or undefined. Throws CONFIG_INVALID if ATMO_CONFIG names a missing file. */
+/**
+ * Returns the path of the file that `loadConfig` reads; undefined if there is none. Throws CONFIG_INVALID if the file in ATMO_CONFIG is
+ * missing.
+ */
 export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
@@ -268,20 +274,20 @@ export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
   return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
 }
 
-/** Checks the text of a file and makes its paths absolute. */
+/** Returns the settings in a file's text, with absolute paths. */
 function parsedFile(text: string, path: string): ConfigFile {
   const file = parseCheckedYaml(text, path, CONFIG_SCHEMA) as ConfigFile;
   for (const place of configuredPaths(file)) place.section[place.name] = resolve(dirname(path), place.path);
   return file;
 }
 
-/** Returns a sentence for each configured file or folder that does not exist. */
+/** Returns a sentence for each path in the configuration that does not exist. */
 export function missingPaths({ namedPlaces }: Pick<HubConfig, 'namedPlaces'>): readonly string[] {
   const missing = namedPlaces.filter(({ path }) => !existsSync(path));
   return missing.map(({ key, path }) => `${key} in the configuration names ${path}, which does not exist`);
 }
 
-/** Returns the keys of settings that are paths, with the mapping that contains each key. */
+/** Returns the settings that are paths, each with its key and the object that contains it. */
 function configuredPaths(file: ConfigFile) {
   return PATH_KEYS.flatMap((key) => {
     const [name = '', ...sections] = key.split('.').toReversed();
@@ -291,18 +297,18 @@ function configuredPaths(file: ConfigFile) {
   });
 }
 
-/** The settings in force, with their file. */
+/** The settings in force, and the file that they come from. */
 interface EffectiveConfig {
   readonly file: ConfigFile;
   readonly config: HubConfig;
-  /** The reason why the settings differ from the file. */
+  /** The error because of which the settings differ from the file. */
   readonly fault?: unknown;
-  /** Stores the text of the file: it stays in force when the file gets lost. */
+  /** Stores the text of the file. It stays in force if the file is lost or gets mistakes. */
   keep(): void;
 }
 
 /**
- * Returns the settings of the file, or the settings of its last valid text if the file is missing, empty or has mistakes. Throws
+ * Returns the settings in the file. If the file is missing, empty or has mistakes, returns the settings of its last valid text. Throws
  * CONFIG_INVALID like `loadConfig` if there is no such text.
  */
 export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
@@ -353,8 +359,8 @@ function logLevelOf(text: string | undefined): LogLevel | undefined {
 }
 
 /**
- * Returns absolute paths of the configuration file and of the files that it names, if they exist outside of the state directory. For a
- * configuration with mistakes it returns only the file. By default `config` is read from the file.
+ * Returns the absolute paths of the configuration file and of the files that it names, if they exist outside of the state directory. If the
+ * configuration has mistakes, returns only its own path. By default `config` is read from the file.
  */
 export function filesOutsideState(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
   const own = configFileOf(env, stateDir);
@@ -368,7 +374,7 @@ function namedFiles({ tools, mesh, http, matter, connectors, rulesFile, profiles
   return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);
 }
 
-/** Returns the certificates (`ca_file`) and secrets (`file:/path`) in connector settings, at any depth. */
+/** Returns the paths of certificates (`ca_file`) and secrets (`file:/path`) in the settings of connectors, at any depth. */
 function filesIn(setting: unknown, key = ''): readonly string[] {
   if (typeof setting === 'string') {
     if (setting.startsWith('file:/')) return [setting.slice('file:'.length)];

@@ -6,27 +6,27 @@ import type { LogLevel, LogThreshold } from '../../core/logger.ts';
 import { type Environment, effectiveConfig, type HubConfig } from './config.ts';
 import type { ConfigFile } from './config-file.ts';
 
-/** Keys that take effect when the file is read again. Rules and certificates are watched by the parts that use them. */
+/** Keys that take effect without a restart. Rules and certificates are not listed, since other parts watch their files. */
 const LIVE_KEYS = ['log', 'tools.disabled', 'tools.fail_over', 'tools.features', 'roles'] as const;
 
 /** A configuration whose file can be read again while the hub runs. */
 export interface LiveConfig extends HubConfig {
-  /** The present log level; `logLevel` is that of the start. */
+  /** The current log level, whereas `logLevel` is the level at the start. */
   readonly log: LogThreshold;
-  /** Reads the file again. A file of which nothing waits for a restart is stored as valid once a hub has started. */
+  /** Reads the file again. If no change needs a restart, the file is stored as valid. */
   reload(): ConfigReload;
   problem(): string | undefined;
-  /** Stores the settings as valid, after a hub has started with them. */
+  /** Stores the settings as valid. Called after a hub has started with them. */
   keep(): void;
 }
 
-/** Returns the configuration of a hub, which `reload` reads again. Throws CONFIG_INVALID as `configInForce`. */
+/** Returns a hub's configuration, which `reload` can read again. Throws CONFIG_INVALID like `effectiveConfig`. */
 export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   let current = effectiveConfig(env, stateDir);
   const { config } = current;
   let { file } = current;
   let fault = current.fault;
-  // The parts of the hub hold these very objects.
+  // These arrays are changed in place, because other parts of the hub hold them.
   const [disabled, failOver] = [[...config.tools.disabled], [...config.tools.failOver]];
   const [features, roles] = [{ ...config.tools.features }, { ...config.roles }];
   const log: { level: LogLevel } = { level: config.logLevel };
@@ -46,7 +46,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
     log.level = next.config.logLevel;
     file = withLiveKeys(file, next.file);
     const needsRestart = changed.filter((key) => !isLive(key));
-    // No hub has started yet with the settings that wait.
+    // Settings that need a restart are not stored as valid, because no hub has started with them yet.
     if (needsRestart.length === 0) {
       current = next;
       keep();
@@ -67,7 +67,10 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   };
 }
 
-/** Returns each reload lists the settings that wait for a restart, until it happens. */
+/**
+ * Returns the running settings with the keys that take effect at once from `next`. So each reload lists all settings that still need a
+ * restart.
+ */
 function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
   const { disabled, fail_over, features } = next.tools;
   return { ...running, log: next.log, roles: next.roles, tools: { ...running.tools, disabled, fail_over, features } };
@@ -75,7 +78,7 @@ function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
 
 const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
 
-/** Returns the dotted keys of the innermost mappings whose values differ. */
+/** Returns the dotted keys of the innermost objects whose values differ. */
 function changedKeys(before: unknown, after: unknown, path = ''): readonly string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isJsonObject(before) || !isJsonObject(after)) return [path];

@@ -25,7 +25,7 @@ import { StateStore } from '../../storage/state-store.ts';
 import { guardStorage } from '../../storage/storage-error.ts';
 import { type Environment, filesOutsideState } from '../config/config.ts';
 
-/** Returns the service for backups of this machine's hub. It works on files: whoever may read them is the owner. */
+/** Returns the service for backups of the hub on this machine. It needs no token: whoever can read the files is the owner. */
 export function stateArchive(env: Environment, derive = byScrypt, system = SYSTEM_STATE_DIRECTORY): BackupService {
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
@@ -75,7 +75,7 @@ async function archiveStopped(order: Omit<BackupOptions, 'copies' | 'isRunning'>
   }
 }
 
-/** Takes the lock of a stopped hub; on a read-only disk the lock cannot be taken and is not needed. */
+/** Returns whether a hub runs, by trying to take its lock. On a read-only disk no hub runs, and no lock is taken. */
 async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'read-only'> {
   try {
     await lock.start();
@@ -89,12 +89,15 @@ async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'rea
 
 interface ClosedHub {
   readonly env: Environment;
-  /** Where a hub that runs as a service keeps its state. */
+  /** State directory of a hub that runs as a service. */
   readonly system: string;
   readonly command: 'backup' | 'restore';
 }
 
-/** Throws PERMISSION_DENIED for a user who would get a new state directory, if the machine's hub is closed to that user. */
+/**
+ * Throws PERMISSION_DENIED if the machine has a hub whose state this user cannot read. Otherwise the user would get a new, empty state
+ * directory.
+ */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;
@@ -135,7 +138,7 @@ async function restore({ stateDir, file, passphrase }: Parameters<BackupService[
   };
 }
 
-/** Yields the bytes of a backup; an error while reading them names the backup's file. */
+/** Yields the bytes of a backup. A read error names the backup's file. */
 async function* bytesOf(archive: FileHandle, file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* archive.createReadStream({ autoClose: false });
@@ -168,7 +171,7 @@ async function openBackup(file: string): Promise<FileHandle> {
 const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
   entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
 
-/** Throws for a backup of a newer version, whose content this version would take for damage. */
+/** Throws if a newer version made the backup, since this version would report its content as damaged. */
 function requireKnownVersion({ version }: ArchiveTable): void {
   const own = packageVersion();
   if (semver.valid(version) !== null && semver.lte(version, own)) return;
@@ -182,8 +185,8 @@ function requireKnownVersion({ version }: ArchiveTable): void {
 }
 
 /**
- * Skips the counters that other hubs remember, since they would take a restored hub's next messages for a replay. The databases are opened
- * like at a start, so that unusable ones are refused now.
+ * Increases the counters that other hubs remember, since they would refuse a restored hub's next messages as replayed. Opens the databases
+ * as a start does, so that unusable ones are refused now.
  */
 async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
   const clock = systemClock;
@@ -200,7 +203,7 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
   await store.start();
   const epoch = new AnnouncedEpoch({ store, clock });
   epoch.begin();
-  // A board without a battery may not know the time yet.
+  // The clock may be wrong: a board without a battery may not know the time yet.
   epoch.surpass(Math.floor(Math.max(clock.now(), Date.parse(madeAt)) / 1000));
   writeRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
   skipGroupCounter(join(directory, 'matter'));

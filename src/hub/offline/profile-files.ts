@@ -14,7 +14,7 @@ import {
 import { draftProfile } from '../../profiles/files/profile-draft.ts';
 import type { DraftFile, ProfileProblem } from '../../profiles/files/profile-format.ts';
 
-/** Returns the mistakes in the product's profiles; the given files replace profiles with the same name. */
+/** Checks all built-in profiles, with the given files in place of profiles of the same name. Returns the mistakes. */
 export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
   const given = paths.map(readGivenFile);
   const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
@@ -23,7 +23,7 @@ export async function checkProfileFiles(paths: readonly string[]): Promise<reado
   return checkProfiles([...ours, ...given], readProfileSchemas(PROFILES_DIR), model);
 }
 
-/** Returns profile files for a device, ready to edit. */
+/** Returns drafts of profile files for a device. */
 export async function draftProfileFor(description: DeviceDescription): Promise<readonly DraftFile[]> {
   return draftProfile(description, loadProfiles(PROFILES_DIR));
 }
@@ -31,7 +31,7 @@ export async function draftProfileFor(description: DeviceDescription): Promise<r
 function readGivenFile(path: string): RawProfileFile {
   const folder = basename(dirname(path));
   const file = readProfileFile(folder === 'capabilities' ? 'capabilities' : 'devices', path);
-  // Outside of both folders the content decides: only a capability names its cluster.
+  // A file outside of both folders is recognised by its content, since only a capability names its cluster.
   const isCapability = folder !== 'devices' && isJsonObject(file.content) && 'cluster' in file.content;
   return isCapability ? { ...file, kind: 'capabilities' } : file;
 }

@@ -7,8 +7,8 @@ import { type Environment, effectiveConfig } from '../config/config.ts';
 const NOTHING: SafeOutputs = { safe: [], missed: [] };
 
 /**
- * Sets the configured outputs to their safe state without a hub: systemd runs it after each end of the hub, since a killed hub could not do
- * so itself. Failures are in the result and never thrown.
+ * Sets the configured outputs to their safe state. systemd runs it after each end of the hub, since a killed hub cannot do so. Never
+ * throws: failures are in the result.
  */
 export async function safeOutputs(env: Environment): Promise<SafeOutputs> {
   try {

@@ -8,31 +8,31 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 
-/** Returns a question in MCP's form, which is equal in both protocol versions. */
+/** Returns a question as an MCP elicitation. It is the same in both protocol versions. */
 export function elicitation({ message, schema }: Pick<ToolQuestion, 'message' | 'schema'>) {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: copyJsonObject(schema) } } as const;
 }
 
-/** Returns whether a client shows forms. Clients without modes do (2025-11-25 and before). */
+/** Returns whether a client can show forms. A client that lists no modes can (2025-11-25 and before). */
 export function showsForms({ elicitation: declared }: JsonObject): boolean {
   return isJsonObject(declared) && (isJsonObject(declared.form) || Object.keys(declared).length === 0);
 }
 
-/** Returns the `ClientCapabilities` that a client must declare before it repeats the call that ended with this error. */
+/** Returns the `ClientCapabilities` that a client must declare when it repeats a call that failed with this error. */
 export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | 'details'>): JsonObject | undefined {
   if (code !== 'NOT_SUPPORTED') return undefined;
   return isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
 }
 
-/** Longest wait for an answer. */
+/** How long the hub waits for an answer, in milliseconds. */
 export const STATE_MS = 10 * 60_000;
-/** Largest number of open states; above it the oldest state becomes invalid. */
+/** Maximum number of open states. Above it the oldest state becomes invalid. */
 const MAX_OPEN = 4_096;
 const MAX_LENGTH = 256;
 const MAC_BYTES = 32;
 const NONCE_BYTES = 16;
 
-/** The request of a state: principal, called method or tool, and arguments. */
+/** What a state is bound to: the principal, the called method or tool, and the arguments. */
 export interface StateSubject {
   readonly name: string;
   readonly params: JsonObject;
@@ -41,20 +41,20 @@ export interface StateSubject {
 
 interface StateParts {
   readonly clock: Clock;
-  /** First part of each state, which distinguishes purposes. */
+  /** The first part of the state, which keeps states for different purposes apart. */
   readonly purpose: string;
 }
 
 /**
- * The `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. Each state is valid once, for the same
- * request of the same principal, for ten minutes, and only in the process that created it.
+ * The `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. A state is valid once, for ten
+ * minutes, for the same request of the same principal, and only in the process that created it.
  */
 export class RequestStates {
   readonly #clock: Clock;
   readonly #purpose: string;
-  /** States of an earlier process are invalid. */
+  /** The key is new in each process, so that states of an earlier process are invalid. */
   readonly #key = randomBytes(MAC_BYTES);
-  /** Unused nonces with their expiry; the oldest first. */
+  /** Unused nonces with their expiry, oldest first. */
   readonly #open = new Map<string, number>();
 
   constructor({ clock, purpose }: StateParts) {
@@ -70,19 +70,22 @@ export class RequestStates {
     return { state: `${head}.${this.#macOf(head, subject)}`, nonce };
   }
 
-  /** Returns true for a text in the form of a state of this purpose; `redeem` verifies it. */
+  /** Returns whether a text looks like a state for this purpose. Only `redeem` verifies it. */
   claims(state: string | undefined): state is string {
     return state?.startsWith(`${this.#purpose}.`) ?? false;
   }
 
-  /** Returns the nonce of a state. Throws VALIDATION_ERROR if it is forged, used, expired or of another request or principal. */
+  /**
+   * Returns the nonce of a state and makes the state invalid. Throws VALIDATION_ERROR if the state is forged, used, expired, or belongs to
+   * another request or principal.
+   */
   redeem(state: string, subject: StateSubject): string {
     const [purpose = '', nonce = '', endsMs = '', mac = '', ...rest] = state.slice(0, MAX_LENGTH).split('.');
-    // The texts are compared, since the base64 decoder skips invalid characters: several texts decode to one value.
+    // The texts are compared, not the decoded bytes: base64 decoding skips invalid characters, so several texts decode to the same bytes.
     const given = Buffer.from([mac, ...rest].join('.'));
     const wanted = Buffer.from(this.#macOf(`${purpose}.${nonce}.${endsMs}`, subject));
     const isOurs = purpose === this.#purpose && given.length === wanted.length && timingSafeEqual(given, wanted);
-    // The nonce is deleted first: a state is valid once, whatever the result of the request.
+    // The nonce is deleted first, so that the state is valid only once, whatever the request's result is.
     if (isOurs && this.#open.delete(nonce) && Number(endsMs) > this.#clock.now()) return nonce;
     throw staleStateError();
   }

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-defin
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 
-/** Limits of calls that wait for answers: for an agent with its descendants, and in total. */
+/** Limits on calls that wait for answers: for one agent with its descendants, and in total; and the interval of token checks. */
 export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
 
 interface PendingCall {
@@ -22,17 +22,17 @@ interface InteractiveCollaborators {
 }
 
 /**
- * Sends questions of running work to the client. A session receives them during its request. A client of MCP 2026-07-28 receives
- * `input_required`: the work then waits until the client repeats the request with the answers, for ten minutes at most, while its token is
- * valid, and within the deadline of the work. Nothing runs twice.
+ * Sends questions of running calls to the client. A session gets them during its request. A client of MCP 2026-07-28 gets `input_required`;
+ * the call then waits until the client repeats the request with answers, at most ten minutes, while its token is valid, and until the
+ * call's deadline. No call runs twice.
  */
 export class InteractiveCalls implements Disposable {
   readonly #clock: Clock;
   readonly #authenticator: InteractiveCollaborators['authenticator'];
   readonly #states: RequestStates;
-  /** Running calls with questions, with their agents. */
+  /** Running calls that have asked a question, with their agents. */
   readonly #places = new Map<InteractiveCall, string>();
-  /** Calls by the nonce of the client's state. */
+  /** Waiting calls by the nonce in the client's state. */
   readonly #waiting = new Map<string, PendingCall>();
   #stopChecks: (() => void) | undefined;
 
@@ -43,8 +43,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Resolves with the result of work that may ask questions, or continues the work of the request's state. Rejects with VALIDATION_ERROR
-   * for an invalid state. `subject` is the called method or tool with its arguments.
+   * Runs work that may ask questions, or continues the work that the request's state belongs to. Rejects with VALIDATION_ERROR if the state
+   * is invalid. `subject` is the called method or tool with its arguments.
    */
   async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
     const { principal, requestState: state } = caller;
@@ -74,7 +74,7 @@ export class InteractiveCalls implements Disposable {
       const result = await call.wait(caller);
       if (result) return result;
       const inputRequests = call.questions();
-      // The call may have ended in the meantime, with its questions.
+      // The call may have ended in the meantime, and then has no open questions.
       if (Object.keys(inputRequests).length === 0) continue;
       const { state, nonce } = this.#states.issue(subject);
       this.#keep(nonce, { call, principal: subject.principal, endsMs: this.#clock.now() + STATE_MS });
@@ -83,8 +83,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls silently; at the
-   * total limit the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has two.
+   * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls without notice.
+   * At the total limit, the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has more than one.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;
@@ -138,25 +138,25 @@ export class InteractiveCalls implements Disposable {
   }
 }
 
-/** Handles a request; it may send questions to the caller. */
+/** Handles a request. It may ask the caller questions. */
 type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
 
 /**
- * Work that continues over several requests of a client, since the answers to its questions arrive with another request. It runs once. It
- * ends if the client cancels a request, or disconnects during a request.
+ * Work that runs once, over several requests of a client, since answers to its questions arrive with a later request. It is cancelled if
+ * the client cancels a request or disconnects during one.
  */
 class InteractiveCall {
   readonly #end = new AbortController();
   readonly #open = new Map<string, { readonly question: Required<ToolQuestion>; answer(answer: ToolAnswer): void }>();
   readonly #outcome = Promise.withResolvers<JsonObject>();
   #asked = Promise.withResolvers<undefined>();
-  /** Answers of the last request that no question has used yet. */
+  /** Answers in the last request that no question has used yet. */
   #given = new Map<string, Json>();
   #listener: McpCaller | undefined;
 
-  /** Starts the work for its first caller. `beforeAsking` throws to refuse a question. */
+  /** Starts the work for its first caller. `beforeAsking` throws an error to refuse a question. */
   start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
-    // A request with a state has answers to an earlier question, not to questions of new work.
+    // If the request has a state, its answers belong to an earlier question, and not to questions of new work.
     if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));
     const lasting: McpCaller = {
       ...caller,
@@ -168,12 +168,12 @@ class InteractiveCall {
         return this.#ask(question, signal);
       },
     };
-    // Nobody may wait for the outcome; a waiting request receives the failure.
+    // Prevents an unhandled rejection if no request waits. A waiting request still receives the error.
     this.#outcome.promise.catch(() => {});
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
-  /** Passes the answers of a request to their questions; unused answers are kept. */
+  /** Passes the answers in a request to their questions. Unused answers are kept for later questions. */
   answer(given: JsonObject): void {
     this.#given = new Map(Object.entries(given));
     for (const [key, { question, answer }] of this.#open) {
@@ -184,7 +184,7 @@ class InteractiveCall {
     }
   }
 
-  /** Resolves with the result, or with undefined when questions are open. */
+  /** Resolves with the result, or with undefined if questions are open. */
   async wait(caller: McpCaller): Promise<JsonObject | undefined> {
     const giveUp = () => this.cancel();
     this.#listener = caller;
@@ -198,12 +198,12 @@ class InteractiveCall {
     }
   }
 
-  /** Returns the open questions, by keys. */
+  /** Returns the open questions by key. */
   questions(): JsonObject {
     return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, elicitation(question)]));
   }
 
-  /** Calls back once, when the work has ended. */
+  /** Registers a callback that is called once, when the work has ended. */
   onOver(callback: () => void): void {
     this.#outcome.promise.then(callback, callback);
   }

@@ -13,7 +13,10 @@ interface TaskParts {
   readonly clock: Clock;
 }
 
-/** Returns `tasks/get`, `tasks/update`, `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): tasks are jobs. */
+/**
+ * Returns the methods `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663). A task is a job
+ * of the hub.
+ */
 export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
   /** Returns the result that the call would have had without a task. */
@@ -26,7 +29,7 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
     capabilities: { extensions: { [TASKS]: {} } },
     methods: {
       'tasks/get': async (params, caller) => ({ ...taskOf(await jobOf(params, caller), clock.now(), resultOf), resultType: 'complete' }),
-      // No task of this hub waits for input: the request is acknowledged and ignored.
+      // Tasks of this hub never wait for input, so the request is acknowledged and otherwise ignored.
       'tasks/update': async (params, caller) => {
         await jobOf(params, caller);
         return { resultType: 'complete' };
@@ -39,7 +42,7 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   };
 }
 
-/** Returns the job id. Throws JOB_NOT_FOUND if it is malformed, and NOT_SUPPORTED for a client that has not declared tasks. */
+/** Returns the job id. Throws JOB_NOT_FOUND if it is malformed, and NOT_SUPPORTED if the client has not declared tasks. */
 function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string {
   if (!takesTasks(clientCapabilities)) {
     throw new AtmoError('NOT_SUPPORTED', `Say with each request that the client has the extension ${TASKS}`, {
@@ -51,20 +54,20 @@ function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string
   throw new AtmoError('JOB_NOT_FOUND', 'The parameter taskId is missing, or is no id of a task');
 }
 
-/** Name of the extension (SEP-2663). */
+/** Name of the tasks extension (SEP-2663). */
 const TASKS = 'io.modelcontextprotocol/tasks';
-/** Recommended poll interval of clients, milliseconds. */
+/** Recommended interval in milliseconds between two polls of a client. */
 const POLL_MS = 1_000;
-/** Retention of a finished job. */
+/** How long the result of a finished job is stored, in milliseconds. */
 const RESULT_KEPT_MS = 3_600_000;
 
-/** Returns whether a client of 2026-07-28 declares tasks in this request. */
+/** Returns whether a client of MCP 2026-07-28 has declared tasks in this request. */
 export function takesTasks(clientCapabilities: JsonObject): boolean {
   const { extensions } = clientCapabilities;
   return isJsonObject(extensions) && isJsonObject(extensions[TASKS]);
 }
 
-/** Returns true for a job in a final state. */
+/** Returns whether a job has ended. */
 export function isFinished({ status }: JobView): boolean {
   return status !== 'queued' && status !== 'running';
 }
@@ -72,7 +75,7 @@ export function isFinished({ status }: JobView): boolean {
 /** The outcome of a call that ran as a job. */
 export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
 
-/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND if its result has been deleted. */
+/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND if the result was deleted. */
 export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   if (error) return { status: 'error', error };
   if (result !== undefined) return { status: 'success', result };
@@ -80,7 +83,7 @@ export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   return { status: 'error', error: new AtmoError('JOB_NOT_FOUND', message).toBody() };
 }
 
-/** Returns a job as a `Task`; `resultOf` returns the result of a finished job, also for errors of tools. */
+/** Returns a job as an MCP `Task`. `resultOf` returns the result of a finished job, also if its tool failed. */
 export function taskOf(job: JobView, nowMs: number, resultOf: (job: JobView) => JsonObject): JsonObject {
   const endMs = job.finished_at === undefined ? nowMs : parseIsoTime(job.finished_at, 'finished_at');
   const createdMs = parseIsoTime(job.created_at, 'created_at');

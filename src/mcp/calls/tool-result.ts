@@ -4,20 +4,20 @@ import { escapeHidden } from '../../core/untrusted-text.ts';
 import { CONTENT_BLOCKS, IMAGE_MEMBER, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { McpCaller, ToolRun } from '../mcp-feature.ts';
 
-/** Returns a result as text for the model and as JSON for programs, without characters that people cannot see. */
+/** Returns a result as text for the model and as JSON for programs. Invisible characters are removed. */
 export function successResult(found: Json): JsonObject {
   const value = escapeHidden(found);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { content: [{ type: 'text', text }], ...(isJsonObject(value) && { structuredContent: value }) };
 }
 
-/** Returns the result of a tool; content blocks pass unchanged. */
+/** Returns a tool's result in MCP form. Content blocks of MCP are passed on unchanged. */
 export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
   const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
   return isContent ? { content: escapeHidden(result.content ?? []) } : (pictureResult(tool, result) ?? successResult(result));
 }
 
-/** First characters, in base64, of picture formats that models can read. */
+/** The first base64 characters of picture formats that models can read. */
 const PICTURES: readonly (readonly [RegExp, string])[] = [
   [/^\/9j\//, 'image/jpeg'],
   [/^iVBORw0KGgo/, 'image/png'],
@@ -25,7 +25,7 @@ const PICTURES: readonly (readonly [RegExp, string])[] = [
   [/^UklGR.{6}XRUJQ/, 'image/webp'],
 ];
 
-/** Returns the picture as a content block and all else as text, since models cannot read base64. Programs receive the whole result. */
+/** Returns a picture as an image block and the rest as text, since models cannot read base64. Programs get the complete result. */
 function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject | undefined {
   const member = tool?.definition.returns[IMAGE_MEMBER];
   if (typeof member !== 'string' || !isJsonObject(result)) return undefined;
@@ -41,7 +41,7 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 
 /**
  * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of MCP 2025-11-25 and before check even
- * errors against the tool's output schema: for a tool with an output schema they receive only the text.
+ * errors against the output schema, so for a tool with an output schema only the text is sent.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

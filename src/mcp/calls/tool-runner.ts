@@ -20,7 +20,7 @@ export interface RunnerParts {
   readonly longCalls: LongCalls;
 }
 
-/** Returns a function that calls a tool through the pipeline and returns its result, or a question for the person. */
+/** Returns a function that calls a tool through the pipeline. The function resolves with the result, or with a question to the person. */
 export function pipelineRunner(parts: RunnerParts): ToolRunner {
   const { interactive } = parts;
   return async (run, caller) =>
@@ -35,7 +35,7 @@ async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: Too
   if (outcome.status === 'running') return outcome.handle;
   if (outcome.status === 'success') return toolResult(tool, outcome.result);
   const { code, message, details } = outcome.error;
-  // A missing capability of a client of 2026-07-28 is an error of the protocol, not of the tool.
+  // If a client of 2026-07-28 lacks a capability, this is an error of the protocol and not of the tool.
   if (caller.era === 'modern' && neededCapabilities(outcome.error)) throw new AtmoError(code, message, details);
   return approvals.ask(outcome.error, run, caller) ?? errorResult(withApprovalAdvice(outcome.error), { era: caller.era, listing });
 }
@@ -55,15 +55,15 @@ function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
   };
 }
 
-/** Tools with a longer timeout count as long-running. */
+/** Timeout in milliseconds above which a tool counts as long-running. */
 const LONG_MS = 30_000;
-/** Time that a client waits for a result before it receives a task, or the id of a job. */
+/** Milliseconds that a client waits for a result before it gets a task or a job id instead. */
 const TASK_PATIENCE_MS = 1_000;
 const JOB_PATIENCE_MS = 25_000;
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 1_000;
 
-/** The outcome of a call, or its running job. */
+/** The outcome of a call, or the job that still runs. */
 export type LongOutcome = JobOutcome | { readonly status: 'running'; readonly handle: JsonObject };
 
 interface LongCallParts {
@@ -74,18 +74,18 @@ interface LongCallParts {
 
 interface LongCall {
   readonly request: CallRequest;
-  /** The client checks the result against a schema, so that the id of a job is not possible. */
+  /** True if the client checks the result against a schema, so that a job id cannot replace the result. */
   readonly isTyped: boolean;
 }
 
-/** Returns whether a tool's calls may take longer than clients wait. */
+/** Returns whether calls of a tool may take longer than clients wait. */
 function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'>): boolean {
   return execution.isAsyncAllowed && execution.timeoutMs > LONG_MS;
 }
 
 /**
- * Runs a long call as a job, and returns its result when it ends soon. Otherwise clients with tasks receive a `CreateTaskResult`, others
- * the id of the job for `job_status`.
+ * Runs a long call as a job. Returns its result if it ends soon. Otherwise a client with tasks gets a `CreateTaskResult`, and any other
+ * client gets the job id for `job_status`.
  */
 export class LongCalls {
   readonly #pipeline: LongCallParts['pipeline'];
@@ -99,7 +99,7 @@ export class LongCalls {
   }
 
   async run({ request, isTyped }: LongCall, caller: McpCaller): Promise<LongOutcome> {
-    // The job may outlive the request: a client that disconnects ends it only while it waits.
+    // These members are removed because the job may outlive the request. A client that disconnects ends the job only while it waits.
     const { signal: _signal, onChunk: _onChunk, onQuestion: _onQuestion, onMessage: _onMessage, ...lasting } = request;
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
@@ -111,7 +111,7 @@ export class LongCalls {
     return { status: 'running', handle: { ...taskOf(job, this.#clock.now(), () => ({})), resultType: 'task' } };
   }
 
-  /** Resolves with the job when it has finished or the time is over. A client that cancels or disconnects meanwhile ends it. */
+  /** Resolves with the job when it has ended or the time is over. Cancels the job if the client cancels or disconnects in the meantime. */
   async #watch(begun: JobView, patienceMs: number, caller: McpCaller): Promise<JobView> {
     const endMs = this.#clock.monotonic() + patienceMs;
     let job = begun;
@@ -124,7 +124,7 @@ export class LongCalls {
       const { progress: told } = job;
       job = await this.#jobs.status(job.job_id, caller);
       const { progress } = job;
-      // Sends progress only when it has changed, since it has to grow.
+      // Progress is sent only if it has changed, because MCP requires it to increase.
       if (progress && (progress.fraction !== told?.fraction || progress.note !== told?.note))
         caller.progress(progress.fraction, progress.note);
     }
@@ -143,8 +143,8 @@ const MAX_TEXT = 1_000;
 type DangerousCall = Pick<ToolRun, 'tool' | 'params'>;
 
 /**
- * Asks the person at the client to get a dangerous call approved: by an `input_required` result (MCP 2026-07-28), or by an elicitation in a
- * session. The answer approves nothing, it only repeats the call. The approval is a signature that is made elsewhere (docs/approvals.md).
+ * Asks the person at the client to get a dangerous call approved, by an `input_required` result (MCP 2026-07-28) or by an elicitation in a
+ * session. The person's answer only repeats the call. The approval itself is a signature that is made elsewhere (docs/approvals.md).
  */
 export class ApprovalElicitation {
   readonly #states: RequestStates;
@@ -153,7 +153,7 @@ export class ApprovalElicitation {
     this.#states = new RequestStates({ clock, purpose: 'approval' });
   }
 
-  /** Returns the question that replaces APPROVAL_REQUIRED for a client with elicitation, once for each call; undefined otherwise. */
+  /** Returns a question in place of APPROVAL_REQUIRED, once for each call, if the client supports elicitation; else undefined. */
   ask(error: ErrorBody, call: DangerousCall, caller: McpCaller): JsonObject | undefined {
     if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
     const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
@@ -165,8 +165,8 @@ export class ApprovalElicitation {
   }
 
   /**
-   * Checks the answer to a question, if the call has one. Throws VALIDATION_ERROR for a state that is forged, used, expired or of another
-   * caller or call, and CANCELLED if the person declined.
+   * Checks the answer to a question if the call contains one. Throws VALIDATION_ERROR if the state is forged, used, expired, or belongs to
+   * another caller or call, and CANCELLED if the person declined.
    */
   admit(call: DangerousCall, caller: McpCaller): void {
     const { requestState: state, inputResponses } = caller;
@@ -185,7 +185,7 @@ function subjectOf({ tool, params }: DangerousCall, { principal }: McpCaller): S
   return { name: tool.id, params, principal };
 }
 
-/** Returns the error with the steps to an approval in words, for models that explain it to a person. */
+/** Returns the error with the steps to an approval, which a model can explain to the person. */
 function withApprovalAdvice(error: ErrorBody): ErrorBody {
   if (error.code !== 'APPROVAL_REQUIRED') return error;
   return {
@@ -202,16 +202,16 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
-/** Returns the summary from the hub that runs the call, which knows the devices; for an older hub, a summary by this hub. */
+/** Returns the summary from the hub that runs the call, which knows the devices. If that hub is older, this hub makes the summary. */
 function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
   if (typeof summary === 'string') return foreignText(summary);
-  // The title of a tool may contain a name that a device has set.
+  // The title is quoted and cut because it may contain a name that comes from a device.
   const title = JSON.stringify(tool.definition.metadata.title.slice(0, 80));
   const given = foreignText(JSON.stringify(maskSecrets(tool.definition.parameters, params)));
   return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
 }
 
-/** Returns a text from another hub, cut and without invisible characters. */
+/** Returns a text from another hub, shortened and without invisible characters. */
 function foreignText(text: unknown): string {
   return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
 }

@@ -27,7 +27,7 @@ import {
 } from './resource-source.ts';
 
 const MIME = 'application/json';
-/** Default limit of points, suitable for a model. */
+/** Default number of points in a history, few enough for a model. */
 const DEFAULT_POINTS = 500;
 const HISTORY_TEMPLATE = 'atmo://sensors/{+sensor}/history{?since,until,every,agg,limit}';
 const TEMPLATES: readonly ResourceTemplate[] = [
@@ -70,7 +70,7 @@ export interface HomeResourceParts {
   readonly clock: Clock;
 }
 
-/** Areas, devices and sensors of the home as resources. */
+/** The areas, devices and sensors of the home as MCP resources. */
 export class HomeResources implements ResourceSource {
   readonly #parts: HomeResourceParts;
 
@@ -119,7 +119,7 @@ export class HomeResources implements ResourceSource {
     return [...byKey.values()].sort(compareText);
   }
 
-  /** Returns the devices in the caller's view, in the order of their ids. */
+  /** Returns the devices in the caller's view, sorted by id. */
   devices({ principal, view }: McpListener): readonly Device[] {
     const devices = this.#parts.home.devices(principal).filter(({ area }) => isInView(area, view));
     return devices.toSorted((a, b) => compareText(a.id, b.id));

@@ -59,7 +59,7 @@ function entryOf({ uri, name, title, description, mimeType }: CompanionResource)
   return { uri, name, title, description, mimeType };
 }
 
-/** Returns the values of the template's variables in a URI; undefined when it does not match. */
+/** Returns the values of a template's variables in a URI; undefined if the URI does not match. */
 function templateValues(template: string, uri: string): Readonly<Record<string, string>> | undefined {
   const names = [...template.matchAll(VARIABLE)].map(([, name = '']) => name);
   const fixed = template.split(VARIABLE).filter((_, index) => index % 2 === 0);

@@ -11,17 +11,17 @@ import type { McpCaller, McpFeature, McpListener, McpNotifier } from '../mcp-fea
 import { listPage } from '../pagination.ts';
 import { areaUris, deviceUris, type ResourceContents, type ResourceSource, sensorUri } from './resource-source.ts';
 
-/** Largest number of subscribed URIs of one session or stream. */
+/** Maximum number of URIs to which one session or stream can subscribe. */
 const MAX_SUBSCRIPTIONS = 512;
 const MAX_URI = 2_048;
 
 interface ResourceFeatureParts {
   readonly sources: readonly ResourceSource[];
-  /** Sends changes while there are clients. */
+  /** Sends change notifications while clients are connected. */
   readonly notifier: Pick<ResourceChanges, 'start'> & Disposable;
 }
 
-/** Returns `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
+/** Returns the methods `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
 export function resourceFeature({ sources, notifier }: ResourceFeatureParts): McpFeature {
   notifier.start();
   return {
@@ -67,7 +67,7 @@ function subscribe(sources: readonly ResourceSource[], uri: string, caller: McpC
   return {};
 }
 
-/** Checks URIs without reading them, since a request may contain hundreds. */
+/** Checks URIs without reading the resources, since a request may contain hundreds. */
 function admit(sources: readonly ResourceSource[], uris: readonly string[], listener: McpListener): void {
   if (uris.length > MAX_SUBSCRIPTIONS) {
     throw new AtmoError('RESOURCE_EXCEEDED', `A stream waits for ${MAX_SUBSCRIPTIONS} resources at most; open another for the rest`);
@@ -80,7 +80,7 @@ function admit(sources: readonly ResourceSource[], uris: readonly string[], list
   });
 }
 
-/** Rejects with NOT_FOUND and the URI for missing resources, and for resources that the caller may not see. */
+/** Reads a resource. Rejects with NOT_FOUND, which names the URI, if the resource is missing or the caller may not read it. */
 async function contentsOf(sources: readonly ResourceSource[], uri: string, caller: McpCaller): Promise<readonly ResourceContents[]> {
   for (const source of sources) {
     const contents = await source.read(uri, caller);
@@ -96,7 +96,7 @@ function uriIn({ uri }: JsonObject): string {
   throw new AtmoError('VALIDATION_ERROR', 'The parameter uri is missing; resources/list tells the URIs');
 }
 
-/** Changes within this time become one notification. */
+/** Milliseconds in which changes are collected into one notification. */
 const GATHER_MS = 250;
 
 const LIST_EVENTS: ReadonlySet<string> = new Set(['device.added', 'device.removed', 'device.changed']);
@@ -110,7 +110,7 @@ interface ResourceChangeCollaborators extends Pick<HubContext, 'clock' | 'events
   readonly notifier: McpNotifier;
 }
 
-/** Notifies MCP clients of changes of a resource if they have subscribed to it and may read it. */
+/** Notifies MCP clients that a resource has changed, if they have subscribed to it and may read it. */
 export class ResourceChanges implements Disposable {
   readonly #events: EventBus;
   readonly #directory: ResourceChangeCollaborators['directory'];
@@ -118,7 +118,7 @@ export class ResourceChanges implements Disposable {
   readonly #clock: Clock;
   readonly #notifier: McpNotifier;
   readonly #updated = new Map<string, MayRead>();
-  /** Devices that were added, removed or changed; only clients that may see one of these devices are notified. */
+  /** Devices that were added, removed or changed. Only clients that may see one of them are notified. */
   readonly #listed = new Set<string>();
   #stop: (() => void) | undefined;
   #stopTimer: (() => void) | undefined;
@@ -163,7 +163,7 @@ export class ResourceChanges implements Disposable {
 
   #put(uri: string, mayRead: MayRead): void {
     const other = this.#updated.get(uri);
-    // Two devices of an area may be visible to different callers.
+    // Two devices of an area may be visible to different callers, so the predicates are combined.
     this.#updated.set(uri, other ? (principal) => other(principal) || mayRead(principal) : mayRead);
     this.#stopTimer ??= this.#clock.after(GATHER_MS, () => this.#tell());
   }
@@ -178,7 +178,7 @@ export class ResourceChanges implements Disposable {
     for (const [uri, mayRead] of updated) this.#notifier.resourceUpdated(uri, mayRead);
   }
 
-  /** Returns whether a caller may see a device's sensors: it may see only some devices. */
+  /** Returns whether the caller may see the sensors of this device. */
   #concerns(principal: Principal, device: string): boolean {
     if (this.#home.maySee(principal, device as DeviceId)) return true;
     return this.#home.readings(principal).some(({ sensor }) => sensor.device === device);

@@ -3,18 +3,18 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { escapeHidden } from '../../core/untrusted-text.ts';
 import type { McpCaller, McpListener } from '../mcp-feature.ts';
 
-/** An entry of `resources/list`. */
+/** A resource in the result of `resources/list`. */
 export interface ResourceEntry {
   readonly uri: string;
   /** Identifier for programs; `title` is the name for people. */
   readonly name: string;
-  /** Title for people, with names from devices as data. */
+  /** Title for people. It may contain names that come from devices. */
   readonly title: string;
   readonly description?: string;
   readonly mimeType: string;
 }
 
-/** An entry of `resources/templates/list` (RFC 6570). */
+/** A template in the result of `resources/templates/list` (RFC 6570). */
 export interface ResourceTemplate {
   readonly uriTemplate: string;
   readonly name: string;
@@ -28,16 +28,19 @@ export type ResourceContents =
   | { readonly uri: string; readonly mimeType: string; readonly text: string }
   | { readonly uri: string; readonly mimeType: string; readonly blob: string };
 
-/** Port: a source of resources that the caller may see. */
+/** Port: a source of resources. It offers only resources that the caller may see. */
 export interface ResourceSource {
   /** Returns the resources in a fixed order. */
   list(caller: McpCaller): readonly ResourceEntry[];
   templates(caller: McpCaller): readonly ResourceTemplate[];
-  /** Resolves with the contents, or undefined for a URI of another source. Rejects with VALIDATION_ERROR for an invalid query. */
+  /**
+   * Resolves with the contents, or with undefined if the URI belongs to another source. Rejects with VALIDATION_ERROR if the URI's query is
+   * invalid.
+   */
   read(uri: string, caller: McpCaller): Promise<readonly ResourceContents[] | undefined>;
-  /** Returns whether a listener can subscribe to a URI. */
+  /** Returns a function that tells whether the listener can subscribe to a URI. */
   subscribable(listener: McpListener): (uri: string) => boolean;
-  /** Returns values for a variable of a template; undefined for a template or variable of another source. */
+  /** Returns possible values for a variable of a template; undefined if the template or variable belongs to another source. */
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined;
 }
 
@@ -46,11 +49,11 @@ export function jsonContents(uri: string, value: JsonObject | object): ResourceC
   return { uri, mimeType: 'application/json', text: JSON.stringify(escapeHidden(value as Json)) };
 }
 
-/** The target of a URI of the home; ids are decoded and unchecked. */
+/** What a URI of the home points to. Its ids are decoded, but not checked. */
 export type HomeUri =
   | { readonly kind: 'device'; readonly id: string }
   | { readonly kind: 'area'; readonly id: string }
-  /** A sensor, or its history. */
+  /** A sensor or its history. */
   | { readonly kind: 'sensor'; readonly id: string; readonly query: string };
 
 const URI = /^atmo:\/\/(device|area|sensor)s\/([^?#]{1,512})(?:\?([^#]{0,1024}))?$/;
@@ -61,10 +64,10 @@ const HISTORY = '/history';
 export const deviceUri = (id: string): string => `atmo://devices/${encodeURIComponent(id)}`;
 /** Returns the URI of an area. */
 export const areaUri = (name: string): string => `atmo://areas/${encodeURIComponent(name)}`;
-/** Returns the URI of a sensor; slashes of the id stay. */
+/** Returns the URI of a sensor. Slashes in the id are not encoded. */
 export const sensorUri = (id: string): string => `atmo://sensors/${id.split('/').map(encodeURIComponent).join('/')}`;
 
-/** Returns the URIs of a device or area: by its id or name, and by each alias. */
+/** Returns all URIs of a device: by its id, and by each alias. */
 export function deviceUris(id: string, names: Pick<HomeNames, 'deviceAliases'>): readonly string[] {
   return [id, ...names.deviceAliases(id)].map(deviceUri);
 }
@@ -74,7 +77,7 @@ export function areaUris(area: string, names: Pick<HomeNames, 'areaNames'>): rea
   return [area, areaKey(area), ...names.areaNames(area).aliases].map(areaUri);
 }
 
-/** Parses a URI of the home; undefined for any other. */
+/** Parses a URI of the home. Returns undefined for any other URI. */
 export function parseHomeUri(uri: string): HomeUri | undefined {
   const [, kind, path = '', query] = URI.exec(uri) ?? [];
   const id = decoded(path);
@@ -84,7 +87,7 @@ export function parseHomeUri(uri: string): HomeUri | undefined {
   return kind === 'device' || kind === 'area' ? { kind, id } : undefined;
 }
 
-/** Returns the sensor in the path of a history; undefined for other paths. */
+/** Returns the sensor's id from the path of a history; undefined if the path is no history. */
 export function historyOf(id: string): string | undefined {
   return id.endsWith(HISTORY) ? id.slice(0, -HISTORY.length) : undefined;
 }

@@ -13,7 +13,7 @@ import { type HomeTool, homeTool } from './home-tool.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_READINGS = 40;
-/** Longer ranges use hourly values. */
+/** Maximum range in milliseconds for which single values are used. Longer ranges use hourly values. */
 const MAX_RAW_MS = 3 * DAY_MS;
 const HOUR_MS = 3_600_000;
 
@@ -87,7 +87,7 @@ function historyTool({ home, readings, clock }: MeasurementParts): HomeTool {
   );
 }
 
-/** Returns the history of a range; for a long range hourly mean, minimum and maximum, except for texts. */
+/** Returns the history of a range. A long range has hourly means, minima and maxima, except for texts. */
 function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<HistoryRange, 'points'>): HistoryRange {
   const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
   const isLong = range.endMs - range.startMs > MAX_RAW_MS;
@@ -105,7 +105,7 @@ function timeOf(name: string, text: string, nowMs: number): number {
   );
 }
 
-/** Returns all sensors of a device by its id, name or alias, or the only sensor with the name. */
+/** Returns all sensors of a device, given its id, name or alias, or the only sensor with this name. */
 function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
   const owner = deviceNamed(text, home, principal) ?? text;
   const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
@@ -117,7 +117,7 @@ function deviceNamed(text: string, home: VisibleHome, principal: Principal): str
   return devices.length === 1 ? devices[0]?.id : undefined;
 }
 
-/** Returns the kind of a sensor in its spelling: `air_quality` for `Air quality`. */
+/** Returns a sensor's kind in its canonical spelling: `air_quality` for `Air quality`. */
 function kindOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -126,7 +126,7 @@ function kindOf(text: string): string {
     .replaceAll(/[\s-]+/g, '_');
 }
 
-/** Throws SENSOR_NOT_FOUND or AMBIGUOUS_DEVICE with candidates, among sensors that the caller may read. */
+/** Returns the only sensor with this name that the caller may read. Throws SENSOR_NOT_FOUND or AMBIGUOUS_DEVICE with candidates. */
 function oneSensor(text: string, home: VisibleHome, principal: Principal): Reading {
   const readings = home.readings(principal);
   const id = resolveSensorAt(deviceNamed(text, home, principal) ?? text, readings, {
@@ -163,15 +163,15 @@ function measurementView({ sensor, value, atMs, reachability }: Reading, nowMs: 
   };
 }
 
-/** Limit of points in a summary. */
+/** Maximum number of points in a summary. */
 const MAX_POINTS = 48;
 
 interface HistoryRange {
   readonly startMs: number;
   readonly endMs: number;
-  /** Readings, or means of equal intervals, the oldest first. */
+  /** Readings, or means of equal intervals; oldest first. */
   readonly points: readonly HistoryPoint[];
-  /** The minimum of each interval, where the points are means. */
+  /** The minimum of each interval, if the points are means. */
   readonly lows?: readonly HistoryPoint[];
   readonly highs?: readonly HistoryPoint[];
 }
@@ -181,7 +181,7 @@ interface NumberPoint {
   readonly value: number;
 }
 
-/** Returns a summary of a history: minimum and maximum with their times, the mean over time, and the course in few points. */
+/** Returns a summary of a history: minimum and maximum with their times, the mean over time, and a few points. */
 export function historySummary(history: HistoryRange): JsonObject {
   const { points, lows = points, highs = points, endMs } = history;
   const numbers = numbersOf(points);
@@ -203,7 +203,7 @@ function numbersOf(points: readonly HistoryPoint[]): readonly NumberPoint[] {
   return points.filter((point): point is NumberPoint => typeof point.value === 'number');
 }
 
-/** Returns the time-weighted mean: each value holds until the next value. */
+/** Returns the time-weighted mean. Each value counts until the next value. */
 function meanOver(points: readonly NumberPoint[], endMs: number): number {
   let sum = 0;
   let duration = 0;
@@ -215,7 +215,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-/** Returns the points, or the means of equal intervals if there are many, from the first point on. */
+/** Returns the points. If there are many, returns the means of equal intervals, beginning at the first point. */
 function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const { endMs } = history;
@@ -228,7 +228,7 @@ function courseOf(points: readonly NumberPoint[], history: HistoryRange): readon
   });
 }
 
-/** Returns the newest changes, since texts have no mean. */
+/** Returns the newest changes. Texts get these because they have no mean. */
 function changesOf(points: readonly HistoryPoint[]): readonly JsonObject[] {
   const changes = points.filter(({ value }, index) => index === 0 || points[index - 1]?.value !== value);
   return changes.slice(-MAX_POINTS).map(({ atMs, value }) => ({ at: isoTime(atMs), value }));
@@ -238,7 +238,7 @@ function timed({ atMs, value }: NumberPoint): { readonly at: string; readonly va
   return { at: isoTime(atMs), value: rounded(value) };
 }
 
-/** Returns a number rounded to hundredths: sensors are not more precise. */
+/** Returns a number rounded to hundredths, since sensors are not more precise. */
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }

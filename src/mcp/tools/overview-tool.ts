@@ -17,7 +17,7 @@ interface OverviewParts {
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
-/** Returns `home_overview`, the first tool for most models. */
+/** Returns `home_overview`, which most models call first. */
 export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool {
   return homeTool(
     {
@@ -46,11 +46,11 @@ function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
   return count === 0 ? {} : { other_hubs: { device_tools: count, how: 'search_tools finds them, and they run from here' } };
 }
 
-/** Limits of an overview, which states the number of omitted entries. */
+/** Maximum numbers of entries in an overview. The overview states how many were omitted. */
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
-/** Values of alarms without an alarm. */
+/** Matches values of an alarm that mean no alarm. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
 
 /** The part of a home that a caller may see. */
@@ -59,7 +59,7 @@ export interface HomeSnapshot {
   readonly readings: readonly Reading[];
 }
 
-/** Returns an overview of the home: devices of each area, devices that are on, open or unlocked, alarms, and unreachable devices. */
+/** Returns an overview of the home: devices by area, devices that are on, open or unlocked, alarms, and unreachable devices. */
 function homeOverview({ devices, readings }: HomeSnapshot): JsonObject {
   const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
@@ -93,12 +93,12 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
     ...named('unlocked', namesOf(isUnlocked)),
-    // Sensors without an area have no common mean: examples are a board's processor and a probe in a pond.
+    // Sensors without an area have no common mean, since they can be anywhere: a board's processor, a probe in a pond.
     ...(area !== '' && meansOf(ambient)),
   };
 }
 
-/** Returns the mean values of a room's air sensors. */
+/** Returns the mean of the air sensors of a room, for each kind. */
 function meansOf(readings: readonly Reading[]): JsonObject {
   const measured = readings.filter(({ value }) => typeof value === 'number');
   const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
@@ -140,7 +140,7 @@ function isOpen({ sensor, value }: Reading): boolean {
   return sensor.kind === 'valve' && /^open/i.test(String(value));
 }
 
-/** Returns true for an unlocked lock; its door may be closed. */
+/** Returns whether a reading means an unlocked lock, whose door may still be closed. */
 function isUnlocked({ sensor, value }: Reading): boolean {
   return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
 }
@@ -150,12 +150,12 @@ function isAlarm({ sensor, value }: Reading): boolean {
   return typeof value === 'string' ? !CALM.test(value) : isTrue(value);
 }
 
-/** Returns the history stores on and off as 1 and 0. */
+/** Returns whether a value means on. The history stores on and off as 1 and 0. */
 function isTrue(value: Reading['value']): boolean {
   return value === true || value === 1;
 }
 
-/** Returns a value with its unit, if any. */
+/** Returns a value with its unit, if it has one. */
 export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
   return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
 }

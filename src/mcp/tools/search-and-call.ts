@@ -19,12 +19,12 @@ import { toolForm } from './tool-form.ts';
 const MAX_DESCRIBED = 8;
 const MAX_FOUND = 20;
 const MAX_NEAR = 3;
-/** Limit of readings, devices and areas in a result. */
+/** Maximum number of readings, devices and areas in a result. */
 const MAX_ENTITIES = 4;
 
 /** The parts of the hub that search and description need. */
 export interface SearchParts extends NamedToolParts {
-  /** Returns the tools for a sentence that the caller may use, the best first, and the devices, areas and sensors in the sentence. */
+  /** Returns the tools that match a sentence and that the caller may use, best first, and the devices, areas and sensors that it names. */
   find(principal: Principal, text: string, limit: number): HomeSearchResult;
 }
 
@@ -60,7 +60,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
   );
 }
 
-/** Returns the possible devices of an ambiguous sentence, its readings, and further objects of the home in it. */
+/** Returns the hints about a sentence: the devices it may mean, and the readings and other objects that it names. */
 function clarificationOf(catalogue: ToolCatalogue, { whichOne, isForAll, note, readings, devices, areas }: HomeSearchResult): JsonObject {
   const candidates = whichOne.map(({ tool }: ToolMatch) => {
     const { device = '', area } = tool.definition.metadata;
@@ -122,13 +122,13 @@ function foundView(catalogue: ToolCatalogue, { tool, score, confidence, reasons,
   };
 }
 
-/** Returns why a call would not run; empty if it would. */
+/** Returns why a call of the tool would fail now; empty if it would run. */
 function availabilityOf(catalogue: ToolCatalogue, tool: RegisteredTool): JsonObject {
   const obstacle = catalogue.obstacleTo(tool);
   return obstacle === undefined ? {} : { available: false, unavailable_reason: obstacle };
 }
 
-/** Returns the description, or for an unknown or ambiguous name its candidates. */
+/** Returns the description of a tool, or the candidates if its name is unknown or ambiguous. */
 async function described(parts: NamedToolParts, principal: Principal, name: string): Promise<JsonObject> {
   const { catalogue } = parts;
   try {
@@ -143,7 +143,7 @@ async function described(parts: NamedToolParts, principal: Principal, name: stri
 
 const MAX_CHOICES = 8;
 
-/** Returns the parameters of a tool in one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks optional parameters. */
+/** Returns the parameters of a tool on one line, such as `brightness: 0..100 %, seconds?: number s`. `?` marks optional ones. */
 function argumentHint({ properties, required }: JsonSchema): string {
   if (!isSchemaObject(properties)) return '';
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -170,7 +170,7 @@ export interface NamedToolParts {
   readonly reads: Pick<ReadRateLimiter, 'take'>;
 }
 
-/** Resolves a name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; a failure is charged as a read. */
+/** Returns the tool with this name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; such a failure counts as a read. */
 export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
   await catalogue.whole(principal, name);
   const tool = catalogue.known(principal, name);
@@ -187,7 +187,10 @@ export interface ProxyParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** The tools of the default view that call all others, by kind of effect, so that hosts can allow each kind separately. */
+/**
+ * The tools of the default view that call all other tools. There is one for each kind of effect, so that hosts can allow each kind
+ * separately.
+ */
 export type ProxyName = 'read_tool' | 'control_tool' | 'sensitive_tool';
 
 const PARAMETERS = {
@@ -195,7 +198,10 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/** Returns `read_tool`, `control_tool`, `sensitive_tool`. Each refuses tools that need another one; the error names it. */
+/**
+ * Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another kind of effect, and the error names the right
+ * one.
+ */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });
@@ -234,7 +240,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** Returns the proxy tool for a definition; the effects of certain parameters may need a stricter proxy tool. */
+/** Returns the proxy tool for a definition. A call whose parameters have stronger effects may need a stricter one. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

@@ -26,7 +26,7 @@ export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementPa
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
-/** Returns `tools/list` and `tools/call` for all views; sends notifications of changes until it is closed. */
+/** Returns `tools/list` and `tools/call` for all views. It sends change notifications until it is closed. */
 export function toolFeature(parts: ToolFeatureParts, notifier: McpNotifier): McpFeature {
   const paced = (tool: HomeTool): HomeTool => ({
     ...tool,
@@ -74,7 +74,7 @@ function callParams({ name, arguments: args = {} }: JsonObject): { readonly name
   throw new AtmoError('VALIDATION_ERROR', 'tools/call needs {"name": "…", "arguments": {…}}');
 }
 
-/** Tools of the registry that the default view lists directly, where they exist and the caller may use them. */
+/** Tools of the registry that the default view lists directly, if they exist and the caller may use them. */
 const DIRECT_TOOLS = [
   'core:turn_on_light',
   'core:turn_off_light',
@@ -90,7 +90,7 @@ interface HomeViewParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** The view `/mcp`: about a dozen tools for any number of devices. */
+/** The view `/mcp`, with about a dozen tools for any number of devices. */
 class ToolHomeView {
   readonly #parts: HomeViewParts;
   readonly #own: readonly HomeTool[];
@@ -107,7 +107,7 @@ class ToolHomeView {
     return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
   }
 
-  /** Calls a listed tool. Rejects with TOOL_NOT_FOUND for an unlisted name; the message explains how to call tools of the home. */
+  /** Calls a listed tool. Rejects with TOOL_NOT_FOUND for any other name; the message explains how to call tools of the home. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const own = this.#own.find((tool) => tool.name === name);
     if (own) return this.#answer(own, params, caller);
@@ -156,7 +156,7 @@ export interface ListViewParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** The views `/mcp/devices` and `/mcp/areas/{area}`: each callable tool by itself, with its types. */
+/** The views `/mcp/devices` and `/mcp/areas/{area}`, which list each callable tool with its types. */
 class ToolListView {
   readonly #parts: ListViewParts;
 
@@ -164,7 +164,7 @@ class ToolListView {
     this.#parts = parts;
   }
 
-  /** Rejects with VALIDATION_ERROR for an invalid cursor. */
+  /** Returns a page of tools. Rejects with VALIDATION_ERROR if the cursor is invalid. */
   async list(cursor: Json | undefined, { principal, view }: McpCaller): Promise<JsonObject> {
     const { catalogue, tools } = this.#parts;
     await catalogue.whole(principal);
@@ -176,14 +176,14 @@ class ToolListView {
     };
   }
 
-  /** Rejects with TOOL_NOT_FOUND and similar names for a tool outside the view. */
+  /** Calls a tool of the view. Rejects with TOOL_NOT_FOUND and similar names if the tool is not in the view. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const tool = await this.#find(name, caller);
     const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
     return this.#parts.run({ tool, params, listing }, caller);
   }
 
-  /** Returns the schema of a listed tool whose arguments clients repeat in headers. */
+  /** Returns the parameter schema of a listed tool whose arguments clients repeat in headers; undefined for other tools. */
   mirrored(name: string, listener: McpListener): JsonObject | undefined {
     const { catalogue } = this.#parts;
     const tool = catalogue.known(listener.principal, name);
@@ -209,14 +209,14 @@ function isFull(view: McpView): boolean {
   return view.kind !== 'home' && view.isFull === true;
 }
 
-/** Returns whether a tool is in the view. Administration tools are in no list, since they would be its largest part. */
+/** Returns whether a tool is in the view. Administration tools are in no view, because they would be most of the list. */
 function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
   if (view.kind === 'home') return false;
   if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
   return namespace !== 'hub' || metadata.device !== undefined;
 }
 
-/** Changes within this time become one notification: a new device adds dozens of tools. */
+/** Milliseconds in which changes are collected into one notification, since a new device adds dozens of tools. */
 const GATHER_MS = 250;
 
 interface ChangeCollaborators {
@@ -229,7 +229,7 @@ interface ChangeCollaborators {
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
 }
 
-/** Notifies clients of changes in their lists of tools; a client is not notified of tools outside of its list. */
+/** Notifies clients when their list of tools changes. A client is not notified of changes outside of its list. */
 export class ToolChanges implements Disposable {
   readonly #collaborators: ChangeCollaborators;
   readonly #stops: readonly (() => void)[];
@@ -237,7 +237,7 @@ export class ToolChanges implements Disposable {
   #isMeshChanged = false;
   #stopTimer: (() => void) | undefined;
 
-  /** Starts to listen. */
+  /** Adds the event listeners. */
   constructor(collaborators: ChangeCollaborators) {
     const { registry, remote } = collaborators;
     this.#collaborators = collaborators;
@@ -265,7 +265,7 @@ export class ToolChanges implements Disposable {
   #tell(): void {
     const { notifier, isListed, visibleTo } = this.#collaborators;
     const changed = this.#changed;
-    // The changed tools of other hubs are unknown: every list of single tools may have changed.
+    // It is unknown which tools of other hubs have changed, so every list of single tools may have changed.
     const isMeshChanged = this.#isMeshChanged;
     this.#changed = [];
     this.#isMeshChanged = false;

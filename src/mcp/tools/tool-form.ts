@@ -5,17 +5,20 @@ import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts'
 import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets } from '../../tools/schema/secrets.ts';
 
-/** Forms by tool; definitions never change, so that each is made once. */
+/** MCP forms of tools. Each is made once, since definitions never change. */
 const forms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** Returns a tool in the form of MCP lists: units and an example in words, all four annotations, an icon. `name` is the name for models. */
+/**
+ * Returns a tool as it appears in MCP lists: with units and an example in words, all four annotations and an icon. `name` is its name for
+ * models.
+ */
 export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const known = forms.get(tool);
   if (known?.name === name) return known;
   const { definition } = tool;
   const parameters = withUnitsInWords(definition.parameters);
   const { annotations, inputSchema, ...form } = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
-  // The form has the title already.
+  // The title is omitted here because the form already contains it.
   const { title: _, ...hints } = annotations;
   const mirrored = withHeaders(inputSchema, definition.parameters);
   const made = copyJsonObject(
@@ -26,13 +29,13 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   return made;
 }
 
-/** Returns a tool in few tokens: without icons and output schema. */
+/** Returns a tool in a short form, without icons and output schema, to save tokens. */
 export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
   const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
   return form;
 }
 
-/** Returns the schema of a tool whose arguments clients repeat in headers; undefined for other tools. */
+/** Returns the parameter schema of a tool whose arguments clients repeat in headers; undefined for other tools. */
 export function mirroredSchema(tool: RegisteredTool, name: string): JsonObject | undefined {
   const { inputSchema } = toolForm(tool, name);
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
@@ -45,8 +48,8 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Adds the names of the headers `Mcp-Param-…` in which a client of MCP 2026-07-28 repeats arguments for proxies (SEP-2243). Clients drop a
- * whole tool because of one invalid name; secrets are never repeated.
+ * Adds the names of the `Mcp-Param-…` headers in which a client of MCP 2026-07-28 repeats arguments for proxies (SEP-2243). Secrets get no
+ * header. One invalid name would make clients drop the tool.
  */
 function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
   const { properties } = inputSchema;
@@ -63,14 +66,14 @@ function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: Jso
   return { ...inputSchema, properties: Object.fromEntries(mirrored) };
 }
 
-/** Returns the description; adds an example of the arguments unless the description has one. */
+/** Returns the description. Adds an example of the arguments, unless the description has one. */
 function descriptionOf({ definition }: RegisteredTool): string {
   const [example] = definition.metadata.examples;
   if (!example || Object.keys(example.params).length === 0) return definition.description;
   return `${definition.description} Example: ${JSON.stringify(example.params)}`;
 }
 
-/** Adds the unit to descriptions, since models do not read our `x-unit`. */
+/** Returns the schema with units in its descriptions, since models do not read our `x-unit`. */
 function withUnitsInWords(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { 'x-unit': unit, description = '' } = child;
@@ -81,14 +84,14 @@ function withUnitsInWords(schema: JsonSchema): JsonSchema {
 
 const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree', '°C': 'celsius' };
 
-/** Returns whether the description contains the unit as a word or sign, as in `0 to 100 %`. */
+/** Returns whether a description already contains the unit, as in `0 to 100 %`. */
 function saysUnit(description: string, unit: string): boolean {
   const word = WORDS[unit];
   const parts = description.split(/[\s,;().]+/);
   return parts.includes(unit) || (word !== undefined && description.toLowerCase().includes(word));
 }
 
-/** SVG strokes on a canvas of 24 by 24. */
+/** SVG paths of the icons, on a canvas of 24 by 24. */
 const STROKES: Readonly<Record<Category, string>> = {
   sensing: 'M10 14V4a2 2 0 014 0v10a4 4 0 11-4 0z',
   acting: 'M12 3v8M7 6a8 8 0 1010 0',
@@ -100,7 +103,7 @@ const STROKES: Readonly<Record<Category, string>> = {
 
 const icons = new Map(Object.entries(STROKES).map(([category, path]) => [category, [iconOf(path)]]));
 
-/** Returns the `icons` of a tool: one icon for each category, embedded so that clients fetch nothing. */
+/** Returns the `icons` of a tool, one for its category. The icon is embedded, so that clients need not fetch it. */
 function iconsOf(category: Category): readonly JsonObject[] {
   return icons.get(category) ?? [];
 }
