@@ -158,10 +158,7 @@ export class ToolOrchestrator {
     return tools.map(({ id }) => id);
   }
 
-  /**
-   * Removes a tool, which then releases its resources. Returns false if there is no such tool. Throws NOT_SUPPORTED if the configuration
-   * forbids it.
-   */
+  /** Removes a tool. Returns false if there is no such tool. Throws NOT_SUPPORTED if the configuration forbids the removal. */
   unregisterTool(id: ToolId): boolean {
     this.#requireRegistration();
     return this.#collaborators.registry.unregister(id);

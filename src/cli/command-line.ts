@@ -16,13 +16,13 @@ interface ParsedCommand {
   readonly options: OptionValues;
 }
 
-/** Returns the command whose name is the first one or two words, or undefined. */
+/** Returns the command whose name is the first word or the first two words; undefined if there is none. */
 export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
   const [first = '', second = ''] = words;
   return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
 }
 
-/** Parses a command line. Throws VALIDATION_ERROR with a correction if the command line has a mistake. */
+/** Parses a command line. Throws VALIDATION_ERROR, which suggests a correction, if the command line has a mistake. */
 export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word) => !word.startsWith('-'));
   const command = findCommand(commands, words);
@@ -59,7 +59,7 @@ function parseOptions(command: Command, args: string[]) {
   }
 }
 
-/** Joins `--key -abc` to `--key=-abc` unless `-abc` is an option: public keys in base64url may begin with a dash. */
+/** Joins `--key -abc` to `--key=-abc`, unless `-abc` is an option. Public keys in base64url may begin with a dash. */
 function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
   const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
   const joined: string[] = [];
@@ -88,7 +88,7 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
-/** Words for listing in other programs; this CLI uses the plural noun instead (`atmo devices`). */
+/** Words that list things in other programs. In this CLI the plural noun lists them (`atmo devices`). */
 const LISTING = new Set(['list', 'ls', 'show']);
 
 /** Returns the error for an unknown command. It suggests the most similar command. */
@@ -107,7 +107,7 @@ export function unknownCommand(commands: readonly Command[], words: readonly str
   return usage(`There is no command ${JSON.stringify(typed)}; ${hint}`);
 }
 
-/** Commands under one title of the help. */
+/** The commands under one heading of the help. */
 export interface CommandSection {
   readonly title: string;
   readonly commands: readonly Command[];
@@ -161,7 +161,7 @@ function operandText({ name, isOptional, isRepeated }: OperandSpec): string {
   return isOptional ? `[${text}]` : text;
 }
 
-/** Returns words with their meanings in a second column, which wraps on a terminal. */
+/** Returns words with their meanings in a second column. On a terminal the second column wraps. */
 function definitionList(rows: readonly (readonly [word: string, meaning: string])[], width: number): Block {
   return {
     render: ({ columns, ink }) =>

@@ -4,7 +4,7 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub/hub-client.ts';
 import type { Output } from './terminal/output.ts';
 
-/** The kind of words that complete a value in a shell: names from the hub, files, or fixed words. */
+/** What completes a value in a shell: names from the hub, files, or fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];
 
 /** The kinds of names that a hub can complete. */
@@ -14,15 +14,15 @@ export type NameKind = (typeof NAME_KINDS)[number];
 /** An option of a command, `--name` or `--name VALUE`. */
 export interface OptionSpec {
   readonly help: string;
-  /** Name of the option's value in the help; default: a switch. */
+  /** Name of the option's value in the help. An option without it is a switch without a value. */
   readonly value?: string;
   readonly isRepeated?: true;
-  /** For `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
+  /** Only for `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
   readonly param?: string;
   readonly completes?: Completes;
 }
 
-/** Values of the options by name, as the command line has them. */
+/** Values of the options by name, as the person wrote them. */
 export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** A positional argument of a command. */
@@ -30,9 +30,9 @@ export interface OperandSpec {
   readonly name: string;
   readonly help: string;
   readonly isOptional?: true;
-  /** True for a last operand that takes all remaining arguments. */
+  /** True for the last operand if it takes all remaining arguments. */
   readonly isRepeated?: true;
-  /** For `toolCommand`: the tool parameter that gets the operand. */
+  /** Only for `toolCommand`: the tool parameter that gets the operand. */
   readonly param?: string;
   readonly completes?: Completes;
 }
@@ -46,7 +46,7 @@ export interface Command {
   readonly options?: Readonly<Record<string, OptionSpec>>;
   /** Example command lines without `atmo`; a test parses each of them. */
   readonly examples?: readonly string[];
-  /** Runs the command and resolves to its exit code; undefined means 0. */
+  /** Runs the command and resolves with its exit code; undefined means 0. */
   run(call: Invocation): Promise<number | undefined> | Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export class Invocation {
     this.io = io;
   }
 
-  /** Returns the operand at `index`; the parser has checked that required operands are present. */
+  /** Returns the operand at `index`. The parser has already checked that required operands are present. */
   operand(index: number): string {
     return this.operands[index] ?? '';
   }
@@ -108,7 +108,7 @@ export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** The `--hub` option of commands that another hub of the mesh can run; the client adds the hub to every request. */
+/** The `--hub` option of commands that another hub of the mesh can run. With it, the client adds the hub to every request. */
 export const HUB_OPTION = {
   hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
@@ -122,7 +122,7 @@ const UNITS_SECONDS = new Map([
   ['w', 604_800],
 ]);
 
-/** Returns the seconds of a duration such as 90s, 15m, 24h, 30d or 2w. The error for another text names `option`. */
+/** Returns the seconds in a duration such as 90s, 15m, 24h, 30d or 2w. Throws an error that names `option` for any other text. */
 export function durationSeconds(text: string, option: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9})([a-z]+)$/.exec(text) ?? [];
   const unitSeconds = UNITS_SECONDS.get(unit);
@@ -130,14 +130,14 @@ export function durationSeconds(text: string, option: string): number {
   throw usage(`${option} takes a duration such as 15m, 24h or 30d, not ${JSON.stringify(text)}`);
 }
 
-/** Returns the calls per minute of a rate such as 30/min. The error for another text names `option`. */
+/** Returns the calls per minute in a rate such as 30/min. Throws an error that names `option` for any other text. */
 export function ratePerMinute(text: string, option: string): number {
   const count = /^(\d{1,6})(\/min)?$/.exec(text)?.[1];
   if (count !== undefined) return Number(count);
   throw usage(`${option} takes calls a minute such as 30/min, not ${JSON.stringify(text)}`);
 }
 
-/** Returns the time of an option in ISO 8601. A duration such as 2h means two hours before now. */
+/** Returns the time in an option as ISO 8601. A duration such as 2h means two hours before now. */
 export function timeOption(call: Invocation, option: 'since' | 'until'): string | undefined {
   const text = call.text(option);
   if (text === undefined || /^\d{4}-\d\d/.test(text)) return text;

@@ -11,12 +11,12 @@ export interface Candidate {
   readonly help: string;
 }
 
-/** The kind of word that the person types: one of fixed words, or a value. */
+/** What the person types: one of some fixed words, or a value. */
 export type CompletionRequest =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
 
-/** Returns how to complete the last of the `words` after `atmo`; undefined if no completion is known. */
+/** Returns what can complete the last of the `words` after `atmo`. Returns undefined if nothing is known. */
 export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
@@ -38,7 +38,7 @@ function valueRequest(spec: OperandSpec | OptionSpec, value: { readonly typed: s
   return completes && ({ kind: 'value', completes, ...value } as const);
 }
 
-/** Returns the first words of commands, or the second words that follow a first word: `rename` after `device`. */
+/** Returns the first words of commands, or the second words after a given first word, such as `rename` after `device`. */
 export function nextWords(commands: readonly Command[], before: readonly string[]): readonly Candidate[] {
   const depth = before.length;
   const start = before.join(' ');
@@ -67,7 +67,7 @@ function candidatesFor(candidates: readonly Candidate[], typed: string): Complet
   return fitting.length > 0 ? { kind: 'words', candidates: fitting } : undefined;
 }
 
-/** Splits the words into operands, and the option whose value comes next. */
+/** Splits words into operands and options. Also returns the option whose value comes next. */
 function readWords(command: Command, words: readonly string[]) {
   const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const operands: string[] = [];
@@ -81,7 +81,7 @@ function readWords(command: Command, words: readonly string[]) {
   return { awaited, operands };
 }
 
-/** The kind of completion by the value's name in the help, for every command. */
+/** What completes a value, by the value's name in the help. It applies to every command. */
 const MEANINGS: Readonly<Record<string, Completes>> = {
   AREA: 'area',
   DEVICE: 'device',
@@ -97,16 +97,16 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   TOOL: 'tool',
 };
 
-/** Returns the kind of completion of a value: from its specification, or else by its name in the help. */
+/** Returns what completes a value: what its specification says, else by its name in the help. */
 function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
   const word = 'name' in spec ? spec.name : spec.value;
   return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);
 }
 
-/** Matches `key=@` and the beginning of a path; `@@` begins a literal text. */
+/** Matches `key=@` and the beginning of a path. `@@` begins a literal text and does not match. */
 const FILE_WORD = /^([^=]+=@)(?!@|-$)(.*)$/;
 
-/** Returns the files that complete a word such as `image=@photos/do`; undefined for any other word. */
+/** Returns the files that complete a word such as `image=@photos/do`. Returns undefined for any other word. */
 export function fileCandidates(typed: string): readonly Candidate[] | undefined {
   const [, key, path] = FILE_WORD.exec(typed) ?? [];
   if (key === undefined || path === undefined) return undefined;
@@ -130,7 +130,7 @@ type Lookup = (hub: Pick<HubClient, 'get' | 'call'>, operands: readonly string[]
 
 const PAGE = 1_000;
 
-/** Loads the names of each kind from the hub. `operands` are the operands typed before, such as the tool whose parameter is completed. */
+/** Functions that load names of each kind from the hub. `operands` are the words typed before, such as the tool of a parameter. */
 export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
   tool: async (hub) => shortToolNames(objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools')),
   parameter: async (hub, [tool = '', ...given]) => parameters(await hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), given),
@@ -166,7 +166,7 @@ function candidate(text: unknown, help: unknown): Candidate {
   return { text: String(text), help: String(help ?? '') };
 }
 
-/** Returns the short name of each tool if it is unique, else its whole id. */
+/** Returns the short name of each tool if it is unique, else its id. */
 function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   const names = tools.map(({ id }) => /:([^@]+)@/.exec(String(id))?.[1] ?? String(id));
   const groups = Map.groupBy(names, (name) => name);
@@ -176,7 +176,7 @@ function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   });
 }
 
-/** Returns `name=` for each parameter that is not given yet, and `name=value` if the parameter has few values. */
+/** Returns `name=` for each parameter that is not given yet, or `name=value` if the parameter has few values. */
 function parameters(tool: JsonObject, given: readonly string[]): readonly Candidate[] {
   return Object.entries(objectOf(objectOf(tool.parameters).properties))
     .filter(([name]) => !given.some((word) => word.startsWith(`${name}=`)))

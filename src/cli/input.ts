@@ -4,7 +4,10 @@ import { isJsonObject, type Json, type JsonObject, tryParseJson } from '../core/
 import type { CliIo } from './cli-io.ts';
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 
-/** Returns the given text, or the content of `-` (stdin) or `@file`, which keep secrets out of the process list and history. */
+/**
+ * Returns the given text, or the content of stdin for `-` or of a file for `@file`. These two keep secrets out of the process list and the
+ * shell's history.
+ */
 export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
   if (given === '-') return (await readAll(io.stdin)).trim();
   if (!given.startsWith('@')) return given;
@@ -21,14 +24,14 @@ function unreadableText(file: string, reason: string): string {
   return `The file ${file} cannot be read (${reason})`;
 }
 
-/** Parses a typed JSON object. An error has the `name` of the input but never its text, which may be secret. */
+/** Parses a typed JSON object. An error contains the `name` of the input but never its text, which may be secret. */
 export function parseJsonObject(text: string, name: string): JsonObject {
   const value = tryParseJson(text);
   if (isJsonObject(value)) return value;
   throw usage(`${name} has to be a JSON object such as {"brightness": 40}`);
 }
 
-/** Parses a typed JSON list; errors are like those of `parseJsonObject`. */
+/** Parses a typed JSON list. Throws the same errors as `parseJsonObject`. */
 export function parseJsonList(text: string, name: string): readonly Json[] {
   const value = tryParseJson(text);
   if (Array.isArray(value)) return value;
@@ -50,7 +53,7 @@ export const PASSPHRASE_OPTION: Readonly<Record<string, OptionSpec>> = {
   'passphrase-file': { value: 'FILE', help: 'file with the passphrase; else ATMO_PASSPHRASE, else you are asked' },
 };
 
-/** Returns the passphrase from `--passphrase-file` or ATMO_PASSPHRASE; undefined if neither is set. */
+/** Returns the passphrase from `--passphrase-file` or ATMO_PASSPHRASE. Returns undefined if neither is set. */
 export async function givenPassphrase(call: Invocation): Promise<string | undefined> {
   const file = call.text('passphrase-file');
   const text = file === undefined ? call.io.env.ATMO_PASSPHRASE : await readInput(`@${file}`, call.io);
@@ -58,12 +61,12 @@ export async function givenPassphrase(call: Invocation): Promise<string | undefi
   return text === '' ? undefined : text;
 }
 
-/** Returns the given passphrase, or asks for it at the terminal. Throws VALIDATION_ERROR without a terminal. */
+/** Returns the given passphrase, or asks for it at the terminal. Throws VALIDATION_ERROR if there is no terminal. */
 export async function requirePassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   return (await givenPassphrase(call)) ?? askPassphrase(call, question);
 }
 
-/** Asks twice for the passphrase of a new key. Throws VALIDATION_ERROR if it is short: it cannot be changed later. */
+/** Asks twice for the passphrase of a new key. Throws VALIDATION_ERROR if it is short, since it cannot be changed later. */
 export async function newPassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   const given = await givenPassphrase(call);
   const passphrase = given ?? (await askPassphrase(call, question));

@@ -13,7 +13,7 @@ import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
 
-/** Runs `atmo ARGV…` and returns the exit code: 0, or that of the error table. Never throws. */
+/** Runs `atmo ARGV…`. Returns the exit code, which is 0 or that of the error table. Never throws. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const output = new Output(io, { isJson: argv.includes('--json') });
   try {
@@ -23,7 +23,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/** Prints the version or a help page, if the arguments ask for one: `--version`, `--help`, `help [COMMAND]`. */
+/** Prints the version or a help page if the arguments ask for it: `--version`, `--help`, `help [COMMAND]`. */
 function helpFor(argv: readonly string[], output: Output): number | undefined {
   const words = argv.filter((word) => !word.startsWith('-'));
   if (argv[0] === '--version' || argv[0] === '-V') {
@@ -50,7 +50,7 @@ function namesOf(commands: readonly Command[]) {
   return commands.map(({ name, summary }) => ({ name, summary }));
 }
 
-/** Handles `atmo` without a command: prints the first steps for a person, and fails with wrong usage in a script. */
+/** Handles `atmo` without a command. Prints the first steps if a person reads the output, and fails as wrong usage in a script. */
 async function greet(output: Output, io: CliIo): Promise<number> {
   const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
   const setup = await setupStateAt(hub);
@@ -66,20 +66,20 @@ async function runCommand(argv: readonly string[], output: Output, io: CliIo): P
   return typeof exitCode === 'number' ? exitCode : 0;
 }
 
-/** Returns the error to print. The message of a bug in the CLI is printed, since no log has it. */
+/** Returns the error to print. For a bug in the CLI it contains the original message, because no log has it. */
 function readable(thrown: unknown): AtmoError {
   if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
   return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });
 }
 
-/** The state of the setup: no hub, no token, no device, or a home with devices. */
+/** How far the setup is: no hub, no token, no device, or a home with devices. */
 export type SetupState =
   | { readonly kind: 'no-hub' }
   | { readonly kind: 'no-token'; readonly problem: string }
   | { readonly kind: 'no-devices' }
   | { readonly kind: 'home'; readonly devices: readonly JsonObject[]; readonly waiting: number };
 
-/** Loads the state of the setup from the hub. Never rejects. */
+/** Finds out how far the setup is, by requests to the hub. Never rejects. */
 async function setupStateAt(hub: HubClient): Promise<SetupState> {
   try {
     await hub.health();
@@ -88,7 +88,7 @@ async function setupStateAt(hub: HubClient): Promise<SetupState> {
   }
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
-    // The board itself is always in the list of devices.
+    // The list of devices always contains the board itself.
     if (devices.every(({ kind }) => kind === 'board')) return { kind: 'no-devices' };
     return { kind: 'home', devices, waiting: await waitingApprovals(hub) };
   } catch (error) {
@@ -101,7 +101,7 @@ async function waitingApprovals(hub: HubClient): Promise<number> {
   return objectsIn(answer, 'approvals').filter(({ state }) => state === 'pending').length;
 }
 
-/** Returns a text with the state of the setup and the next commands. */
+/** Returns a text that says how far the setup is, and names the next commands. */
 export function welcome(setup: SetupState, url: string): readonly (string | Block)[] {
   const { state, next } = setupText(setup, url);
   const width = Math.max(...next.map(([command]) => command.length));

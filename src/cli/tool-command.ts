@@ -13,7 +13,7 @@ interface RequestCommand<Answer> extends Omit<Command, 'run'> {
   text(answer: Answer, call: Invocation): Printable;
 }
 
-/** Makes a command that sends one request: the answer as JSON for programs, as text for people. */
+/** Returns a command that sends one request. Programs get the response as JSON, people as text. */
 export function requestCommand<Answer>({ request, text, ...command }: RequestCommand<Answer>): Command {
   return {
     ...command,
@@ -24,20 +24,20 @@ export function requestCommand<Answer>({ request, text, ...command }: RequestCom
   };
 }
 
-/** A command that is one call of an administration tool of the hub. */
+/** A command that makes one call of an administration tool. */
 export interface ToolCommand extends Omit<Command, 'run'> {
   readonly tool: string;
-  /** Parameters besides those of operands and options with `param`. */
+  /** Returns further parameters, besides those of operands and options with `param`. */
   params?(call: Invocation): JsonObject | Promise<JsonObject>;
-  /** Members to show in a table when the result is a list. */
+  /** Members that become columns of a table if the result is a list. */
   readonly columns?: readonly string[];
-  /** Returns the members to show instead of the result's members. */
+  /** Returns the members to show in place of the result's own members. */
   shown?(result: JsonObject): JsonObject;
-  /** A text to show instead of the members of the result. */
+  /** Returns a text to show in place of the members of the result. */
   sentence?(result: JsonObject, call: Invocation): string;
 }
 
-/** Makes the command of a tool; the tool does the checks and the errors. */
+/** Returns the command for a tool. The tool itself checks the parameters and reports errors. */
 export function toolCommand({ tool, params, columns, shown, sentence, ...command }: ToolCommand): Command {
   return requestCommand({
     ...command,
@@ -52,7 +52,7 @@ export function toolCommand({ tool, params, columns, shown, sentence, ...command
   });
 }
 
-/** The parameters of operands and options with `param`; absent for those that were not given. */
+/** Returns the parameters from operands and options with `param`. Those that were not given are omitted. */
 function namedParams({ operands = [], options = {} }: Pick<Command, 'operands' | 'options'>, call: Invocation): JsonObject {
   const texts = operands.map(({ param }, index) => [param, call.operands[index]] as const);
   const values = Object.entries(options).map(
@@ -74,27 +74,27 @@ function resultText(result: Json, columns: readonly string[] | undefined): Print
   return textTable(headings, rows);
 }
 
-/** A list of endpoints the way people type them, `lamp/1, blind/2`; anything else as it is. */
+/** Returns a list of endpoints as people type it, `lamp/1, blind/2`, and any other value unchanged. */
 function endpointsInShort(value: Json | undefined): Json | undefined {
   const texts = endpointTexts(value);
   return Array.isArray(value) && texts.length === value.length ? texts : value;
 }
 
-/** Returns the endpoints of a list in the form that people type. */
+/** Returns the endpoints in a list, as people type them. */
 export function endpointTexts(value: Json | undefined): readonly string[] {
   return objectsOf(value).flatMap(({ device, endpoint }) =>
     typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : [],
   );
 }
 
-/** The whole number at an operand; the error has the operand's name. */
+/** Returns the operand as an integer. Throws an error that names the operand if it is no integer. */
 export function integerOperand(call: Invocation, index: number, name: string): number {
   const text = call.operand(index);
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw usage(`${name} has to be a whole number, not ${JSON.stringify(text)}`);
 }
 
-/** `DEVICE` or `DEVICE/ENDPOINT`; endpoint 1 by default. */
+/** Parses `DEVICE` or `DEVICE/ENDPOINT`; default: endpoint 1. */
 export function parseEndpoint(text: string): { device_id: string; endpoint: number } {
   const match = /^([^/]+)(?:\/(\d{1,5}))?$/.exec(text);
   if (match?.[1] === undefined) throw usage(`${JSON.stringify(text)} has to be DEVICE or DEVICE/PART`);
@@ -103,7 +103,7 @@ export function parseEndpoint(text: string): { device_id: string; endpoint: numb
 
 const POLL_MS = 250;
 
-/** Follows a job to its end with its steps on stderr; returns its result or throws its error. */
+/** Waits for a job and prints its steps on stderr. Returns its result or throws its error. */
 export function followJob({ hub, output, io }: Invocation, jobId: string, what: string): Promise<JsonObject> {
   return output.during(what, async ({ step }) => {
     let shown = '';
@@ -118,7 +118,7 @@ export function followJob({ hub, output, io }: Invocation, jobId: string, what: 
   });
 }
 
-/** The progress of a job, as ` 40 % note`; empty without any. */
+/** Returns the progress of a job as ` 40 % note`, or an empty text if it has none. */
 export function progressLine(progress: unknown): string {
   if (!isJsonObject(progress)) return '';
   const percent = typeof progress.fraction === 'number' ? `${Math.round(progress.fraction * 100)} %`.padStart(5) : '';
@@ -133,12 +133,12 @@ function resultOf(job: JsonObject): JsonObject {
   throw new AtmoError(codeIn(error) ?? otherwise, message, objectOf(error.details));
 }
 
-/** Largest parameters of a tool that sets no limit, bytes. */
+/** Maximum size of the parameters in bytes for a tool that sets no limit. */
 const USUAL_PARAMS_BYTES = 65_536;
 
 /**
- * Parameters from `key=value` words, typed by the schema of the tool. `key=@FILE` takes the content of a file, `key=@-` stdin, and
- * `key=@@x` the text `@x`. A value of another type stays text, so that the hub reports the mistake.
+ * Returns the parameters in `key=value` words, typed by the tool's schema. `key=@FILE` takes the content of a file, `key=@-` that of stdin,
+ * and `key=@@x` the text `@x`. A value of a wrong type remains text, so that the hub reports the mistake.
  */
 export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
   const properties = objectOf(objectOf(tool.parameters).properties);
@@ -168,7 +168,7 @@ function splitWords(words: readonly string[]): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** The value of a file: text keeps the line feed at its end, numbers and JSON have none. */
+/** Returns the content of a file as a value. A text keeps its final line feed; numbers and JSON have none. */
 function contentValue(content: string, schema: JsonObject): Json {
   const line = content.trim();
   const value = typedValue(line, schema);
@@ -177,7 +177,7 @@ function contentValue(content: string, schema: JsonObject): Json {
 
 const SWITCHES: Readonly<Record<string, boolean>> = { true: true, false: false, on: true, off: false, yes: true, no: false };
 
-/** One value by its schema: numbers, booleans (also on/off, yes/no), JSON for arrays and objects, comma lists of texts. */
+/** Returns a value by its schema: numbers, booleans (also on/off, yes/no), JSON for arrays and objects, lists of texts with commas. */
 export function typedValue(text: string, schema: JsonObject): Json {
   const types = typesOf(schema);
   const isAnything = types.size === 0;
@@ -213,17 +213,20 @@ function jsonOr(text: string): Json {
   return value === undefined ? text : value;
 }
 
-/** A parameter from a file, `key=@FILE`, or from stdin, `key=@-`. */
+/** A parameter whose value comes from a file, `key=@FILE`, or from stdin, `key=@-`. */
 interface FileParameter {
   readonly name: string;
-  /** `-` is stdin. */
+  /** Path of the file; `-` means stdin. */
   readonly file: string;
   readonly schema: JsonObject;
-  /** Largest size of the tool's parameters, in bytes. */
+  /** Maximum size of the tool's parameters in bytes. */
   readonly maxBytes: number;
 }
 
-/** The content of a file: base64 where the schema takes it, else text. PAYLOAD_TOO_LARGE and wrong usage name the file. */
+/**
+ * Returns the content of a file: as base64 if the schema requires it, else as text. Throws PAYLOAD_TOO_LARGE or a usage error, which name
+ * the file.
+ */
 async function readFileParameter({ name, file, schema, maxBytes }: FileParameter, { stdin }: Pick<CliIo, 'stdin'>): Promise<string> {
   const what = file === '-' ? 'stdin' : `The file ${file}`;
   const isBinary = isBase64Schema(schema);
@@ -241,7 +244,7 @@ async function readFileParameter({ name, file, schema, maxBytes }: FileParameter
   }
 }
 
-/** The content of a stream; undefined if it is longer. */
+/** Returns the content of a stream. Returns undefined if it is longer than the maximum. */
 async function readUpTo(source: AsyncIterable<string | Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;

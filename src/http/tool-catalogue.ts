@@ -48,10 +48,7 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /**
-   * Resolves when the tools of other hubs (or those named `name`) are loaded, or after some seconds. Returns undefined if they are loaded
-   * already.
-   */
+  /** Resolves when the tools of other hubs (or those named `name`) are loaded, or after some seconds; undefined if they are loaded. */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }

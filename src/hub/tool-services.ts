@@ -230,10 +230,7 @@ export function authTools(
   ];
 }
 
-/**
- * Returns the functions that copy the databases. The audit log is copied last, so that its copy contains the audit head in the copy of the
- * state.
- */
+/** Returns the functions that copy the databases. The audit log is last, so that its copy contains the head in the state's copy. */
 function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },

@@ -108,10 +108,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /**
-   * Returns the channels of the account with the most channels, or this account's if no other has more. Returns none if every account has
-   * only one.
-   */
+  /** Returns the channels of the account with the most channels, this account first; none if every account has only one. */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);

@@ -207,10 +207,7 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/**
- * Returns the announced limit of a hub's capability that excludes a call, or undefined. The other hub itself checks limits that it has not
- * announced.
- */
+/** Returns the announced limit that excludes the call, or undefined. The other hub checks limits that it has not announced. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},

@@ -110,10 +110,7 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/**
- * Returns whether a device matches. A device that the caller may not see never matches. The name of a reading begins with the device id and
- * a slash.
- */
+/** Returns whether a device that the caller may see matches. Names of readings begin with the device id and a slash. */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

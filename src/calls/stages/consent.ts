@@ -75,10 +75,7 @@ function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): voi
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/**
- * Returns the planned step that this call runs. Each step of an approved call must have been shown to approvers with its arguments, and
- * runs once.
- */
+/** Returns the planned step that this call runs. The plan shown to approvers contains each step with its arguments; each runs once. */
 function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
   const { running, request } = call;
   const left = request.within && context.stepsLeft.get(request.within);

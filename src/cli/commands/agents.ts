@@ -96,9 +96,9 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   };
 }
 
-/** Reads a configuration file and checks only that it is an object: the hub checks its content. */
+/** Reads a file and checks that it contains an object. The hub checks its members. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
-  // Loaded on demand, since it loads the schema compiler.
+  // Imported when needed, because the module loads the schema compiler.
   const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
   const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);
   const config: unknown = parseCheckedYaml(text, file, { type: 'object' });
@@ -106,7 +106,9 @@ async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   throw usage(`${file} has to hold an object with trigger and actions`);
 }
 
-/** Returns the value in the parameter's type. If the type is unknown, texts such as `5` and `true` become numbers and booleans. */
+/**
+ * Returns the typed value in the type of its parameter. If the type is unknown, texts such as `5` and `true` become numbers and booleans.
+ */
 async function typedValue(call: Invocation): Promise<Json> {
   const text = call.operand(2);
   const known = objectsIn(await call.hub.call('list_agents', {}), 'agents').find(({ agent_id: id }) => id === call.operand(0));

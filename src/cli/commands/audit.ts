@@ -9,24 +9,24 @@ import type { HubClient, Query } from '../hub/hub-client.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand } from '../tool-command.ts';
 
-/** A format of an audit export. Each returned text ends with a line break, and escapes control characters for the terminal. */
+/** A format for exports of the audit log. Each text that it returns ends with a line break, and has its control characters escaped. */
 interface ExportFormat {
   readonly begin: string;
   row(row: JsonObject): string;
-  /** Returns the last line: the head of the hash chain, against which the audit log can be verified later. */
+  /** Returns the last line. It contains the head of the hash chain, by which the audit log can be verified later. */
   end(head: JsonObject): string;
 }
 
 const COLUMNS = ['seq', 'at', 'kind', 'hub', 'agent', 'token', 'chain', 'tool', 'request', 'trace', 'error', 'content', 'hash'];
 
-/** JSON lines; the last line holds only the head of the hash chain. */
+/** JSON lines. The last line contains only the head of the hash chain. */
 const JSON_LINES: ExportFormat = {
   begin: '',
   row: (row) => `${terminalText(JSON.stringify(row))}\n`,
   end: (head) => `${JSON.stringify({ head })}\n`,
 };
 
-/** CSV with a heading (RFC 4180); the last line is a comment with the head of the hash chain. */
+/** CSV with a heading (RFC 4180). The last line is a comment with the head of the hash chain. */
 const CSV: ExportFormat = {
   begin: `${COLUMNS.join(',')}\r\n`,
   row: (row) => `${COLUMNS.map((column) => csvCell(memberOf(row, column))).join(',')}\r\n`,
@@ -57,7 +57,7 @@ function contentText({ kind, content }: JsonObject, devices: readonly NamedDevic
 
 const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
 
-/** Returns an object in one line, without members that only programs read; an empty text for an empty object. */
+/** Returns an object on one line, without members that only programs need. Returns an empty text for an empty object. */
 function jsonOf(value: Json | undefined): string {
   if (!isJsonObject(value)) return '';
   const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
@@ -68,7 +68,7 @@ function memberOf(row: JsonObject, column: string): unknown {
   return column === 'error' && isJsonObject(row.content) ? row.content.error : row[column];
 }
 
-/** Returns a CSV cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** Returns a CSV cell. A text that a spreadsheet would run as a formula begins with an apostrophe. */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -178,7 +178,7 @@ const replay: Command = {
 /** The commands about the audit log: `atmo audit …`. */
 export const auditCommands: readonly Command[] = [tail, verify, head, exportCommand, replay];
 
-/** Returns the devices with their present names; an empty list if the caller may not read devices. */
+/** Returns the devices with their current names. Returns an empty list if the caller may not read devices. */
 async function namedDevices(call: Invocation): Promise<readonly NamedDevice[]> {
   const answer = await call.hub.get('/api/v1/devices').catch(() => ({}));
   return objectsIn(answer, 'devices') as unknown as readonly NamedDevice[];
@@ -214,7 +214,8 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
 }
 
 /**
- * Returns the tool filter for `--tool`: all versions of the tool unless a version is given. The name of a removed tool is used unchanged.
+ * Returns the tool filter for `--tool`. Without a version it matches all versions of the tool. The name of a removed tool is used
+ * unchanged.
  */
 async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
@@ -262,10 +263,10 @@ function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObje
 }
 
 const PATH = '/api/v1/audit';
-/** Rows per request. */
+/** Number of rows in one request. */
 const WINDOW_ROWS = 200;
 
-/** Yields pages of the audit log from the newest to the oldest, each with its newest row first. */
+/** Yields pages of the audit log, newest page first. Each page begins with its newest row. */
 async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readonly JsonObject[]> {
   let before = query.before;
   do {
@@ -275,7 +276,7 @@ async function* newestPages(hub: HubClient, query: Query): AsyncGenerator<readon
   } while (before !== undefined);
 }
 
-/** Yields every row up to `lastSeq`, oldest first, and holds at most a few hundred rows in memory. */
+/** Yields every row up to `lastSeq`, oldest first. Holds at most a few hundred rows in memory. */
 async function* allRows(hub: HubClient, query: Query, lastSeq: number): AsyncGenerator<JsonObject> {
   for (let first = await oldestSeq(hub, lastSeq); first <= lastSeq; first += WINDOW_ROWS) {
     const rows: JsonObject[] = [];
@@ -288,7 +289,7 @@ async function* allRows(hub: HubClient, query: Query, lastSeq: number): AsyncGen
   }
 }
 
-/** Returns the sequence number of the oldest stored row, by binary search: the numbers have no gaps. */
+/** Returns the sequence number of the oldest stored row. Uses binary search, since the numbers have no gaps. */
 async function oldestSeq(hub: HubClient, lastSeq: number): Promise<number> {
   let [low, high] = [1, lastSeq];
   while (low < high) {

@@ -54,7 +54,7 @@ const restore: Command = {
   },
 };
 
-/** The commands that write the state of a hub into one file, and restore it. */
+/** The commands that write a hub's state into one file, and restore it. */
 export const backupCommands: readonly Command[] = [backup, restore];
 
 async function copiesOf({ io }: Invocation) {

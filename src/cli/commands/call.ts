@@ -66,7 +66,9 @@ export const call: Command = {
   },
 };
 
-/** Returns the parameters of the call and, if it needs the tool's definition, whether the tool reports progress and its schema. */
+/**
+ * Returns the parameters of the call. If they need the tool's definition, also returns its schema and whether the tool reports progress.
+ */
 async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
@@ -129,7 +131,7 @@ async function one(call: Invocation, id: string): Promise<void> {
   call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, returns, file) }) }));
 }
 
-/** Returns the schema of a job's result; an empty schema if the tool no longer exists. */
+/** Returns the schema of a job's result. Returns an empty schema if the tool no longer exists. */
 async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonObject): Promise<JsonObject> {
   try {
     const query = typeof node === 'string' ? { node } : {};
@@ -145,16 +147,16 @@ function jobRow(job: JsonObject): readonly unknown[] {
   return [job.job_id, job.tool, job.status ?? 'unknown', objectOf(job.progress).note, job.node_id];
 }
 
-/** Longest base64 text that is printed, in characters; a longer text is replaced by its size. */
+/** Maximum length of a base64 text that is printed, in characters. For a longer text its size is printed. */
 const MAX_SHOWN = 256;
 
-/** Throws CONFLICT if the file exists, since the command would overwrite it. */
+/** Throws CONFLICT if the file exists, because the command would overwrite it. */
 function requireNewFile(file: string): void {
   if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} cannot be written: it exists already; name another file`, { path: file });
 }
 
 /**
- * Writes the binary data of a result into a new file. Throws NOT_FOUND if the result has none, CONFLICT if it has several, and
+ * Writes the binary data in a result to a new file. Throws NOT_FOUND if the result has no binary data, CONFLICT if it has several, and
  * STORAGE_FAILED if the file cannot be written.
  */
 async function writeAnswerBytes(file: string, places: readonly Base64Field[]): Promise<void> {
@@ -169,7 +171,7 @@ async function writeAnswerBytes(file: string, places: readonly Base64Field[]): P
   });
 }
 
-/** Returns the result for people: where its schema has base64, the number of bytes and the file replace the text. */
+/** Returns the result for people. In place of base64 texts it has the number of bytes and the file. */
 function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
   return mapBase64(returns, value, ({ text }) => {

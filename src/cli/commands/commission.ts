@@ -35,7 +35,7 @@ export const commission: Command = {
   },
 };
 
-/** Returns the offer to restore a removed device that looks the same; only the person knows whether it is the same device. */
+/** Returns the question whether to restore a removed device that looks the same. Only the person knows whether it is the same device. */
 function offerText(result: JsonObject): readonly string[] {
   const [first, ...others] = objectsIn(result, 'recognised');
   if (first === undefined) return [];
@@ -69,7 +69,7 @@ function passcodeOf(text: string): number {
   throw usage('A passcode has up to 8 digits, such as 20202021');
 }
 
-/** Parses `HOST:PORT` or `[IPv6]:PORT`. */
+/** Parses `HOST:PORT` or `[IPv6]:PORT`. Throws an error for any other text. */
 function parseAddress(text: string): JsonObject {
   const match = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -131,7 +131,7 @@ const thread = toolCommand({
   sentence: (_result, call) => `kept as ${call.operand(0)}`,
 });
 
-/** Reads a secret from stdin or a file, never from an argument: every user of the machine can read the arguments of a process. */
+/** Reads a secret from stdin or a file. An argument is not allowed, since every user of the machine can read the arguments of a process. */
 async function readSecret(call: Invocation, option: string): Promise<string> {
   const source = call.text(option) ?? '-';
   if (source !== '-' && !source.startsWith('@'))

@@ -13,7 +13,9 @@ import { cellText } from '../terminal/text-table.ts';
 
 const LONGEST_WAIT_MS = 2_000;
 
-/** Returns the commands that print completions for shells. `commands` is a function because the table contains these commands too. */
+/**
+ * Returns the commands that print shell completions. `commands` is a function because the table of commands contains these commands too.
+ */
 export function completionCommands(commands: () => readonly Command[]): readonly Command[] {
   return [scriptCommand(commands), wordsCommand(commands)];
 }
@@ -52,7 +54,7 @@ function lineOf({ text, help }: Candidate): string {
   return `${cellText(text)}\t${cellText(help)}\n`;
 }
 
-/** Returns the candidates. If the hub cannot be reached there are no names, since a completion must not print errors. */
+/** Returns the candidates. Returns none if the hub cannot be reached, because a completion must not print errors. */
 async function candidatesOf(request: CompletionRequest | undefined, call: Invocation): Promise<readonly Candidate[] | 'files'> {
   if (!request) return [];
   if (request.kind === 'words') return request.candidates;
@@ -80,15 +82,15 @@ async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invo
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words inside a completion script. For other words the script runs `atmo completion words`, which loads names from the hub. */
+/** The words that a completion script contains. For other words the script runs `atmo completion words`, which loads names from the hub. */
 interface Grammar {
   readonly firstWords: readonly Candidate[];
-  /** Second words of commands by their first word. */
+  /** The second words of commands, by their first word. */
   readonly verbs: ReadonlyMap<string, readonly Candidate[]>;
   readonly options: ReadonlyMap<string, readonly Candidate[]>;
 }
 
-/** Returns a script that completes commands and options from the table of commands, and names from the hub. */
+/** Returns a shell script that completes commands, options, and names from the hub. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return SCRIPTS[shell](grammarOf(commands));
 }
@@ -109,7 +111,7 @@ function textsOf(candidates: readonly Candidate[]): string {
   return candidates.map(({ text }) => text).join(' ');
 }
 
-/** Returns the script for bash. It reads names line by line and quotes them: a device name must never be evaluated. */
+/** Returns the script for bash. It reads names line by line and quotes them, since a device name must never be evaluated. */
 function bashScript({ firstWords, verbs, options }: Grammar): string {
   return `# Completion of atmo for bash: source <(atmo completion bash)
 _atmo_options() {
@@ -253,7 +255,7 @@ complete -c atmo -f -n '__atmo_has_words' -a '(__atmo_words)'
 `;
 }
 
-/** Returns a help text that is safe inside the single quotes of every shell. */
+/** Returns a help text in a form that is safe inside the single quotes of every shell. */
 function quoted(help: string): string {
   return help.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 }

@@ -6,7 +6,7 @@ import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.t
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name', param: 'device_id' };
 
-/** Words for the source of a cluster's tools. */
+/** Words for the kinds of tools that serve a cluster. */
 const SERVED_BY: Readonly<Record<string, string>> = {
   profile: 'friendly tools',
   data_model: 'tools in units of Matter',
@@ -160,7 +160,7 @@ const VERBS: readonly ToolCommand[] = [
   },
 ];
 
-/** Returns lines about a rename: the new tool names, the old names that stay valid, and warnings about the new name. */
+/** Returns lines about a rename: the new tool names, the old names that remain valid, and warnings about the new name. */
 function namingLines({ tools_begin_with: prefix, former_beginnings: former, used_by: uses, warnings }: JsonObject): readonly string[] {
   if (typeof prefix !== 'string') return [];
   const old = textsOf(former).length > 0 ? `; names that begin with ${listed(former)} still mean them` : '';
@@ -189,7 +189,7 @@ function usesText(uses: Json | undefined): string {
     .join(', ');
 }
 
-/** Returns the clusters of a device, grouped by the source of their tools; each cluster occurs once. */
+/** Returns the clusters of a device by the kind of tools that serve them. Each cluster occurs once. */
 function servedText(clusters: Json | undefined): JsonObject {
   const groups = Map.groupBy(objectsOf(clusters), ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
   const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => readableWords(String(cluster))))].join(', ');
@@ -200,5 +200,5 @@ function listed(texts: Json | undefined): string {
   return textsOf(texts).map(cellText).join(', ');
 }
 
-/** The commands that administer one device; each of them calls one tool. */
+/** The commands that administer one device. Each calls one tool. */
 export const deviceAdminCommands = VERBS.map(toolCommand);

@@ -29,7 +29,7 @@ export const devices: Command = {
   },
 };
 
-/** Lists the devices of another hub from their tools, which contain the ids and areas of the devices. */
+/** Lists the devices of another hub. They come from that hub's tools, which contain the ids and areas of devices. */
 async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
@@ -92,7 +92,7 @@ function deviceText(device: JsonObject): Printable {
   ];
 }
 
-/** Returns the device types for people: `dimmable light` for `DimmableLight`. */
+/** Returns the device types in words: `dimmable light` for `DimmableLight`. */
 function typesIn({ device_types: types }: JsonObject): readonly string[] {
   return Array.isArray(types) ? types.map((type) => readableWords(String(type))) : [];
 }
@@ -101,13 +101,13 @@ function nameIn(value: unknown): unknown {
   return isJsonObject(value) ? value.name : value;
 }
 
-/** Returns a reading's value with its unit. */
+/** Returns the value of a reading with its unit. */
 export function readingText(reading: JsonObject): string {
   const unit = reading.unit ? ` ${cellText(reading.unit)}` : '';
   return reading.value === null ? '-' : `${cellText(reading.value)}${unit}`;
 }
 
-/** Returns the age of the device's last message as text. */
+/** Returns how long ago the device's last message arrived, in words. */
 function seenText(ageMs: unknown): string {
   return typeof ageMs === 'number' ? ageText(ageMs) : 'never';
 }
@@ -149,7 +149,7 @@ function listText(list: JsonObject): Printable {
   ];
 }
 
-/** Returns a version such as `1.4 (5)`: the manufacturer's text and the number by which versions are compared. */
+/** Returns a version such as `1.4 (5)`: the manufacturer's text, and the number by which versions are compared. */
 function versionText(version: Json | undefined): string {
   if (!isJsonObject(version)) return '';
   const { number, text } = version;
@@ -186,7 +186,7 @@ export const share: Command = {
   },
 };
 
-/** Returns the device or bridge whose commissioning window opens or closes, and the number of its devices if there are several. */
+/** Returns the device or bridge whose commissioning window opens or closes, with the number of its devices if there are several. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
   const { opened, devices } = objectOf(answer);
   return {

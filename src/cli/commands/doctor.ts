@@ -31,7 +31,7 @@ export const doctor: Command = {
   },
 };
 
-/** Runs all checks; if no hub runs, only the checks of the machine. */
+/** Runs all checks. If no hub runs, runs only the checks of the machine. */
 async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
   const health = await hubCheck(hub);
@@ -65,7 +65,7 @@ async function portsOf({ hub, io }: Invocation, isHubThere: boolean): Promise<Hu
   return { ...(isLoopback(hub.url) && { http }), mesh, isHubThere, ...(isInMesh !== undefined && { isInMesh }) };
 }
 
-/** Returns whether the hub is a member of a mesh; undefined if that cannot be read. */
+/** Returns whether the hub is a member of a mesh. Returns undefined if that cannot be found out. */
 async function membership(hub: HubClient): Promise<boolean | undefined> {
   try {
     const mesh = await meshIfAllowed(hub);
@@ -94,7 +94,7 @@ async function toolSection(call: Invocation, tool: string, isHubThere: boolean):
   return [{ title: `Tool ${tool}`, checks: [...(await toolChecks(call.hub, tool)), ...(await asAgent(call, tool))] }];
 }
 
-/** Runs the checks as the agent whose token `--as` names; returns no sections without `--as`. */
+/** Runs the checks with the token that `--as` names. Returns no sections if `--as` is absent. */
 async function asAgent(call: Invocation, toolName: string) {
   const given = call.text('as');
   if (given === undefined) return [];
@@ -106,7 +106,7 @@ async function asAgent(call: Invocation, toolName: string) {
 const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;
 const LEAST_COLUMNS = 24;
 
-/** Returns the findings for people, each with its remedy unless the check is ok. */
+/** Returns the findings in words, each with its remedy unless the check is ok. */
 function checkPage(sections: readonly CheckSection[]): readonly Block[] {
   const all = sections.flatMap(({ checks }) => checks);
   const width = Math.max(...all.map(({ check }) => textWidth(check)));

@@ -39,7 +39,7 @@ async function tail(call: Invocation): Promise<void> {
   }
 }
 
-/** Yields the events of one connection until it is cut; the caller then reconnects with the last event id. */
+/** Yields the events of one connection until it is cut. The caller then reconnects with the last event id. */
 async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const response = await call.hub.stream('/api/v1/events', { types: call.text('types'), hub: call.text('hub') }, headers);
@@ -54,11 +54,11 @@ async function* streamOnce(call: Invocation, lastEventId: string | undefined): A
   }
 }
 
-/** Members that are left out of a line: they are equal in every call, or repeat the subject. */
+/** Members that are omitted from a line, since they are the same in every call or repeat the subject. */
 const LEFT_OUT = ['tool', 'request_id', 'trace_id', 'response_hash', 'job_id', 'approval_id', 'at_ms', 'unit'];
 const TYPE_COLUMNS = 22;
 
-/** Returns an event in one line: time, type, subject and data. On a terminal the line has only the time of day, and is cut to the width. */
+/** Returns an event on one line: time, type, subject and data. On a terminal the line has only the time of day, and is cut to the width. */
 export function eventLine(event: JsonObject): Block {
   return {
     render({ columns, ink }) {

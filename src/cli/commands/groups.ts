@@ -135,5 +135,5 @@ async function groupOf(call: Invocation): Promise<number> {
   throw new AtmoError('NOT_FOUND', `There is no group ${JSON.stringify(text)}; "atmo groups" lists them`);
 }
 
-/** The commands about bindings and groups; each of them calls one tool. */
+/** The commands about bindings and groups. Each calls one tool. */
 export const groupCommands = VERBS.map(toolCommand);

@@ -113,7 +113,7 @@ const setClock = toolCommand({
   sentence: clockText,
 });
 
-/** Words for the source of the time. */
+/** Words for the sources of the hub's time. */
 const SOURCES: Readonly<Record<string, string>> = {
   owner: 'you set it',
   configuration: 'the configuration says so',

@@ -27,7 +27,7 @@ import { readInput } from '../input.ts';
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
 
-/** Gives a person a token and an approver key, so that people do not share the owner's. */
+/** Gives a person a token and an approver key, so that nobody needs to share those of the owner. */
 export const login: Command = {
   name: 'login',
   summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
@@ -53,7 +53,7 @@ export const login: Command = {
   },
 };
 
-/** Deletes the login. Afterwards the CLI uses the next credential, such as the owner's token if the user may read it. */
+/** Deletes the login. Afterwards the CLI uses another credential, such as the owner's token if the user may read it. */
 export const logout: Command = {
   name: 'logout',
   summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
@@ -64,7 +64,7 @@ export const logout: Command = {
   },
 };
 
-/** Returns the hub's public key from the state directory that holds the owner's token. */
+/** Returns the hub's public key, from the state directory that contains the owner's token. */
 function rawHubKey({ io }: Invocation): string | undefined {
   const stateDir = findOwnerCredential(io.env)?.stateDir;
   const hub = stateDir === undefined ? undefined : hubOfStateDir(stateDir);
@@ -78,7 +78,7 @@ function personOf(call: Invocation, user: LoginUser): string {
   throw usage(`${JSON.stringify(person)} cannot be a name: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit; see --person`);
 }
 
-/** Returns the id of the person's key. The first login enrols the key, signed by the owner's key. */
+/** Returns the id of the person's key. If the key is new, it is enrolled with a signature of the owner's key. */
 async function enrolled(owner: HubClient, person: string, key: KeyObject): Promise<string> {
   const raw = rawKeyOf(key);
   const known = objectsIn(await owner.get('/api/v1/approvers'), 'approvers').find((one) => one.key === raw);
@@ -89,8 +89,8 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
 }
 
 /**
- * Stores a token that the owner minted for this person. The hub is on another machine, at ATMO_URL over TLS or a tunnel; it first
- * confirms that the token is valid, and returns the person's name.
+ * Stores a token that the owner minted for this person. The hub at ATMO_URL may be on another machine, over TLS or a tunnel. It confirms
+ * that the token is valid, and returns the person's name.
  */
 async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
@@ -111,7 +111,7 @@ async function loginWithToken(call: Invocation, given: string): Promise<void> {
   ]);
 }
 
-/** Returns the hub's facts about a token, from a request with that token. */
+/** Returns what the hub says about a token, by a request with that token. */
 async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
   const facts = objectOf(await bearer.call('hub:show_token', { token }));
@@ -119,14 +119,14 @@ async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');
 }
 
-/** A full path, since the command may run as root with an unknown PATH. */
+/** This is a full path because the command may run as root with an unknown PATH. */
 const GETENT = '/usr/bin/getent';
 
 /** The user of this machine who logs in; under sudo, the user who ran sudo. */
 interface LoginUser {
   readonly name: string;
   readonly home: string;
-  /** Present if files must be written as this user instead of the user of the process. */
+  /** The user's ids; present if files must be written with these ids instead of those of the process. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
 
@@ -142,8 +142,8 @@ export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = p
 }
 
 /**
- * Runs `work` with the rights of the user: new files belong to the user, and a symbolic link in the home directory leads to no file
- * that the user may not open. `work` must be synchronous, since the rights belong to the whole process.
+ * Runs `work` with the rights of the user. New files then belong to the user, and a symbolic link cannot lead to a file that the user may
+ * not open. `work` must be synchronous, because the rights belong to the whole process.
  */
 export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
   if (!ids) return work();

@@ -37,7 +37,7 @@ function credentialOf(call: Invocation): McpCredential {
   return new AgentCredential({ io: call.io, note }, name, allowed.length > 0 ? allowed : HOME_PERMISSIONS);
 }
 
-/** Throws if the token can never be made. A hub that is down is no error: it may come back later. */
+/** Throws if no token can ever be made. A hub that does not respond is no error, since it may respond later. */
 async function requireCredential(credential: McpCredential, { output }: Invocation): Promise<void> {
   try {
     await credential.token();
@@ -56,9 +56,9 @@ function pathOf(view: string | undefined): string {
   throw usage(`--view takes devices or areas/AREA, such as areas/kitchen, not ${JSON.stringify(view)}`);
 }
 
-/** Longest message of a client: a line without an end must not fill the memory. */
+/** Maximum length of a client's message in characters, so that a line without an end does not fill the memory. */
 const MAX_LINE_CHARS = 4 * 1024 * 1024;
-/** Running requests may take this long after the client has closed stdin. */
+/** Milliseconds that running requests may still take after the client has closed stdin. */
 const LAST_ANSWERS_MS = 1_500;
 
 interface BridgeParts {
@@ -68,7 +68,7 @@ interface BridgeParts {
   readonly clock?: Clock;
 }
 
-/** Forwards MCP messages between a client's stdio (one message per line) and the hub's HTTP endpoint. */
+/** Forwards MCP messages between a client's stdio, with one message per line, and the hub's HTTP endpoint. */
 export class McpStdioBridge {
   readonly #parts: BridgeParts;
   readonly #session: McpSession;
@@ -82,7 +82,7 @@ export class McpStdioBridge {
     this.#stateless = new McpStatelessRequests(ends);
   }
 
-  /** Runs until the client closes stdin. It then waits for the last responses and ends the session on the hub. */
+  /** Runs until the client closes stdin. Then waits for the last responses, and ends the session on the hub. */
   async run(): Promise<void> {
     for await (const line of linesOf(this.#parts.stdin)) if (line.trim() !== '') this.#handleLine(line);
     await this.#lastAnswers();
@@ -120,7 +120,7 @@ export class McpStdioBridge {
   }
 }
 
-/** Yields the lines of a stream. A line that is too long is cut and thereby becomes an invalid message. */
+/** Yields the lines of a stream. A too long line is cut, and is therefore an invalid message. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let line = '';

@@ -180,7 +180,7 @@ const renew = requestCommand({
 /** The commands about the mesh of hubs. */
 export const meshCommands = [create, invite, join, leave, peers, status, renew, revoke, delegate, exportRoot, importRoot];
 
-/** Throws CONFLICT if the hub is already in a mesh, before the person chooses a passphrase. */
+/** Throws CONFLICT if the hub is already in a mesh. Called before the person chooses a passphrase. */
 async function requireNoMesh(call: Invocation): Promise<void> {
   const { state, mesh_id: meshId } = await call.hub.get('/api/v1/mesh');
   if (state === 'none' || meshId === undefined) return;

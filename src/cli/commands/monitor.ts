@@ -28,7 +28,7 @@ export const monitor: Command = {
     if (call.isSet('open')) return openHere(call, link);
     const picture = call.isSet('qr') && !call.output.isJson ? await qrBlock(link) : '';
     const answer = { url, link, person: login.person ?? null, may_approve: login.key !== undefined };
-    // Without a terminal only the link is printed, so that a script can read it.
+    // If stdout is no terminal, only the link is printed, so that a script can read it.
     call.output.answer(answer, () => (call.output.isTerminal ? [picture, `\n${link}\n\n`, ...advice(call, url)] : `${link}\n`));
     if (!call.output.isJson && !call.output.isTerminal) call.output.note(SECRET);
   },
@@ -37,7 +37,7 @@ export const monitor: Command = {
 const SECRET =
   'Whoever has this link can do what you can: open it yourself and show it to nobody. It is not kept anywhere; "atmo monitor" makes another.';
 
-/** Throws if the hub serves no page: it runs from sources, and the page was not built. */
+/** Throws an error if the hub serves no page, which happens if it runs from sources whose page was not built. */
 async function requirePage({ hub }: Invocation): Promise<void> {
   try {
     await (await hub.stream('/', {}, { accept: 'text/html' })).body?.cancel();
@@ -71,7 +71,7 @@ function advice(call: Invocation, url: string): readonly Block[] {
   return [...tunnel, paragraph(SECRET, { tone: 'quiet' })];
 }
 
-/** Returns the ssh command of a tunnel with the same port at both ends, so that the link stays valid. */
+/** Returns the ssh command for a tunnel. It uses the same port at both ends, so that the link remains valid. */
 function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   const { port } = new URL(url);
   const [, , host = 'HOST'] = (env.SSH_CONNECTION ?? '').split(' ');
@@ -79,19 +79,19 @@ function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   return `You are here over SSH. On your own machine run "ssh -N -L ${port}:127.0.0.1:${port} ${user}@${host}", then open the link there.`;
 }
 
-/** A login of the monitor page: the token, and for an approver the name and the seed of the Ed25519 key. */
+/** A login for the web page: a token, and for an approver also the name and the seed of the Ed25519 key. */
 export interface PageLogin {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key, 32 bytes in base64url. */
+  /** Seed of the Ed25519 key: 32 bytes in base64url. */
   readonly key?: string;
 }
 
 const OWNER_TTL_SECONDS = 12 * 3_600;
 
 /**
- * Returns the login of the person at the command line: from `atmo login`, or from ATMO_TOKEN. The page never gets the owner's token,
- * but a new token that is valid for half a day. Throws UNAUTHENTICATED if there is no token.
+ * Returns the page login of the person at the command line, from `atmo login` or ATMO_TOKEN. In place of the owner's token it contains a
+ * new token that is valid for half a day. Throws UNAUTHENTICATED if there is no token.
  */
 async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> {
   const credential = findCredential(env);
@@ -108,7 +108,7 @@ async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> 
 
 const OF_HUB = /^at[01]\.[A-Za-z0-9_.-]+$/;
 
-/** Returns the page's URL with the login in the fragment, which browsers never send. The URL is short enough for a QR code. */
+/** Returns the page's URL with the login in its fragment, which browsers never send. The URL is short enough for a QR code. */
 function pageLink(url: string, login: PageLogin): string {
   const { token, person = '', key = '' } = login;
   if (OF_HUB.test(token)) return `${url}/#login=${[token, person, key].join('~').replace(/~+$/, '')}`;
@@ -127,7 +127,7 @@ function personsKey(person: string | undefined, file: string): Omit<PageLogin, '
   return existsSync(file) ? { person, key: seedOf(file) } : { person };
 }
 
-/** Returns this user's approver key if it is enrolled; undefined otherwise, or if the token may not list approvers. */
+/** Returns this user's approver key if it is enrolled. Returns undefined if it is not, or if the token may not list approvers. */
 async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<PageLogin, 'token'>> {
   try {
     const file = approverKeyFile(env, undefined);
@@ -139,17 +139,17 @@ async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<Page
   }
 }
 
-/** Returns the seed of an Ed25519 key: `d` of its JWK (RFC 8037). */
+/** Returns the seed of an Ed25519 key, which is the member `d` of its JWK (RFC 8037). */
 function seedOf(file: string): string {
   return readApproverKey(file).export({ format: 'jwk' }).d ?? '';
 }
 
-/** Time for the browser to read the file before it is deleted. */
+/** Milliseconds that the browser has to read the file before it is deleted. */
 const KEPT_MS = 10_000;
 
 /**
- * Opens a link that contains a secret in the browser. Every user of the machine can read a program's arguments; therefore the browser
- * opens a file that only this user can read. The file redirects to the link and is deleted soon after.
+ * Opens a link that contains a secret in the browser. Every user of the machine can read the arguments of a program, so the browser gets a
+ * file that only this user can read. The file redirects to the link, and is deleted soon after.
  */
 async function openPrivateLink(link: string, open: (file: string) => Promise<void>, { env, sleep }: Pick<CliIo, 'env' | 'sleep'>) {
   const directory = mkdtempSync(join(env.XDG_RUNTIME_DIR ?? tmpdir(), 'atmo-monitor-'));

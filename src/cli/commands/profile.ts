@@ -10,7 +10,7 @@ const profileCheck: Command = {
   operands: [{ name: 'FILE', help: 'files to check; all by default', isOptional: true, isRepeated: true }],
   async run({ io, output, operands }) {
     const problems = await io.profileCheck(operands);
-    // Loaded on demand, since it loads the schema compiler.
+    // Imported when needed, because the module loads the schema compiler.
     const { formatProblem } = await import('../../profiles/check/profile-problem.ts');
     output.answer({ ok: problems.length === 0, problems }, () =>
       problems.length === 0 ? 'all profiles are fine' : problems.map(formatProblem).join('\n'),
@@ -28,9 +28,9 @@ const profileDraft: Command = {
     const device = await hub.get(`/api/v1/devices/${encodeURIComponent(id)}`, { describe: true });
     if (!isJsonObject(device.description))
       throw new AtmoError('NOT_FOUND', `The hub has no description of ${id} yet; try atmo device interview ${id}`);
-    // A hub of the same version made the description from this type.
+    // The cast is safe because a hub of the same version made the description.
     const files = await io.profileDraft(device.description as unknown as DeviceDescription);
-    // The paths go to stderr, so that the draft can be redirected into a file.
+    // The paths go to stderr, so that stdout contains only the draft.
     for (const { path } of files) io.stderr.write(`device-profiles/${path}\n`);
     output.answer({ device: id, files }, () => files.map(({ content }) => `${JSON.stringify(content, null, 2)}\n`).join('\n'));
   },

@@ -78,7 +78,8 @@ function usualFile(env: Invocation['io']['env']): string {
 }
 
 /**
- * Returns the hub's names, with which the check finds misspelled names; undefined if no hub responds, since the check also works without.
+ * Returns the hub's names, by which the check finds misspelled names. Returns undefined if no hub responds; the check works without names
+ * too.
  */
 async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
   try {

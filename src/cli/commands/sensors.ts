@@ -30,7 +30,7 @@ function sensorRow(reading: JsonObject): readonly unknown[] {
 
 const PAGE = 500;
 
-/** Returns the sensors of another hub. A tool of that hub lists them; the list is converted to the form of this hub's HTTP API. */
+/** Returns the sensors of another hub in the form of this hub's HTTP API. A tool of the other hub lists them. */
 async function sensorsElsewhere({ hub }: Invocation, filter: Readonly<Record<string, string | undefined>>): Promise<JsonObject> {
   const sensors: JsonObject[] = [];
   for (let total = 1; sensors.length < total; ) {
@@ -77,7 +77,7 @@ export const read: Command = {
   },
 };
 
-/** Returns the error for a sensor whose device was removed, although the hub still has old readings. */
+/** Returns the error for a sensor whose device was removed. The hub may still have its old readings. */
 function removed(sensor: string): AtmoError {
   const device = sensor.split('/')[0];
   return new AtmoError(
@@ -87,7 +87,7 @@ function removed(sensor: string): AtmoError {
   );
 }
 
-/** Returns the reading of a sensor of this hub; undefined if another hub has the sensor. */
+/** Returns the reading of a sensor of this hub. Returns undefined if another hub has the sensor. */
 async function readHere(call: Invocation, query: Query): Promise<JsonObject | undefined> {
   const sensor = call.operand(0);
   try {
@@ -99,7 +99,7 @@ async function readHere(call: Invocation, query: Query): Promise<JsonObject | un
   }
 }
 
-/** Returns whether another hub has the sensor: a sensor's id begins with its device, whose tools name their hub. */
+/** Returns whether another hub has the sensor. The sensor's id begins with its device, and the device's tools name their hub. */
 async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
   const [device] = sensor.split('/');
   try {
@@ -111,7 +111,7 @@ async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<bool
   }
 }
 
-/** Reads a sensor of another hub by a tool of that hub: the HTTP API has no route to it. */
+/** Reads a sensor of another hub by a tool of that hub, because the HTTP API has no route for it. */
 async function readElsewhere(call: Invocation): Promise<void> {
   if (call.integer('limit') !== undefined) throw usage('--limit does not go with a sensor of another hub; say --since and --every');
   const [start, end] = [timeOption(call, 'since'), timeOption(call, 'until')];

@@ -71,7 +71,7 @@ const list = requestCommand({
   text: (answer) => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
 });
 
-/** `atmo tokens` under the name that matches `token mint` and `token show`. */
+/** The command `atmo tokens` under a second name, which matches `token mint` and `token show`. */
 const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
 
 const revoke = toolCommand({
@@ -109,7 +109,7 @@ const check: Command = {
   },
 };
 
-/** Words for the source of the token that the CLI uses. */
+/** Words for the sources of the CLI's token. */
 const SOURCES = { environment: 'ATMO_TOKEN', login: 'atmo login', owner: "the owner's token of this machine" } as const;
 
 const whoami = requestCommand({
@@ -131,7 +131,7 @@ const whoami = requestCommand({
 /** The commands about tokens. */
 export const tokenCommands: readonly Command[] = [mint, show, list, tokenList, revoke, check, rotateOwner, whoami];
 
-/** Returns the permissions of `--allow`: the option may be repeated, followed by further words, or have commas. */
+/** Returns the permissions in `--allow`. The option may be repeated, have commas, or be followed by further permissions. */
 function allowed(call: Invocation): readonly string[] {
   const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (texts.length > 0 || call.text('role') !== undefined) return texts;
@@ -171,7 +171,7 @@ async function mintParams(call: Invocation): Promise<JsonObject> {
   });
 }
 
-/** Returns a sentence for each grant that looks misspelled; an empty list if the caller may not read tools and devices. */
+/** Returns a sentence for each grant that looks misspelled. Returns none if the caller may not read tools and devices. */
 async function grantProblems(hub: Invocation['hub'], permissions: Json | undefined): Promise<readonly string[]> {
   try {
     const [tools, devices] = await Promise.all([allTools(hub, {}), hub.get('/api/v1/devices')]);
@@ -191,8 +191,8 @@ function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, per
 }
 
 /**
- * Checks requirements against grants with the rules of the hub. A malformed requirement counts as missing. Throws VALIDATION_ERROR if
- * a grant is malformed. The returned note names the checks that need a hub.
+ * Checks requirements against grants by the hub's rules. A malformed requirement counts as missing. Throws VALIDATION_ERROR if a grant is
+ * malformed. The returned note names what only a hub can check.
  */
 function checkGrants(allow: readonly string[], require: readonly string[]) {
   const grants = allow.map(requireGrant);
@@ -210,12 +210,12 @@ interface KnownResources {
   readonly devices: readonly JsonObject[];
 }
 
-/** Greatest edit distance between a misspelled word and the word that was meant. */
+/** Maximum edit distance between a misspelled word and the intended word. */
 const MAX_SLIPS = 2;
 
 /**
- * Returns a sentence for each grant that looks misspelled: its action resembles a required action, it lacks the resource that tools
- * require, or this hub has no such device or area. Such grants are still allowed, for later devices and for other hubs.
+ * Returns a sentence for each grant that looks misspelled: its action is similar to a required action, it lacks the resource that tools
+ * require, or the hub has no such device or area. Such grants are allowed, since they may be for later devices or other hubs.
  */
 export function lintGrants(grants: readonly string[], known: KnownResources): readonly string[] {
   const required = known.tools.flatMap(requiredPermissions);
@@ -237,7 +237,7 @@ function actionProblem(text: string, grant: Grant, actions: ReadonlySet<string>)
   return [`${text}: no tool requires ${action}; did you mean ${near}?`];
 }
 
-/** Returns the problem of a grant without a resource, such as `device:control`: tools require the permission for a device. */
+/** Returns the problem of a grant without a resource, such as `device:control`. Tools require this permission for a single device. */
 function resourceProblem(text: string, grant: Grant, required: readonly string[]): readonly string[] {
   const isOfThings = grant.kind === 'action' && !required.includes(text) && required.some((permission) => actionOf(permission) === text);
   return isOfThings ? [`${text}: tools require it of one thing; did you mean ${text}:*?`] : [];

@@ -6,7 +6,7 @@ import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
 import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 
-/** Prefix of a search reason that lists words which the tool does not have. */
+/** Beginning of a search reason that lists words without a match in the tool. */
 const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
@@ -41,7 +41,10 @@ export const tools: Command = {
   },
 };
 
-/** Prints the tools that match a sentence, best first, with the reasons; then near misses, with the words that they lack. */
+/**
+ * Prints the tools that match a sentence, best first, with the reasons. Then prints the tools that almost match, with the words that they
+ * lack.
+ */
 async function find(call: Invocation, search: string): Promise<void> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
@@ -60,7 +63,7 @@ async function find(call: Invocation, search: string): Promise<void> {
   ]);
 }
 
-/** Returns the devices to choose from if several match equally well. */
+/** Returns the devices to choose from, if several match equally well. */
 function whichOne({ which_one: which }: JsonObject) {
   if (!isJsonObject(which)) return [];
   const rows = objectsIn(which, 'candidates').map(({ device, area, tool }) => [device, area ?? '', tool]);
@@ -84,7 +87,7 @@ function whyOf({ reasons }: JsonObject): string {
   return textsOf(reasons).join(', ');
 }
 
-/** Returns the words of the sentence that do not match the tool, and the settings that the tool lacks. */
+/** Returns the words of the sentence that the tool lacks, and the settings that it needs. */
 function lackOf({ reasons }: JsonObject): string {
   return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))
@@ -111,7 +114,7 @@ async function describe(call: Invocation, name: string): Promise<void> {
 /** Returns the display names of hubs. Loads the names only if a tool of another hub is shown. */
 async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
   if (call.output.isJson || tools.every(({ nodes }) => textsOf(nodes).length === 0)) return new Map();
-  // A client without --hub: the connected hub knows the names of all hubs.
+  // The client has no --hub, because only the connected hub knows the names of all hubs.
   const mesh = await meshIfAllowed(new HubClient(call.io));
   return mesh ? hubLabels(mesh) : new Map();
 }
@@ -157,7 +160,7 @@ function toolText(tool: JsonObject): Printable {
   ];
 }
 
-/** Returns the permissions that the caller needs, then the capabilities that the hub needs. */
+/** Returns the permissions that a caller needs, and then the capabilities that the hub needs. */
 function needsText(requires: Json | undefined): string {
   const { permissions, capabilities } = objectOf(requires);
   const texts = [permissions, capabilities].flatMap(textsOf);

@@ -3,7 +3,7 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, ok, warning } from './check-result.ts';
 
-/** Tokens that expire sooner than this get a warning. */
+/** Tokens that expire within this many milliseconds get a warning. */
 const SOON_MS = 72 * 3_600_000;
 
 /** Checks the hub's clock, approvers, audit log, rules and tokens. */
@@ -53,7 +53,7 @@ function tokensFinding(answer: JsonObject, nowMs: number): Finding {
   return warning(found, 'atmo token mint makes new ones');
 }
 
-/** Returns whether a token expires soon. Short-lived tokens are left out, since their expiry is intended. */
+/** Returns whether a token expires soon. Short-lived tokens do not count, since they are meant to expire. */
 function isEnding(from: string, until: string, nowMs: number): boolean {
   const untilMs = Date.parse(until);
   return untilMs - nowMs < SOON_MS && untilMs - Date.parse(from) > 2 * SOON_MS;

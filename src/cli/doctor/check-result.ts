@@ -1,6 +1,6 @@
 import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
 
-/** The outcome of a check. `advice` is the remedy; an ok check has none. */
+/** The outcome of a check. `advice` is the remedy; a check that is ok has none. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly found: string;
@@ -17,7 +17,7 @@ export function named(check: string, finding: Finding): CheckResult {
   return { check, ...finding };
 }
 
-/** Returns the finding that all is well. */
+/** Returns the finding that everything is all right. */
 export function ok(found: string): Finding {
   return { state: 'ok', found };
 }
@@ -32,7 +32,7 @@ export function failed(found: string, advice: string): Finding {
   return { state: 'failed', found, advice };
 }
 
-/** Checks under one heading. */
+/** The checks under one heading. */
 export interface CheckSection {
   readonly title: string;
   readonly checks: readonly CheckResult[];
@@ -40,7 +40,7 @@ export interface CheckSection {
 
 const NOT_PERMITTED: ReadonlySet<ErrorCode> = new Set(['TOOL_NOT_FOUND', 'PERMISSION_DENIED']);
 
-/** Runs a check; an error becomes a finding. */
+/** Runs a check. An error that it throws becomes a finding. */
 export async function guardedCheck(check: string, run: () => Promise<Finding>): Promise<CheckResult> {
   try {
     return named(check, await run());
@@ -51,12 +51,12 @@ export async function guardedCheck(check: string, run: () => Promise<Finding>): 
   }
 }
 
-/** TCP ports on which the hub of this machine listens. */
+/** TCP ports at which the hub of this machine listens. */
 export interface HubPorts {
-  /** Absent if the hub is on another machine. */
+  /** Port of the HTTP server; absent if the hub is on another machine. */
   readonly http?: number;
   readonly mesh: number;
-  /** False if the hub is in no mesh and does not listen on the mesh port; absent if unknown. */
+  /** False if the hub is in no mesh, and therefore does not listen at the mesh port; absent if unknown. */
   readonly isInMesh?: boolean;
   readonly isHubThere: boolean;
 }

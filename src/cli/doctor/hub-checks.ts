@@ -9,7 +9,7 @@ import { schemaChecks } from './tool-checks.ts';
 
 const PAGE = 1_000;
 
-/** Checks whether a hub responds, and its health. */
+/** Checks whether a hub responds, and what it says about its health. */
 export async function hubCheck(hub: HubClient): Promise<Finding> {
   try {
     const { status, problems, node_id: id, version } = await hub.health();
@@ -54,7 +54,7 @@ async function halfCommissionedFinding(hub: HubClient): Promise<Finding> {
   return warning(devices.map((device) => device.id).join(', '), advice);
 }
 
-/** Rethrows the error unless it means that Matter is off: without Matter, even the owner has none of its tools. */
+/** Throws the error again unless it means that Matter is off, in which case even the owner sees no Matter tools. */
 async function requireMatterOff(hub: HubClient, thrown: unknown): Promise<undefined> {
   if (toAtmoError(thrown).code !== 'TOOL_NOT_FOUND') throw thrown;
   const capabilities = objectsIn(await hub.get('/api/v1/capabilities'), 'capabilities');
@@ -68,7 +68,7 @@ function schemasFinding(answer: JsonObject): Finding {
   return warning(`${wrong.length} of ${tools.length} tools`, `atmo doctor ${wrong[0]}`);
 }
 
-/** Returns the finding about agents that fail, expire soon or have expired; killed agents are left out. */
+/** Returns the finding about agents that fail, expire soon or have expired. Agents that were killed are omitted. */
 function agentsFinding(answer: Json, nowMs: number): Finding {
   const agents = objectsIn(answer, 'agents');
   const living = agents.filter((agent) => isLiving(agent) && !hasExpired(agent, nowMs));
@@ -87,7 +87,7 @@ function agentsFinding(answer: Json, nowMs: number): Finding {
 }
 
 const DAY_MS = 86_400_000;
-/** An expired agent is reported for this long. */
+/** Milliseconds for which an expired agent is still reported. */
 const SHOWN_AFTER_END_MS = 30 * DAY_MS;
 const SOON_MS = 3 * DAY_MS;
 
@@ -99,7 +99,7 @@ function hasExpired({ status, expires_at: at }: JsonObject, nowMs: number): bool
   return status === 'expired' || (status !== 'killed' && msOf(at) <= nowMs);
 }
 
-/** Returns whether an agent expires within three days, or within the last quarter of a shorter lifetime. */
+/** Returns whether an agent expires within three days, or within the last quarter of its lifetime if that is shorter. */
 function endsSoon({ created_at: from, expires_at: at }: JsonObject, nowMs: number): boolean {
   const lifeMs = msOf(at) - msOf(from);
   return msOf(at) - nowMs <= (Number.isNaN(lifeMs) ? SOON_MS : Math.min(SOON_MS, lifeMs / 4));
@@ -117,12 +117,12 @@ function failureOf(agent: JsonObject | undefined): string {
   return isJsonObject(agent?.last_error) ? `${agent.last_error.code}: ${agent.last_error.message}` : String(agent?.reason ?? '');
 }
 
-/** A certificate with fewer days left was not renewed: the hub renews its own certificate long before. */
+/** Number of days before expiry at which a certificate gets a warning. The hub renews its own certificate long before. */
 const ENDING_DAYS = 14;
 const PROTOCOL = '2026-07-28';
 const ASSET = /(?:src|href)="(\/assets\/[^"]+)"/g;
 
-/** Checks the hub's endpoints: TLS, the web page and MCP. */
+/** Checks the hub's TLS, web page and MCP endpoint. */
 export function endpointChecks(hub: HubClient, nowMs: number): Promise<readonly CheckResult[]> {
   return Promise.all([
     guardedCheck('TLS certificate', async () => certificateFinding(await hub.get('/api/v1/tls'), nowMs)),
@@ -151,7 +151,7 @@ async function pageFinding(hub: HubClient): Promise<Finding> {
   return failed(`${missing.join(', ')} cannot be had`, advice);
 }
 
-/** Returns the body of a file of the hub's page; undefined if the hub has no such file. */
+/** Returns the content of a file of the hub's page. Returns undefined if the hub has no such file. */
 async function bodyOf(hub: HubClient, path: string): Promise<string | undefined> {
   try {
     return await (await hub.stream(path, {}, { accept: '*/*' })).text();
@@ -161,7 +161,7 @@ async function bodyOf(hub: HubClient, path: string): Promise<string | undefined>
   }
 }
 
-/** Checks that the MCP endpoint responds to a client's first request. */
+/** Checks that the MCP endpoint responds to the first request of a client. */
 async function mcpFinding(hub: HubClient): Promise<Finding> {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': PROTOCOL,

@@ -21,28 +21,28 @@ import { findCredential, ownerTokenFile, stateDirs } from '../identity/credentia
 import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
-/** A clock before this time is wrong, since this version did not exist (a board without a battery starts in 1970). */
+/** A clock before this time must be wrong, because this version did not exist then. A board without a battery starts in 1970. */
 const EARLIEST_TIME_MS = Date.UTC(2026, 0, 1);
-/** systemd-timesyncd creates this file after the first synchronisation of each boot. */
+/** systemd-timesyncd creates this file when it has first set the clock after a boot. */
 const SYNCHRONISED_FILE = '/run/systemd/timesync/synchronized';
 const ASK_MS = 2_000;
-/** Advice to switch on NTP; a minimal Debian has no NTP client, so that timedatectl fails there. */
+/** Advice to switch on NTP. timedatectl fails on a minimal Debian, which has no NTP client. */
 const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not supported, first sudo apt install systemd-timesyncd';
 
-/** Compares the version of Node with the oldest version that runs the hub. */
+/** Checks that this version of Node can run the hub. */
 export function nodeCheck(version: string): Finding {
   const isNew = Number(version.split('.')[0]) >= OLDEST_NODE;
   return isNew ? ok(version) : failed(version, `run scripts/atmo, which brings Node ${OLDEST_NODE}`);
 }
 
-/** Compares the machine's clock with the earliest possible time. */
+/** Checks that the machine's clock is not before the earliest possible time. */
 export function clockCheck(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   if (nowMs >= EARLIEST_TIME_MS) return ok(found);
   return failed(found, `set the time: ${KEEP_TIME}`);
 }
 
-/** Checks whether NTP sets the clock; `ask` returns the output of timedatectl, or undefined if the program is missing. */
+/** Checks whether NTP sets the clock. `ask` returns the output of timedatectl, or undefined if the program is missing. */
 export async function networkTimeCheck(ask: () => Promise<string | undefined> = askTimedatectl): Promise<Finding> {
   if (existsSync(SYNCHRONISED_FILE)) return ok('synchronised');
   const answer = await ask();
@@ -61,8 +61,8 @@ async function askTimedatectl(): Promise<string | undefined> {
 }
 
 /**
- * Checks whether the kernel enforces memory limits of services (cgroups(7)): the firmware of a Raspberry Pi switches them off, and
- * systemd does not report it. `folder` is the mount point of the control groups.
+ * Checks whether the kernel enforces memory limits of services (cgroups(7)). The firmware of a Raspberry Pi switches them off, and systemd
+ * does not report that. `folder` is the mount point of the control groups.
  */
 export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   const file = join(folder, 'cgroup.controllers');
@@ -73,7 +73,7 @@ export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   return warning('not kept by this kernel', advice);
 }
 
-/** Checks that this user has a credential for calls. */
+/** Checks that this user has a credential with which to make calls. */
 export function tokenCheck(env: CliIo['env']): Finding {
   if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
   try {
@@ -94,15 +94,15 @@ export function tokenCheck(env: CliIo['env']): Finding {
 
 const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 100 * MIB;
-/** A disk that needs longer to write a mebibyte delays every call. */
+/** Maximum milliseconds for writing a mebibyte. A slower disk delays every call. */
 const SLOWEST_WRITE_MS = 2_000;
-/** Larger databases are not checked, since that takes minutes on a board. */
+/** Maximum size of a database that is checked. A larger one would take minutes on a board. */
 const LARGEST_CHECKED_BYTES = 256 * MIB;
 const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
 const SET_ASIDE = /\.(corrupt|damaged)-|^matter\/quarantine\//;
 
-/** Checks the owner and modes of the state directory, and its disk. */
+/** Checks the owner and the modes of the state directory, and its disk. */
 export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
   const dir = stateDirs(env).find((candidate) => existsSync(candidate));
   if (dir === undefined) {
@@ -137,13 +137,13 @@ function permissionCheck(dir: string, files: readonly string[]): Finding {
     return failed(`${shortList(dir, strange)} belong to another user`, advice);
   }
   const open = files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
-  // A directory that is closed to others protects its files, whatever their modes.
+  // If others cannot open the directory, its files are protected whatever their modes are.
   const isClosed = (statSync(dir).mode & 0o077) === 0;
   if (open.length === 0 || isClosed) return ok(`${files.length}, for their user alone`);
   return failed(`others can read ${shortList(dir, open)}`, `chmod -R go= ${dir}`);
 }
 
-/** Reports damaged files that an earlier start renamed; they stay on the disk until a person deletes them. */
+/** Reports damaged files that an earlier start renamed. They stay on the disk until a person deletes them. */
 function setAsideCheck(dir: string, files: readonly string[]): Finding {
   const aside = files.filter((file) => SET_ASIDE.test(file.slice(dir.length + 1)));
   if (aside.length === 0) return ok('none were set aside');
@@ -198,7 +198,7 @@ async function databaseCheck(dir: string, files: readonly string[]): Promise<Fin
   return ok(`${checked.length} whole${skipped > 0 ? `, ${skipped} too large to look at here` : ''}`);
 }
 
-/** Returns the problem that SQLite finds (PRAGMA quick_check); undefined if it finds none, or if the hub has locked the file. */
+/** Returns the problem that SQLite finds (PRAGMA quick_check). Returns undefined if it finds none, or if a hub has locked the file. */
 async function quickCheck(file: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {

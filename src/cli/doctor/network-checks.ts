@@ -8,12 +8,12 @@ import { type CheckResult, type Finding, failed, type HubPorts, named, ok, warni
 import { networkTimeCheck } from './machine-checks.ts';
 
 const IFF_MULTICAST = 0x1000;
-/** The mDNS group in the interface-local scope (RFC 4291 §2.7): its datagrams never leave the machine. */
+/** The mDNS group in the interface-local scope (RFC 4291 §2.7). Datagrams to it never leave the machine. */
 const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
 
-/** Checks whether this machine can reach devices and other hubs. No packet leaves it. */
+/** Checks whether this machine can reach devices and other hubs. The checks send no packet out of the machine. */
 export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPorts): Promise<readonly CheckResult[]> {
   return Promise.all([
     named('interfaces', interfaceCheck()),
@@ -33,7 +33,7 @@ function interfaceCheck(): Finding {
   return failed('none has an IPv6 link-local address', advice);
 }
 
-/** Checks that multicast works: a datagram to a group on each interface must return to this machine, and never leaves it. */
+/** Checks that multicast works: a datagram to a group must come back on each interface. It never leaves the machine. */
 async function multicastCheck(): Promise<Finding> {
   const able = linkLocalInterfaces().filter(isMulticast);
   if (able.length === 0) return failed('no interface', 'devices are found by multicast: sudo ip link set DEV multicast on');
@@ -44,7 +44,7 @@ async function multicastCheck(): Promise<Finding> {
   return warning(`not heard on ${deaf.join(', ')}`, advice);
 }
 
-/** Checks that the hub can share the mDNS port with other programs of this machine. */
+/** Checks that the hub can share the mDNS port with other programs on this machine. */
 async function mdnsPortCheck(): Promise<Finding> {
   const socket = createSocket({ type: 'udp6', reuseAddr: true });
   try {
@@ -59,7 +59,7 @@ async function mdnsPortCheck(): Promise<Finding> {
   }
 }
 
-/** Checks a TCP port of the hub: a running hub must listen on it; otherwise the port must be free. */
+/** Checks a TCP port of the hub. If a hub runs it must listen at the port; otherwise the port must be free. */
 export async function portCheck(name: string, port: number, isHubThere: boolean): Promise<CheckResult> {
   return named(`${name} port ${port}`, portFinding(port, await bindProblem(port), isHubThere));
 }

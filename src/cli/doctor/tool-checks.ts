@@ -5,7 +5,7 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, named, ok, warning } from './check-result.ts';
 
-/** Checks a tool that an agent cannot use, in four steps: call, schema, execution and result. */
+/** Checks why an agent cannot use a tool, in four steps: call, schema, execution and result. */
 export async function toolChecks(hub: HubClient, name: string): Promise<readonly CheckResult[]> {
   let tool: JsonObject;
   try {
@@ -35,7 +35,7 @@ function nameChecks(name: string, tool: JsonObject, offered: JsonObject): readon
   ];
 }
 
-/** Checks that the schema's root is an object, and that each property has a type and a description. */
+/** Checks that the root of the schema is an object, and that each property has a type and a description. */
 export function schemaChecks(tool: JsonObject): readonly CheckResult[] {
   const { type, properties } = objectOf(tool.parameters);
   const entries = Object.entries(objectOf(properties));
@@ -59,7 +59,7 @@ function callChecks(calls: readonly JsonObject[]): readonly CheckResult[] {
 }
 
 function executionFinding(calls: readonly JsonObject[]): Finding {
-  // A call that waited for a person did not fail.
+  // A call that waited for an approval is not a failure.
   const failures = calls.filter((record) => record.type === 'failed' && record.error !== 'APPROVAL_REQUIRED');
   const [last] = failures;
   if (!last) return ok(`${calls.length} calls, none failed`);
@@ -76,14 +76,14 @@ function resultFinding(calls: readonly JsonObject[]): Finding {
 }
 
 interface AgentCase {
-  /** Uses the person's token. */
+  /** Client with the person's own token. */
   readonly hub: HubClient;
   readonly agent: HubClient;
   readonly token: string;
   readonly toolName: string;
 }
 
-/** Finds why an agent's token cannot use a tool: checks the token, its permissions, and whether a person must approve the call. */
+/** Finds out why an agent's token cannot use a tool: checks the token, its permissions, and whether people must approve the call. */
 export async function agentChecks({ hub, agent, token, toolName }: AgentCase): Promise<readonly CheckResult[]> {
   const path = `/api/v1/tools/${encodeURIComponent(toolName)}`;
   let facts: JsonObject = {};
@@ -118,7 +118,7 @@ function permissionFinding(tool: JsonObject, granted: readonly string[]): Findin
   return failed(`lacks ${missing.join(', ')}`, `mint a token with ${allow}`);
 }
 
-/** Returns whether a grant may cover a permission. A group or template counts as covering: only the hub can resolve it. */
+/** Returns whether a grant may cover a permission. A group or template counts as covering, because only the hub can resolve it. */
 function mayCover(grant: Grant, permission: string): boolean {
   const [namespace = '', action = ''] = permission.split(':');
   if (permission.includes('{') || grant.kind === 'group') return coversSome(grant, { namespace, action });

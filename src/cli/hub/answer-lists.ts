@@ -2,7 +2,7 @@ import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json
 import { usage } from '../command.ts';
 import type { HubClient, Query } from './hub-client.ts';
 
-/** Returns the objects in a list member of a response; an empty list if the member is something else. */
+/** Returns the objects in a list member of a response. Returns an empty list if the member is not a list. */
 export function objectsIn(answer: Json, member: string): readonly JsonObject[] {
   return objectsOf(objectOf(answer)[member]);
 }
@@ -16,7 +16,7 @@ export function resolveIdPrefix(ids: readonly string[], start: string, { what, l
 
 const PAGE = 1_000;
 
-/** Returns every tool that matches the filter; loads all pages. */
+/** Returns all tools that match the filter, from all pages. */
 export async function allTools(hub: Pick<HubClient, 'get'>, filter: Query): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   let cursor: string | undefined;

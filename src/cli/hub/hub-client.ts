@@ -14,23 +14,23 @@ interface RequestParts {
 
 interface InvokeOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Is called with each progress report of the tool: `fraction` and `note`. */
+  /** Called with each progress report of the tool, which has `fraction` and `note`. */
   readonly onChunk?: (chunk: JsonObject) => void;
 }
 
-/** Query parameters; those with the value undefined are left out. */
+/** Query parameters. A parameter whose value is undefined is omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface ClientOptions {
-  /** Forces the use of the owner's token. */
+  /** Set to use the owner's token in any case. */
   readonly as?: 'owner';
-  /** Id or name of the hub in the mesh that runs the requests; the connected hub forwards them. */
+  /** Id or name of the hub in the mesh that shall run the requests. The connected hub forwards them to it. */
   readonly hub?: string | undefined;
 }
 
 /**
- * Client of a hub's HTTP API. Errors of the hub are thrown as AtmoError. If the owner makes a dangerous call, the client approves it
- * with the owner's key and repeats it; every other caller gets APPROVAL_REQUIRED.
+ * Client of a hub's HTTP API. It throws the hub's errors as AtmoError. If the owner makes a dangerous call, the client approves it with the
+ * owner's key and repeats it. Any other caller gets APPROVAL_REQUIRED.
  */
 export class HubClient {
   readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
@@ -67,7 +67,7 @@ export class HubClient {
     }
   }
 
-  /** Returns the hub's health, also while the hub starts or stops (HTTP 503). */
+  /** Returns the hub's health, even while the hub starts or stops (HTTP 503). */
   async health(): Promise<JsonObject> {
     const response = await this.#send('/healthz', {});
     const answer = await readJson(response);
@@ -75,7 +75,7 @@ export class HubClient {
     throw errorOf(answer, response.status);
   }
 
-  /** Calls a tool and returns the invoke envelope, which may contain an error; for a path of jobs it returns the new job. */
+  /** Calls a tool. Returns the call's envelope, which may contain an error. For a path that starts a job, returns the new job. */
   async invoke(path: string, body: JsonObject, { headers, onChunk }: InvokeOptions): Promise<JsonObject> {
     const call = async () => {
       const accept = onChunk && { accept: 'text/event-stream' };
@@ -89,7 +89,7 @@ export class HubClient {
     return answer.status === 'error' && (await this.#ownerConsents(errorOf(answer, 0))) ? call() : answer;
   }
 
-  /** Returns the response of an event stream; the caller reads its body. */
+  /** Returns the response of an event stream. The caller reads its body. */
   async stream(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Response> {
     const response = await this.#send(withQuery(path, query), { headers });
     if (!response.ok) throw errorOf(await readJson(response), response.status);
@@ -108,13 +108,13 @@ export class HubClient {
   async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
-    // Status 202 is either a started job, or a call that waits for approval; only the second has an error.
+    // Status 202 means a started job or a call that waits for approval. Only the second has an error.
     const isWaiting = response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus && (answer.status === 'error' || 'code' in answer);
     if (response.ok && !isWaiting) return answer;
     throw errorOf(answer, response.status);
   }
 
-  /** Returns the error unchanged, except TOOL_NOT_FOUND for a built-in tool: the new error names the permission that the token lacks. */
+  /** Returns the error. TOOL_NOT_FOUND for a built-in tool is replaced by an error that names the permission which the token lacks. */
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
@@ -130,10 +130,10 @@ export class HubClient {
     );
   }
 
-  /** Returns true if the owner made the call, it needs approval, and the owner's key has now approved it. */
+  /** Approves a call that the owner made, with the owner's key. Returns whether the call can now be repeated. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    // The request is at another hub, which has other approvers.
+    // The request is at another hub, which has its own approvers.
     if (typeof error.details.node_id === 'string') return false;
     const stateDir = this.#credential()?.stateDir;
     if (stateDir === undefined) return false;
@@ -142,7 +142,10 @@ export class HubClient {
     return decision !== undefined && this.#submit(path, decision);
   }
 
-  /** Returns false if the owner's key is not enrolled (other approvers may have removed it): then another approver must approve. */
+  /**
+   * Sends a decision. Returns false if the owner's key is not enrolled, for example because other approvers removed it. Then another
+   * approver must approve.
+   */
   async #submit(path: string, decision: JsonObject): Promise<boolean> {
     try {
       await this.#jsonOnce(path, { method: 'POST', body: decision });
@@ -171,7 +174,7 @@ export class HubClient {
     });
   }
 
-  /** Returns the token. A token from a file is valid for one hub, which must first prove its identity. */
+  /** Returns the token. A token from a file is valid for one hub, so the hub must first prove its identity. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
     const hub = credential && knownHubOf(credential);
@@ -182,7 +185,7 @@ export class HubClient {
 
   async #reach(path: string, init: RequestInit): Promise<Response> {
     try {
-      // A hub never redirects, and requests may hold PINs that only this hub may see.
+      // Redirects are errors: a hub never redirects, and requests may contain PINs that only this hub may see.
       return await this.#io.fetch(`${this.url}${path}`, {
         redirect: 'error',
         ...init,
@@ -199,7 +202,7 @@ function knownHubOf({ stateDir, login }: Credential): KnownHub | undefined {
   return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file, '"sudo atmo login" writes it anew');
 }
 
-/** Returns a path with the query parameters that are not undefined. */
+/** Returns a path with the query parameters that are defined. */
 export function withQuery(path: string, query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -215,7 +218,7 @@ async function readJson(response: Response): Promise<JsonObject> {
   );
 }
 
-/** Returns the error of a problem document (RFC 9457) or of an invoke envelope. */
+/** Returns the error in problem details (RFC 9457) or in the envelope of a call. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
@@ -224,24 +227,24 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${approvalAdvice(details)}, then call again` : message, details);
 }
 
-/** The code of an error in an answer; undefined for an unknown code. */
+/** Returns the code of an error in a response; undefined if the code is unknown. */
 export function codeIn({ code }: JsonObject): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/** The advice for APPROVAL_REQUIRED. Another hub has approvers of its own, who can use their keys from here too. */
+/** Returns the advice for APPROVAL_REQUIRED. Another hub has its own approvers, who can use their keys from here too. */
 function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }
 
-/** The owner sees every tool of the hub: a missing one belongs to a part that is off, or to another version. */
+/** Returns the error for a missing tool. The owner sees all tools, so a missing one belongs to a part that is off or to another version. */
 function missingToolError(error: AtmoError): AtmoError {
   const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });
 }
 
-/** The envelope at the end of a streamed call; progress goes to `onChunk`. Throws OUTCOME_UNKNOWN if the stream was cut. */
+/** Returns the envelope at the end of a streamed call, and passes progress to `onChunk`. Throws OUTCOME_UNKNOWN if the stream was cut. */
 async function streamedAnswer({ body }: Response, onChunk: (chunk: JsonObject) => void): Promise<JsonObject> {
   try {
     for await (const { event, data } of sseMessages(body)) {
@@ -259,7 +262,7 @@ function callInterrupted(cause: unknown): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', 'The hub went away during the call; look at the state before you call again', {}, { cause });
 }
 
-/** The messages of the body of an event stream, as they come. */
+/** Yields the messages in an event stream's body as they arrive. */
 export async function* sseMessages(body: ReadableStream<Uint8Array> | null): AsyncIterable<SseMessage> {
   if (body === null) return;
   const parser = new SseParser();

@@ -8,12 +8,12 @@ import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf, stateDirs } from '../identity/credential.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Codes of Node and OpenSSL for a certificate that no trusted authority has signed. */
+/** Matches the error codes of Node and OpenSSL for a certificate that no trusted authority has signed. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 
 /**
- * PEM of the authority that has to sign a hub's certificate: the one that this user trusted for the address, else the one of a
- * hub of this machine. Undefined without both: then the authorities of the system count.
+ * Returns the PEM of the authority that must have signed a hub's certificate: the authority that this user trusted for the address, else
+ * that of a hub on this machine. If it returns undefined, the authorities of the system are used.
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
   const files = [pinFile(env, url), ...stateDirs(env).map((dir) => join(dir, 'tls/ca.crt'))];
@@ -21,13 +21,13 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
     try {
       if (existsSync(file)) return readFileSync(file, 'utf8');
     } catch {
-      // A state directory of another user does not count.
+      // A state directory that this user cannot read is ignored.
     }
   }
   return undefined;
 }
 
-/** Trusts the authority at an address from now on, if its fingerprint is the given one. */
+/** Stores the authority at an address as trusted, if it has the given fingerprint. */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
   const chain = await certificatesAt(url);
   const found = chain.find((certificate) => plainFingerprint(certificate.fingerprint256) === plainFingerprint(fingerprint));
@@ -44,7 +44,10 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** Throws HUB_UNREACHABLE for an error of `fetch`: TLS without a trusted certificate, or else no hub, with the given advice. */
+/**
+ * Throws HUB_UNREACHABLE for an error of `fetch`. The message says whether the certificate is not trusted or no hub responds, and contains
+ * the advice.
+ */
 export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
@@ -64,7 +67,7 @@ function plainFingerprint(fingerprint: string): string {
   return fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase();
 }
 
-/** The certificate chain of a server, its own first; nothing is sent to it. */
+/** Returns the certificate chain of a server, its own certificate first. Sends no request to the server. */
 function certificatesAt(url: URL): Promise<readonly X509Certificate[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly X509Certificate[]>();
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -93,21 +96,24 @@ function chainOf(own: DetailedPeerCertificate): readonly X509Certificate[] {
 
 const HUB_KEY_FILE = 'hub.key';
 
-/** The hub of a token. */
+/** The hub for which a token is valid. */
 export interface KnownHub {
   readonly key: KeyObject;
   readonly file: string;
-  /** The remedy where the hub was set up again since, and has another key. */
+  /** Advice for the case that the hub was set up again, and therefore has another key. */
   readonly ifAnew?: string;
 }
 
-/** The hub of a state directory; undefined while it has no key yet. */
+/** Returns the hub of a state directory. Returns undefined if the directory contains no key yet. */
 export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   const file = join(stateDir, HUB_KEY_FILE);
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** The hub whose raw public key (32 bytes, base64url) a file holds. Throws STORAGE_FAILED, with the remedy if that is no key. */
+/**
+ * Returns the hub with the raw public key (32 bytes, base64url) that a file contains. Throws STORAGE_FAILED with the remedy if the text is
+ * no key.
+ */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
@@ -116,7 +122,10 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/** Verifies that the process at `url` is the hub of a token, since any process may take the port. Throws HUB_UNREACHABLE if not. */
+/**
+ * Verifies that the process at `url` is the hub for which a token is valid, since any process may listen there. Throws HUB_UNREACHABLE if
+ * it is not.
+ */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
@@ -132,7 +141,7 @@ export async function verifyHub(url: string, hub: KnownHub, get: (path: string) 
   );
 }
 
-/** The signature in an answer; empty, which fits no challenge, where it has none. */
+/** Returns the signature in a response. Returns an empty signature, which is never valid, if there is none. */
 function proofIn(text: string): Uint8Array {
   const proof = /"proof":"([A-Za-z0-9_-]{86})"/.exec(text)?.[1] ?? '';
   return Buffer.from(proof, 'base64url');
@@ -143,7 +152,7 @@ function portOf(url: string): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** `fetch` for a process that uses one hub: over TLS it trusts the authority of that hub alone, where it knows one. */
+/** Returns a `fetch` for a process that uses one hub. Over TLS it trusts only the authority of that hub, if it is known. */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   let prepared: string | undefined;
   return (text, init) => {

@@ -11,7 +11,7 @@ const NOBODY_ADVICE =
   'see that the others run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
-/** Returns membership and peers of the hub; undefined if the token lacks the permission. */
+/** Returns the membership and the peers of the hub. Returns undefined if the token lacks the permission. */
 export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonObject | undefined> {
   try {
     return await hub.get('/api/v1/mesh');
@@ -21,12 +21,12 @@ export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonOb
   }
 }
 
-/** Returns the names of the hubs to which no call can be sent. */
+/** Returns the names of the hubs to which calls cannot be sent. */
 export function unreachableHubs(mesh: JsonObject): readonly string[] {
   return objectsIn(mesh, 'peers').flatMap(({ id, name, reachable }) => (reachable === true ? [] : [String(name ?? id)]));
 }
 
-/** The mesh in one line for people. */
+/** Returns a description of the mesh on one line. */
 export function meshText(mesh: JsonObject): string {
   const { mesh_id: id, state } = mesh;
   if (id === undefined) return 'none';
@@ -36,14 +36,14 @@ export function meshText(mesh: JsonObject): string {
   return `${id} with ${count} other ${count === 1 ? 'hub' : 'hubs'}${away.length > 0 ? ` (not reachable: ${away.join(', ')})` : ''}`;
 }
 
-/** Returns a label for each hub: its name, or its id if several hubs have the name. */
+/** Returns a label for each hub: its name, or its id if several hubs have the same name. */
 export function hubLabels(mesh: JsonObject): ReadonlyMap<string, string> {
   const peers = objectsIn(mesh, 'peers').map(({ id, name }) => ({ id: String(id), name: String(name ?? id) }));
   const shared = new Set(sharedNames(mesh));
   return new Map(peers.map(({ id, name }) => [id, shared.has(name) ? id : name]));
 }
 
-/** Returns a hub's id from its typed id or name. Throws a usage error if no hub or several hubs have the name. */
+/** Returns a hub's id, given its id or name. Throws a usage error if no hub or several hubs have the name. */
 export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promise<string> {
   if (HUB_ID.test(text)) return text;
   const mesh = await hub.get('/api/v1/mesh');
@@ -57,7 +57,7 @@ export async function hubIdOf(hub: Pick<HubClient, 'get'>, text: string): Promis
   );
 }
 
-/** The finding of the doctor about the mesh. */
+/** Returns the finding of `atmo doctor` about the mesh. */
 export function meshFinding(mesh: JsonObject): Finding {
   const found = meshText(mesh);
   const advice = meshAdvice(mesh);
@@ -76,13 +76,13 @@ function meshAdvice(mesh: JsonObject): string | undefined {
   return twice.length > 0 ? `several hubs are called ${twice.join(', ')}: give each a mesh.name in its config.yaml` : undefined;
 }
 
-/** Returns the names that several hubs have; this hub counts too. */
+/** Returns the names that several hubs have, including this hub's name. */
 function sharedNames(mesh: JsonObject): readonly string[] {
   const names = [mesh.hub_name, ...objectsIn(mesh, 'peers').map(({ name }) => name)].map(String);
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
-/** The membership of this hub as names and values for people. */
+/** Returns the membership of this hub as names and values for people. */
 export function membershipPairs(facts: JsonObject): JsonObject {
   const { mesh_id: mesh, name, hub_id: hub, hub_name: hubName, state, roles, permissions, expires_at: until, revoked } = facts;
   const mayInvite = Array.isArray(roles) && roles.includes('inviter');

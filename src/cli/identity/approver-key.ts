@@ -7,14 +7,14 @@ import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { approverKeyPath, homeOf, requirePrivate, stateDirs } from './credential.ts';
 
-/** Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED if it is absent, readable by others or malformed. */
+/** Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED if the file is absent, malformed or readable by others. */
 export function readApproverKey(path: string): KeyObject {
   const key = parseKey(readPrivately(path));
   if (key?.asymmetricKeyType === 'ed25519') return key;
   throw new AtmoError('STORAGE_FAILED', `${path} does not hold a private Ed25519 key (PKCS #8 in PEM)`, { path });
 }
 
-/** Returns the key in the file, or writes a new key if there is no file. */
+/** Returns the key in the file. If there is no file, makes a key and writes it. */
 export function openApproverKey(path: string): KeyObject {
   if (existsSync(path)) return readApproverKey(path);
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -27,13 +27,14 @@ export function openApproverKey(path: string): KeyObject {
   return privateKey;
 }
 
-/** Returns the public key in the form for enrolment: 32 raw bytes in base64url. */
+/** Returns the public key in the form in which it is enrolled: 32 raw bytes in base64url. */
 export function rawKeyOf(key: KeyObject): string {
   return (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }).x ?? '';
 }
 
 /**
- * Returns the key file to sign with: the given file, the file of the environment, the user's file, or the owner's file if it is readable.
+ * Returns the path of the key to sign with: the given path, the path in the environment variable, the user's file, or the owner's file if
+ * this user can read it.
  */
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;
@@ -57,7 +58,7 @@ function readPrivately(path: string): string {
   }
 }
 
-/** Returns undefined if the text is no key. The parser's error is dropped, since it could quote the secret. */
+/** Parses a private key. Returns undefined if the text is no key. The parser's message is dropped, since it could quote the secret. */
 function parseKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text);
@@ -72,7 +73,7 @@ interface Decision {
   readonly key: KeyObject;
 }
 
-/** The body of `POST /api/v1/approvals/{id}` for a request as `GET` returns it (docs/approvals.md). */
+/** Returns the body of `POST /api/v1/approvals/{id}` with the signed decision about a request that `GET` returned (docs/approvals.md). */
 export function signedDecision(request: JsonObject, { decision, person, key }: Decision): JsonObject {
   const member = (name: string): string => {
     const value = request[name];
@@ -94,8 +95,8 @@ export function signedDecision(request: JsonObject, { decision, person, key }: D
 const PERSON = 'owner';
 
 /**
- * Returns the owner's signed approval of a call that the owner made. Returns undefined if this user lacks the owner's key, if the owner has
- * already approved, or if an agent made the call, since a person has to read such a request first.
+ * Returns the owner's signed approval of a call that the owner made. Returns undefined if this user cannot read the owner's key, if the
+ * owner has already approved, or if an agent made the call: a person must read such a request first.
  */
 export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
   const file = join(stateDir, 'owner.key');

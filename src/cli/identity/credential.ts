@@ -8,13 +8,13 @@ import type { CliIo } from '../cli-io.ts';
 
 type Environment = CliIo['env'];
 
-/** Returns the possible state directories, the most likely first; only ATMO_STATE_DIR if it is set. */
+/** Returns the possible state directories, the most likely one first. If ATMO_STATE_DIR is set, returns only that directory. */
 export function stateDirs(env: Environment): readonly string[] {
   if (env.ATMO_STATE_DIR) return [env.ATMO_STATE_DIR];
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Returns the hub's URL: ATMO_URL, else the URL of a login at another machine, else the loopback URL of a hub with these variables. */
+/** Returns the hub's URL: ATMO_URL, else the URL of a login on another machine, else the loopback URL of a hub with these variables. */
 export function hubUrl(env: Environment): string {
   const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
@@ -22,20 +22,20 @@ export function hubUrl(env: Environment): string {
   throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
 }
 
-/** Returns the URL of a login over TLS; undefined if the environment variables configure a hub of this machine. */
+/** Returns the TLS URL of a login. Returns undefined if environment variables configure a hub on this machine. */
 function remoteLoginUrl(env: Environment): string | undefined {
   if (env.ATMO_HTTP_HOST || env.ATMO_HTTP_PORT || env.ATMO_STATE_DIR) return undefined;
   const url = readLogin(env)?.url;
   return url?.startsWith('https:') ? url : undefined;
 }
 
-/** Returns the loopback address of a hub: a hub that listens on the network also listens on 127.0.0.1, without TLS. */
+/** Returns the loopback address of a hub. A hub that listens on the network also listens on 127.0.0.1, without TLS. */
 function loopbackOf(host = ''): string {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   return LOOPBACK_HOST.test(bracketed) ? bracketed : '127.0.0.1';
 }
 
-/** Returns the path of the owner's token if a hub has written one that this user can see. */
+/** Returns the path of the owner's token, if a hub has written one and this user can see it. */
 export function ownerTokenFile(env: Environment): string | undefined {
   return stateDirs(env)
     .map((dir) => join(dir, 'owner.token'))
@@ -44,19 +44,19 @@ export function ownerTokenFile(env: Environment): string | undefined {
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** A token with its source. */
+/** A token and where it comes from. */
 export interface Credential {
   readonly token: string;
   readonly source: 'environment' | 'login' | 'owner';
   /** State directory of the hub; only for the owner's token. */
   readonly stateDir?: string;
-  /** Only for the token of a login: its file, and the raw public key of its hub (absent in old logins). */
+  /** Only for a login's token: its file, and its hub's raw public key, which old logins lack. */
   readonly login?: { readonly file: string; readonly hubKey?: string };
 }
 
 /**
- * Returns the credential for calls: ATMO_TOKEN, else the token of `atmo login`, else the owner's token. The owner's token is never
- * sent to another machine, and a login's token only to the URL where it was made.
+ * Returns the credential for calls: ATMO_TOKEN, else the token of `atmo login`, else the owner's token. The owner's token is never sent to
+ * another machine, and a login's token only to the URL where it was made.
  */
 export function findCredential(env: Environment): Credential | undefined {
   if (env.ATMO_TOKEN) {
@@ -71,7 +71,7 @@ export function findCredential(env: Environment): Credential | undefined {
   return findOwnerCredential(env);
 }
 
-/** Returns the owner's token if a hub of this machine has written one. Throws UNAUTHENTICATED if this user cannot read it. */
+/** Returns the owner's token, if a hub on this machine has written one. Throws UNAUTHENTICATED if this user cannot read it. */
 export function findOwnerCredential(env: Environment): Credential | undefined {
   const file = isLoopback(hubUrl(env)) ? ownerTokenFile(env) : undefined;
   if (file === undefined) return requireOpenDirs(env);
@@ -82,7 +82,7 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
   }
 }
 
-/** Throws UNAUTHENTICATED if this user may not open a state directory, which may hold the token. */
+/** Throws UNAUTHENTICATED if this user may not open a state directory that could contain the token. */
 function requireOpenDirs(env: Environment): undefined {
   for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
     try {
@@ -99,7 +99,7 @@ function ownerTokenUnreadable(file: string, cause: unknown): AtmoError {
   return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
 }
 
-/** Throws if the owner's token, which allows everything, would cross a network without TLS. */
+/** Throws if the owner's token, which allows everything, would be sent over a network without TLS. */
 function requireSecureUrl(token: string, env: Environment): void {
   const url = hubUrl(env);
   if (!isOwnersToken(token) || isSecureUrl(url)) return;
@@ -110,7 +110,7 @@ function requireSecureUrl(token: string, env: Environment): void {
   );
 }
 
-/** Returns whether a token is the owner's, by its prefix. */
+/** Returns whether a token is the owner's, which its prefix shows. */
 export function isOwnersToken(token: string): boolean {
   return token.startsWith('at0.');
 }
@@ -127,15 +127,15 @@ export function isLoopback(url: string): boolean {
 
 /** The login of a person: a token for one hub. */
 export interface Login {
-  /** URL of the hub that made the token; the token is sent to no other URL. */
+  /** URL of the hub that made the token. The token is sent to no other URL. */
   readonly url: string;
   readonly person: string;
   readonly token: string;
-  /** Raw public key of the hub in base64url; the hub at the URL must prove that it has the private key. */
+  /** Raw public key of the hub in base64url. The hub must prove that it has the private key. */
   readonly hubKey?: string;
 }
 
-/** Returns the directory of a user's logins and keys: `~/.config/atmosphere-edge`, mode 0700. */
+/** Returns the directory with a user's logins and keys: `~/.config/atmosphere-edge`, mode 0700. */
 export function configDir(home: string): string {
   return join(home, '.config/atmosphere-edge');
 }
@@ -145,17 +145,17 @@ export function homeOf(env: CliIo['env']): string {
   return env.HOME || homedir();
 }
 
-/** Returns the path of a user's approver key. */
+/** Returns the path of a user's approver key file. */
 export function approverKeyPath(home: string): string {
   return join(configDir(home), 'approver.key');
 }
 
-/** Returns the path of a user's login. */
+/** Returns the path of a user's login file. */
 export function loginPath(home: string): string {
   return join(configDir(home), 'login.json');
 }
 
-/** Deletes a user's login. Returns false if there was no login. */
+/** Deletes a user's login. Returns false if there was none. */
 export function removeLogin(home: string): boolean {
   const path = loginPath(home);
   if (!existsSync(path)) return false;
@@ -163,7 +163,7 @@ export function removeLogin(home: string): boolean {
   return true;
 }
 
-/** Returns this user's login, or undefined. Throws STORAGE_FAILED if other users could read the file. */
+/** Returns this user's login; undefined if there is none. Throws STORAGE_FAILED if other users could read the file. */
 export function readLogin(env: CliIo['env']): Login | undefined {
   const path = loginPath(homeOf(env));
   const { url, person, token, hub_key: hubKey } = readJsonFile(path);
@@ -172,7 +172,7 @@ export function readLogin(env: CliIo['env']): Login | undefined {
   return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
 }
 
-/** Returns the JSON object in a file; an empty object if the file has none, so that the caller tries other credentials. */
+/** Returns the JSON object in a file. Returns an empty object if the file contains none, so that the caller tries other credentials. */
 export function readJsonFile(path: string): JsonObject {
   try {
     return objectOf(tryParseJson(readFileSync(path, 'utf8')));
@@ -181,21 +181,23 @@ export function readJsonFile(path: string): JsonObject {
   }
 }
 
-/** Throws STORAGE_FAILED with the remedy if other users can read the file. */
+/** Throws STORAGE_FAILED, with the remedy, if other users can read the file. */
 export function requirePrivate(path: string): void {
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) === 0) return;
   throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode.toString(8)}): run chmod 600 ${path}`, { path });
 }
 
-/** Writes the login with mode 0600. After a crash the file has either the old or the new content. */
+/** Writes the login with mode 0600. After a crash the file contains either the old or the new login. */
 export function writeLogin(home: string, { hubKey, ...rest }: Login): void {
   const path = loginPath(home);
   writePrivately(path, { ...rest, hub_key: hubKey }, `The login cannot be written to ${path}`);
 }
 
-/** Writes JSON into a file with mode 0600. After a crash the file has either the old or the new content. Throws STORAGE_FAILED if the
- * write fails. */
+/**
+ * Writes JSON to a file with mode 0600. After a crash the file has either the old or the new content. Throws STORAGE_FAILED if the write
+ * fails.
+ */
 export function writePrivately(path: string, value: object, problem: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

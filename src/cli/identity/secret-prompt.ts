@@ -6,7 +6,7 @@ const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
 const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);
 const CANCEL = '\u0003';
 
-/** Returns the text after some keys; `isDone` is true after Enter. Throws CANCELLED on Ctrl-C. */
+/** Returns the typed text after further keys. `isDone` is true after Enter. Throws CANCELLED after Ctrl-C. */
 export function applyKeys(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
   let text = before;
   for (const key of keys) {
@@ -17,7 +17,7 @@ export function applyKeys(before: string, keys: string): { readonly text: string
   return { text, isDone: false };
 }
 
-/** Reads a line from the terminal without showing it; returns undefined without a terminal. Rejects with CANCELLED on Ctrl-C. */
+/** Reads a line from the terminal without showing it. Returns undefined if there is no terminal. Rejects with CANCELLED after Ctrl-C. */
 export async function promptSecret(
   prompt: string,
   stdin: Partial<ReadStream> & Pick<ReadStream, 'on' | 'off'>,

@@ -23,14 +23,14 @@ import {
 } from '../identity/credential.ts';
 import type { McpCredential } from './http-client.ts';
 
-/** Default permissions of an agent: it may read and control devices. Dangerous calls still need approval. */
+/** Default permissions of an agent: it may read and control all devices. Dangerous calls still need an approval. */
 export const HOME_PERMISSIONS = ['device:read:*', 'device:control:*', 'sensor:read:*', 'sequence:run', 'job:cancel'] as const;
 const DAY_SECONDS = 86_400;
 const TTL_SECONDS = 30 * DAY_SECONDS;
-/** A token is renewed this long before it expires. */
+/** A token is renewed this many milliseconds before it expires. */
 const RENEW_BEFORE_MS = 10 * DAY_SECONDS * 1000;
 
-/** Returns the token in ATMO_TOKEN. Throws VALIDATION_ERROR if it is not set, and PERMISSION_DENIED if it is the owner's token. */
+/** Returns the token in ATMO_TOKEN. Throws VALIDATION_ERROR if the variable is not set, and PERMISSION_DENIED for the owner's token. */
 export function givenCredential(env: CliIo['env']): McpCredential {
   const token = env.ATMO_TOKEN;
   if (!token) {
@@ -42,7 +42,7 @@ export function givenCredential(env: CliIo['env']): McpCredential {
       "ATMO_TOKEN holds the owner's token, which may do everything: no agent gets that. Take it out and say --agent NAME",
     );
   }
-  // Throws if the token would be sent without TLS.
+  // Throws an error if the token would be sent without TLS.
   findCredential(env);
   return { token: async () => token, hub: () => undefined, renew: async () => false };
 }
@@ -53,7 +53,10 @@ interface AgentParts {
   readonly clock?: Clock;
 }
 
-/** The token of one agent. It is minted with the rights of the user who runs `atmo`, stored for this user only, and renewed in time. */
+/**
+ * The token of one agent. It is minted with the rights of the user who runs `atmo`, stored so that only this user can read it, and renewed
+ * before it expires.
+ */
 export class AgentCredential implements McpCredential {
   readonly #io: AgentParts['io'];
   readonly #parts: AgentParts;
@@ -68,7 +71,7 @@ export class AgentCredential implements McpCredential {
       throw usage(
         `${JSON.stringify(name)} cannot be the name of an agent: 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or digit`,
       );
-    // ATMO_TOKEN is ignored: it may be an agent's token, and agents must not mint tokens.
+    // ATMO_TOKEN is ignored because it may be an agent's token, and agents must not mint tokens.
     this.#io = { ...parts.io, env: { ...parts.io.env, ATMO_TOKEN: undefined } };
     this.#parts = parts;
     this.#name = name;
@@ -85,7 +88,7 @@ export class AgentCredential implements McpCredential {
     return key === undefined ? undefined : hubOfRawKey(key, this.#path, 'remove that file');
   }
 
-  /** Renews an expired token. It is not called for a revoked token: the owner may have revoked it on purpose. */
+  /** Renews an expired token. Not called for a revoked token, which the owner may have revoked on purpose. */
   async renew(): Promise<boolean> {
     await this.#make();
     return true;
@@ -108,19 +111,19 @@ export class AgentCredential implements McpCredential {
   #read(): StoredAgentToken | undefined {
     const stored = readAgentToken(this.#path);
     if (!stored || stored.permissions.join() !== this.#permissions.join()) return undefined;
-    // A hub without a known key is identified by its URL.
+    // A hub whose key is unknown is identified by its URL.
     if (stored.hubKey === undefined) return stored.url === hubUrl(this.#io.env) ? stored : undefined;
     const here = this.#hubKeyHere();
     return here === undefined || here === stored.hubKey ? stored : undefined;
   }
 
-  /** Returns the key of the hub at which this user may mint a token; undefined if the user may not. */
+  /** Returns the key of the hub at which this user may mint a token. Returns undefined if the user may not. */
   #hubKeyHere(): string | undefined {
     try {
       const credential = findCredential(this.#io.env);
       return credential && hubKeyOf(credential, this.#io.env);
     } catch {
-      // The stored token is used then.
+      // Without a hub the stored token is used.
       return undefined;
     }
   }
@@ -155,7 +158,7 @@ export class AgentCredential implements McpCredential {
   }
 }
 
-/** Returns the request for a token: the owner mints it; another person delegates some of their own permissions. */
+/** Returns the request for a token. The owner mints it; any other person delegates some of their own permissions. */
 function mintRequest({ source }: Credential, name: string, permissions: readonly string[]): [string, JsonObject] {
   if (source === 'owner') return ['hub:mint_token', { agent_id: name, permissions, ttl_seconds: TTL_SECONDS }];
   return ['spawn_agent', { agent_type: 'external', name, permissions, ttl_seconds: TTL_SECONDS }];
@@ -167,14 +170,14 @@ function hubKeyOf({ stateDir, login }: Credential, env: CliIo['env']): string | 
   return hub && rawKeyOf(hub.key);
 }
 
-/** The token that `atmo mcp --agent NAME` stores, with its hub. */
+/** The token that `atmo mcp --agent NAME` stores, and its hub. */
 interface StoredAgentToken {
   readonly agentId: string;
   readonly token: string;
   readonly permissions: readonly string[];
   readonly expiresAt: string;
   readonly url: string;
-  /** Raw public key of the hub in base64url, if known. */
+  /** Raw public key of the hub in base64url; absent if unknown. */
   readonly hubKey?: string;
 }
 
@@ -182,7 +185,7 @@ function agentTokenPath(home: string, name: string): string {
   return join(configDir(home), 'agents', `${name}.json`);
 }
 
-/** Returns the stored token, or undefined. Throws STORAGE_FAILED if other users could read the file. */
+/** Returns the stored token; undefined if there is none. Throws STORAGE_FAILED if other users could read the file. */
 function readAgentToken(path: string): StoredAgentToken | undefined {
   if (!existsSync(path)) return undefined;
   requirePrivate(path);

@@ -5,19 +5,19 @@ import type { CliIo } from '../cli-io.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
 import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
-/** The token of the bridge between stdio and HTTP. */
+/** The token for the bridge between stdio and HTTP. */
 export interface McpCredential {
-  /** Returns the present token. Rejects if no token can be made. */
+  /** Returns the current token. Rejects if no token can be made. */
   token(): Promise<string>;
-  /** Returns the hub of the token, if known; the hub at the URL must prove that it is this hub. */
+  /** Returns the hub for which the token is valid, if known. The hub at the URL must prove that it is this hub. */
   hub(): KnownHub | undefined;
-  /** Is called when the token has expired. Returns true if there is a new token. */
+  /** Called when the token has expired. Resolves with whether there is a new token. */
   renew(): Promise<boolean>;
 }
 
 interface McpHttpClientParts {
   readonly url: string;
-  /** Path of the endpoint: `/mcp`, or the path of another set of tools. */
+  /** Path of the MCP endpoint: `/mcp`, or the path of another view. */
   readonly path: string;
   readonly fetch: CliIo['fetch'];
   readonly credential: McpCredential;
@@ -33,7 +33,7 @@ interface McpRequest {
 /** The client and the hub between which the bridge forwards messages. */
 export interface McpEnds {
   readonly client: McpHttpClient;
-  /** Writes a message to the client of the bridge. */
+  /** Writes a message to the client. */
   readonly write: (message: McpMessage) => void;
   readonly clock: Clock;
 }
@@ -47,7 +47,9 @@ export class McpHttpClient {
     this.#parts = parts;
   }
 
-  /** Sends a request and returns the response, whatever its status. Rejects with HUB_UNREACHABLE, or with the errors of the credential. */
+  /**
+   * Sends a request and resolves with the response, whatever its status is. Rejects with HUB_UNREACHABLE, or with errors of the credential.
+   */
   async send(request: McpRequest): Promise<Response> {
     const response = await this.#sendOnce(request);
     if (response.status !== 401 || !(await isExpired(response)) || !(await this.#parts.credential.renew())) return response;
@@ -87,14 +89,16 @@ export class McpHttpClient {
     try {
       return await this.#parts.fetch(`${url}${path}`, { redirect: 'error', ...init });
     } catch (cause) {
-      // Another hub may answer at this URL next time.
+      // The hub must prove its identity again, since another hub may be at this URL.
       this.#proof = undefined;
       throw unreachableError(url, cause, 'it works again as soon as one does');
     }
   }
 }
 
-/** Yields the messages of a JSON response, or of an event stream with event ids. Throws the error of a problem document. */
+/**
+ * Yields the messages in a JSON response or in an event stream, with their event ids. Throws the error if the response is problem details.
+ */
 export async function* messagesIn(response: Response): AsyncIterable<{ readonly message: McpMessage; readonly eventId?: string }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     for await (const { data, id } of sseMessages(response.body)) {
@@ -113,7 +117,7 @@ async function isExpired(response: Response): Promise<boolean> {
   return objectOf(tryParseJson(await response.clone().text())).code === 'TOKEN_EXPIRED';
 }
 
-/** Writes the messages of a response. Rejects with OUTCOME_UNKNOWN if the response to the request with this id is missing. */
+/** Writes the messages of a response to the client. Rejects with OUTCOME_UNKNOWN if the response to the request with this id is missing. */
 export async function forwardMessages(response: Response, id: McpId | undefined, write: McpEnds['write']): Promise<void> {
   let isAnswered = false;
   for await (const { message } of messagesIn(response)) {
@@ -130,7 +134,7 @@ export async function forwardMessages(response: Response, id: McpId | undefined,
 /** Id of a JSON-RPC request. */
 export type McpId = string | number;
 
-/** A JSON-RPC 2.0 message: a line of stdio or an HTTP body. */
+/** A JSON-RPC 2.0 message, which is one line of stdio or one HTTP body. */
 export type McpMessage = JsonObject;
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
@@ -140,7 +144,7 @@ const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** Returns the id of a request; undefined for notifications and responses. */
+/** Returns the id of a request. Returns undefined for notifications and responses. */
 export function requestIdOf({ method, id }: McpMessage): McpId | undefined {
   return typeof method === 'string' && isId(id) ? id : undefined;
 }
@@ -150,12 +154,15 @@ export function isAnswerTo(id: McpId | undefined, message: McpMessage): boolean 
   return id !== undefined && message.id === id && message.method === undefined;
 }
 
-/** Returns the parameters of a message; an empty object if it has none. */
+/** Returns the parameters of a message, or an empty object if it has none. */
 export function paramsOf({ params }: McpMessage): JsonObject {
   return objectOf(params);
 }
 
-/** Returns the protocol version in a message of MCP 2026-07-28 or later; undefined for older versions, which have a handshake. */
+/**
+ * Returns the protocol version that a message of MCP 2026-07-28 or later contains. Returns undefined for older versions, which have a
+ * handshake.
+ */
 export function statedVersion(message: McpMessage): string | undefined {
   const version = objectOf(paramsOf(message)._meta)[VERSION_KEY];
   return typeof version === 'string' ? version : undefined;
@@ -167,7 +174,7 @@ export function failureResponse(id: McpId | null, error: AtmoError): McpMessage 
   return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: `${code}: ${message}`, data: { code, details, retryable } } };
 }
 
-/** Returns the message in a line, or an error response for the client if the line is no message. */
+/** Parses a line. Returns the message, or an error response to the client if the line is no message. */
 export function parseLine(line: string): { readonly message: McpMessage } | { readonly refusal: McpMessage } {
   const value = tryParseJson(line);
   if (value === undefined) return { refusal: errorResponse(PARSE_ERROR, 'Parse error: a line has to be one JSON-RPC message in JSON') };
@@ -175,7 +182,9 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
   return { refusal: errorResponse(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
 }
 
-/** Returns notifications that lists and resources may have changed. The bridge sends them after it has missed the hub's notifications. */
+/**
+ * Returns notifications that lists and resources may have changed. The bridge sends them if it may have missed notifications of the hub.
+ */
 export function changeNotifications(lists: readonly string[], uris: Iterable<Json>, params?: JsonObject): readonly McpMessage[] {
   return [
     ...lists.map((kind) => ({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) })),

@@ -26,8 +26,8 @@ interface Handshake {
 }
 
 /**
- * The session of a client of MCP 2025-11-25 or before. A restarted hub has lost its sessions: the bridge then repeats the client's
- * handshake and subscriptions, and notifies the client that everything may have changed.
+ * The session of a client of MCP 2025-11-25 or before. If the hub has restarted and lost the session, the bridge repeats the client's
+ * handshake and subscriptions, and tells the client that everything may have changed.
  */
 export class McpSession {
   readonly #ends: McpEnds;
@@ -37,11 +37,11 @@ export class McpSession {
   #handshake: Handshake | undefined;
   #remaking: Promise<void> | undefined;
   #remade = 0;
-  /** Sends the client's handshake, notifications and responses one after the other. */
+  /** Promise chain that sends the client's handshake, notifications and responses one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #isListening = false;
   #hasListened = false;
-  /** Id of the last event: the next stream resumes after it if the hub still has the session. */
+  /** Id of the last event. The next stream continues after it, if the hub still has the session. */
   #lastEventId: string | undefined;
 
   constructor(ends: McpEnds) {
@@ -61,7 +61,7 @@ export class McpSession {
     return answered;
   }
 
-  /** Ends the session on the hub; does nothing if the hub does not respond. */
+  /** Ends the session on the hub. Does nothing if the hub does not respond. */
   async close(): Promise<void> {
     this.#end.abort();
     if (this.#handshake?.sessionId === undefined) return;
@@ -75,7 +75,7 @@ export class McpSession {
       await response.body?.cancel();
       if (message.method === INITIALIZED.method && response.ok) this.#startListening();
     } catch {
-      // Notifications have no response; the next request fails if the hub is gone.
+      // The error is ignored: notifications have no response, and if the hub is gone the next request fails.
     }
   }
 
@@ -108,7 +108,7 @@ export class McpSession {
     if (message.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** Sends a message. If the hub has lost the session, it has ignored the message: a new session is made and the message is sent again. */
+  /** Sends a message. If the hub has lost the session it ignored the message, so a new session is made and the message is sent again. */
   async #post(message: McpMessage): Promise<Response> {
     const known = this.#handshake;
     const response = await this.#postOnce(message);
@@ -140,7 +140,7 @@ export class McpSession {
     this.#startListening();
   }
 
-  /** Repeats a subscription in the background for a while: a hub that has just started may not have loaded the device yet. */
+  /** Repeats a subscription in the background for a while, since a hub that has just started may not have loaded the device yet. */
   async #subscribeAgain(uri: string, triesLeft = SUBSCRIBE_TRIES): Promise<void> {
     const id = `atmo-${this.#remade}-${triesLeft}-${uri}`;
     const response = await this.#postOnce({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
@@ -157,11 +157,11 @@ export class McpSession {
       await this.#subscribeAgain(uri, triesLeft);
       for (const change of changeNotifications([], [uri])) this.#ends.write(change);
     };
-    // After an error a new session is made.
+    // An error is ignored here, because the next message makes a new session.
     again().catch(() => undefined);
   }
 
-  /** Notifies the client that these lists and all subscribed resources may have changed. */
+  /** Tells the client that these lists and all subscribed resources may have changed. */
   #notifyChanges(lists: readonly string[]): void {
     for (const change of changeNotifications(lists, this.#subscribed)) this.#ends.write(change);
   }
@@ -179,13 +179,13 @@ export class McpSession {
     });
   }
 
-  /** Reads the stream of the hub's messages. Reopens the stream until the session ends or the hub refuses it. */
+  /** Reads the stream of the hub's messages. Opens it again until the session ends or the hub refuses it. */
   async #listen(): Promise<void> {
     while (!this.#end.signal.aborted) {
       try {
         await this.#receive();
       } catch (error) {
-        // A cut stream is reopened; a refused stream is not.
+        // A stream that was cut is opened again, but not one that the hub refuses.
         if (error instanceof AtmoError && !error.toBody().retryable) return;
       }
       await pause(this.#ends.clock, RETRY_MS, this.#end.signal);
@@ -203,7 +203,7 @@ export class McpSession {
       if (this.#handshake === known) await this.#remake();
       return;
     }
-    // A stream that starts without a last event id may have missed earlier messages.
+    // A stream that starts without a last event id may have missed messages.
     if (response.ok && after === undefined) this.#notifyChanges(this.#hasListened ? this.#listsWithNotifications() : []);
     this.#hasListened ||= response.ok;
     for await (const { message, eventId } of messagesIn(response)) {

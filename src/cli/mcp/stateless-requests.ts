@@ -19,7 +19,7 @@ import {
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const RETRY_MS = 1_000;
-/** The parameter that the header `Mcp-Name` repeats, by method (MCP 2026-07-28, Streamable HTTP, standard request headers). */
+/** For each method, the parameter that the header `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP, standard request headers). */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -30,7 +30,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 };
 const SAFE_HEADER = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Sends messages of MCP 2026-07-28 and later: each is a separate HTTP request, which ends when the client cancels it. */
+/** Sends messages of MCP 2026-07-28 and later. Each message is a separate HTTP request, which ends if the client cancels it. */
 export class McpStatelessRequests {
   readonly #ends: McpEnds;
   readonly #running = new Map<McpId, AbortController>();
@@ -56,7 +56,7 @@ export class McpStatelessRequests {
       if (message.method === LISTEN) await this.#listen(message, signal);
       else await forwardMessages(await this.#send(message, signal), id, this.#ends.write);
     } catch (thrown) {
-      // Notifications have no response.
+      // Only requests get a response; notifications get none.
       if (id !== undefined && !signal.aborted) this.#ends.write(failureResponse(id, toAtmoError(thrown)));
     } finally {
       if (id !== undefined) this.#running.delete(id);
@@ -67,7 +67,7 @@ export class McpStatelessRequests {
     for (const controller of this.#running.values()) controller.abort();
   }
 
-  /** Holds a subscription until the client cancels it; subscribes again after the hub has restarted. */
+  /** Keeps a subscription open until the client cancels it. Subscribes again after the hub has restarted. */
   async #listen(message: McpMessage, signal: AbortSignal): Promise<void> {
     let isKnown = false;
     while (!signal.aborted) {
@@ -83,7 +83,7 @@ export class McpStatelessRequests {
           isKnown ||= isFirst;
         }
       } catch (error) {
-        // The hub refuses the subscription, or was unreachable at the first try.
+        // The loop ends if the hub refuses the subscription, or cannot be reached at the first try.
         if (!isKnown || (error instanceof AtmoError && !error.toBody().retryable)) throw error;
       }
       await pause(this.#ends.clock, RETRY_MS, signal);
@@ -105,13 +105,16 @@ function headersOf(message: McpMessage): Record<string, string> {
   };
 }
 
-/** Returns a header value; marked base64 for a text that a header cannot contain (MCP 2026-07-28, Streamable HTTP, value encoding). */
+/**
+ * Returns a header value. A text that a header cannot contain is encoded as marked base64 (MCP 2026-07-28, Streamable HTTP, value
+ * encoding).
+ */
 function headerText(text: string): string {
   const isPlain = SAFE_HEADER.test(text) && !(text.startsWith('=?base64?') && text.endsWith('?='));
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
-/** Returns notifications for all changes that the client has subscribed to and may have missed. */
+/** Returns notifications for all changes to which the client has subscribed and that it may have missed. */
 function missedNotifications(message: McpMessage): readonly McpMessage[] {
   const wanted = objectOf(paramsOf(message).notifications);
   const uris = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : [];

@@ -3,29 +3,29 @@ import type { CliIo } from '../cli-io.ts';
 import type { TextSink } from './spinner.ts';
 import { wrapText } from './text-width.ts';
 
-/** The terminal or stream that a text is rendered for. */
+/** The terminal or stream for which a text is rendered. */
 export interface RenderTarget {
-  /** Columns of the terminal; undefined if a program reads the output: its lines are never cut. */
+  /** Width of the terminal in columns. Undefined if a program reads the output; then lines are never cut. */
   readonly columns: number | undefined;
   readonly ink: Colorizer;
 }
 
-/** Text that is rendered for a target; its content has no control characters. */
+/** Text that can be rendered for a target. Its content has no control characters. */
 export interface Block {
   render(paper: RenderTarget): string;
 }
 
-/** An answer for people: text, blocks, or both one after the other. */
+/** An answer for people: a text, a block, or several of them. */
 export type Printable = string | Block | readonly (string | Block)[];
 
-/** Renders an answer; control characters in plain text are replaced. */
+/** Renders an answer. Control characters in plain text are replaced. */
 export function renderText(printable: Printable, paper: RenderTarget): string {
   if (typeof printable === 'string') return terminalText(printable);
   if ('render' in printable) return printable.render(paper);
   return printable.map((part) => renderText(part, paper)).join('');
 }
 
-/** A piece of text with a tone. */
+/** A piece of text with a tone, which a terminal shows as a colour. */
 export class StyledText implements Block {
   readonly text: string;
   readonly tone: Tone;
@@ -44,12 +44,12 @@ export class StyledText implements Block {
   }
 }
 
-/** A title. */
+/** Returns a title. */
 export function heading(text: string): Block {
   return { render: ({ ink }) => `\n${ink(terminalText(text), 'strong')}\n` };
 }
 
-/** Sentences, wrapped at the width of the terminal and indented by `indent` columns. */
+/** Returns sentences that are wrapped at the width of the terminal and indented by `indent` columns. */
 export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readonly indent?: number; readonly tone?: Tone } = {}): Block {
   return {
     render({ columns, ink }) {
@@ -59,13 +59,13 @@ export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readon
   };
 }
 
-/** The tone of a text, shown by colour. */
+/** The tone of a text, which a terminal shows as a colour. */
 export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
-/** Adds the colour of a tone to a text without control characters, or returns the text unchanged. */
+/** Adds the colour of a tone to a text without control characters. Without colours it returns the text unchanged. */
 export type Colorizer = (text: string, tone: Tone) => string;
 
-/** ECMA-48 §8.3.117 (SGR): the codes that begin and end a tone. */
+/** The codes that begin and end each tone (SGR, ECMA-48 §8.3.117). */
 const SGR: Readonly<Record<Exclude<Tone, 'plain'>, readonly [on: number, off: number]>> = {
   good: [32, 39],
   warning: [33, 39],
@@ -79,7 +79,7 @@ const uncolored: Colorizer = (text) => text;
 const colored: Colorizer = (text, tone) =>
   tone === 'plain' || text === '' ? text : `\u001b[${SGR[tone][0]}m${text}\u001b[${SGR[tone][1]}m`;
 
-/** Colours on a terminal that has them: NO_COLOR (no-color.org) switches them off, FORCE_COLOR on, also in a pipe. */
+/** Returns the colorizer for a stream. NO_COLOR (no-color.org) switches colours off; FORCE_COLOR switches them on, even in a pipe. */
 export function colorizerFor(sink: TextSink, env: CliIo['env']): Colorizer {
   return wantsColours(sink, env) ? colored : uncolored;
 }
@@ -91,8 +91,8 @@ function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM
 }
 
 /**
- * Returns a QR code in half blocks, or a note about the necessary width if the terminal is too narrow. The lowest error correction keeps
- * the code small. The package is loaded on demand.
+ * Returns a QR code made of half blocks. If the terminal is too narrow, returns a note about the necessary width. The package is imported
+ * when needed.
  */
 export async function qrBlock(text: string): Promise<Block> {
   const { default: encodeQR } = await import('qr');

@@ -8,11 +8,11 @@ import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
 
 interface Work {
-  /** Shows the present step as a line on stderr, and beside the spinner if it is shown. */
+  /** Shows the current step as a line on stderr, and beside the spinner if there is one. */
   step(text: string): void;
 }
 
-/** Prints results on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
+/** Prints results on stdout: a JSON document with `--json`, else text for people. Everything else goes to stderr. */
 export class Output {
   readonly isJson: boolean;
   readonly #streams: OutputStreams;
@@ -27,7 +27,7 @@ export class Output {
     return !this.isJson && this.#streams.stdout.isTTY === true;
   }
 
-  /** True if stderr is a terminal. */
+  /** Whether stderr is a terminal. */
   get isWatched(): boolean {
     return this.#streams.stderr.isTTY === true;
   }
@@ -38,7 +38,7 @@ export class Output {
     if (text !== '') this.#print(this.#streams.stdout, text.endsWith('\n') ? text : `${text}\n`);
   }
 
-  /** Prints one line of a stream; with `--json` each line is a JSON document. */
+  /** Prints one line of a stream. With `--json` each line is a JSON document. */
   line(value: unknown, human: Printable): void {
     const text = this.isJson ? terminalText(JSON.stringify(value)) : renderText(human, this.#paper(this.#streams.stdout));
     this.#print(this.#streams.stdout, `${text}\n`);
@@ -48,7 +48,7 @@ export class Output {
     this.#print(this.#streams.stderr, `${renderText(text, this.#paper(this.#streams.stderr)).replace(/\n$/, '')}\n`);
   }
 
-  /** Runs work that may take long: a terminal shows a spinner, and stderr gets each step. */
+  /** Runs work that may take long. A terminal shows a spinner, and stderr gets each step. */
   async during<Result>(text: string, run: (work: Work) => Promise<Result>): Promise<Result> {
     if (!this.#canRedraw()) return run({ step: (step) => this.note(step) });
     using spinner = new Spinner(this.#streams.stderr, text, this.#streams.every ?? everyInterval);
@@ -65,7 +65,7 @@ export class Output {
     }
   }
 
-  /** Prints an error and returns the exit code. With `--json` it prints `document`, by default only the error. */
+  /** Prints an error and returns the exit code. With `--json` it prints `document`; default: only the error. */
   fail(error: AtmoError, document: object = { error: error.toBody() }): number {
     if (this.isJson) this.#print(this.#streams.stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
     const { ink } = this.#paper(this.#streams.stderr);
@@ -83,14 +83,14 @@ export class Output {
     return { columns: sink.isTTY === true ? sink.columns : undefined, ink: colorizerFor(sink, this.#streams.env ?? {}) };
   }
 
-  /** Prints a text in which `renderText` or `terminalText` has replaced control characters of devices, tools and hubs. */
+  /** Prints a text whose control characters `renderText` or `terminalText` has already replaced. */
   #print(sink: TextSink, text: string): void {
     if (this.#spinner) this.#spinner.whileHidden(() => sink.write(text));
     else sink.write(text);
   }
 }
 
-/** Returns the problems of a VALIDATION_ERROR with several problems, one per line. */
+/** Returns the problems in a VALIDATION_ERROR, one per line, if it has several. */
 function detailLines({ details }: AtmoError): string[] {
   const problems = Array.isArray(details.problems) ? details.problems.filter(isJsonObject) : [];
   if (problems.length < 2) return [];
@@ -113,10 +113,10 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
 };
 
-/** The next step if another token helps. */
+/** The next step if a token with more permissions is needed. */
 const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
 
-/** Next steps by error message, for codes that are too general. */
+/** Next steps by error message, for error codes that are too general. */
 const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, step: string])[] = [
   ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
@@ -124,7 +124,7 @@ const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, st
   ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],
 ];
 
-/** Returns the command to type after an error; undefined if the message already names a command. */
+/** Returns the command to type after an error. Returns undefined if the message already names a command. */
 export function nextStep({ code, message, details }: AtmoError): string | undefined {
   if (message.includes('atmo ')) return undefined;
   if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;

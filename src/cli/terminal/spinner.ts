@@ -6,12 +6,12 @@ export type Ticker = (ms: number, run: () => void) => () => void;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
-/** The spinner appears at this tick, so that short work shows no spinner. */
+/** The spinner appears at this tick of its timer, so that short work shows none. */
 const FIRST_FRAME = 3;
 const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** A line at the terminal that shows the present step of running work and its time; it is removed at the end. */
+/** A line at the terminal with the current step of running work and its time. The line is removed at the end. */
 export class Spinner implements Disposable {
   readonly #sink: TextSink;
   readonly #stop: () => void;
@@ -24,12 +24,12 @@ export class Spinner implements Disposable {
     this.#stop = every(FRAME_MS, () => this.#tick());
   }
 
-  /** Sets the present step. */
+  /** Sets the current step. */
   update(text: string): void {
     this.#text = text;
   }
 
-  /** Removes the line for output that stays. */
+  /** Removes the line, calls `print` for output that stays, and shows the line again. */
   whileHidden(print: () => void): void {
     if (this.#ticks >= FIRST_FRAME) this.#sink.write(CLEAR_LINE);
     print();
@@ -56,7 +56,7 @@ export const everyInterval: Ticker = (ms, run) => {
   return () => clearInterval(timer);
 };
 
-/** A destination of text, such as a stream of the process. */
+/** Something that text can be written to, such as a stream of the process. */
 export interface TextSink {
   write(text: string): unknown;
   /** True for a terminal. */

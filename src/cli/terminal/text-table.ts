@@ -4,21 +4,21 @@ import { cutText, padText, textWidth, wrapText } from './text-width.ts';
 
 const PLAIN: RenderTarget = { columns: undefined, ink: (text) => text };
 const GAP = 2;
-/** Smallest width of a column; a terminal that is still too narrow wraps the lines. */
+/** Minimum width of a column. If a terminal is still too narrow, its lines wrap. */
 const LEAST_COLUMNS = 6;
 const LEAST_WRAP = 20;
 
-/** A block with a plain form for targets without a terminal. */
+/** A block that has a plain form for targets that are no terminal. */
 interface PlainBlock extends Block {
   toString(): string;
 }
 
-/** Returns rows under headings with aligned columns, or `(none)`. On a terminal the widest columns are cut until the lines fit. */
+/** Returns rows under headings in aligned columns, or `(none)`. On a terminal the widest columns are cut until the lines fit. */
 export function textTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): PlainBlock {
   return plainBlock((paper) => (rows.length === 0 ? '(none)\n' : tableText(headings, rows, paper)));
 }
 
-/** Returns names and values, one pair per line, without empty values. On a terminal long values are wrapped. */
+/** Returns names and values, one pair per line, without empty values. On a terminal long values wrap. */
 export function textPairs(pairs: Readonly<Record<string, unknown>>): PlainBlock {
   return plainBlock((paper) => pairsText(pairs, paper));
 }
@@ -27,7 +27,7 @@ function plainBlock(render: Block['render']): PlainBlock {
   return { render, toString: () => render(PLAIN) };
 }
 
-/** Returns the text of a table; on a terminal without empty columns. */
+/** Returns the text of a table. On a terminal it has no empty columns. */
 function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: RenderTarget): string {
   const allCells = rows.map((row) => row.map(cellOf));
   const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
@@ -64,7 +64,7 @@ function joined(cells: readonly (readonly [text: string, padding: string])[]): s
     .join(' '.repeat(GAP));
 }
 
-/** Returns the widths that fit: the widest columns shrink first, and the first column last, since people copy it. */
+/** Returns column widths that fit. The widest columns shrink first; the first column shrinks last, because people copy it. */
 function narrowed(natural: readonly number[], columns: number): readonly number[] {
   const space = columns - GAP * (natural.length - 1);
   const [first = 0, ...others] = natural;
@@ -72,7 +72,7 @@ function narrowed(natural: readonly number[], columns: number): readonly number[
   return total(capped) + first <= space ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, space - total(capped))), ...capped];
 }
 
-/** Returns the widths, cut to the highest common maximum with which their sum is at most `space`. */
+/** Returns the widths, limited to the highest common maximum with which their sum is at most `space`. */
 function cappedTo(widths: readonly number[], space: number): readonly number[] {
   if (total(widths) <= space) return widths;
   let bound = Math.max(...widths);
@@ -99,7 +99,7 @@ function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: R
     .join('');
 }
 
-/** Returns a value as one line of text; control characters from devices and tools are replaced. */
+/** Returns a value as one line of text. Control characters from devices and tools are replaced. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   return terminalText(plainText(value).replace(/\p{Cc}+/gu, ' '));

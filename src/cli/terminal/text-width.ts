@@ -1,18 +1,18 @@
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-/** Unicode Standard Annex #11: the blocks of East Asian Width W and F. */
+/** The ranges with the East Asian Width W or F (Unicode Standard Annex #11). */
 const WIDE =
   /^[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f1e6}-\u{1f1ff}\u{20000}-\u{3fffd}]/u;
 const PICTURE = /^\p{Emoji_Presentation}|^\p{Emoji}\ufe0f/u;
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Returns the terminal columns of a line of text: two for wide characters and emoji, none for combining characters. */
+/** Returns how many terminal columns a line needs: two for wide characters and emoji, none for combining characters. */
 export function textWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   return graphemesOf(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0);
 }
 
-/** Returns the text in at most `columns` columns; a cut text ends in `…`. */
+/** Returns the text in at most `columns` columns. A text that was cut ends in `…`. */
 export function cutText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let kept = '';
@@ -25,12 +25,12 @@ export function cutText(text: string, columns: number): string {
   return columns > 0 ? `${kept.trimEnd()}…` : '';
 }
 
-/** Returns the text with spaces up to `columns` columns. */
+/** Returns the text filled with spaces up to `columns` columns. */
 export function padText(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - textWidth(text)));
 }
 
-/** Returns the text in lines of at most `columns` columns, broken between words; a word longer than a line is broken too. */
+/** Returns the text in lines of at most `columns` columns. Lines break between words, and within a word that is longer than a line. */
 export function wrapText(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -67,10 +67,7 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /**
-   * Returns the text; undefined if there is neither file nor copy. Throws STORAGE_FAILED if both are lost, and the errors of the file
-   * system.
-   */
+  /** Returns the text; undefined without file and copy. Throws STORAGE_FAILED if both are lost, and file system errors. */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
     const copy = readCopy(backupCopyPath(path));

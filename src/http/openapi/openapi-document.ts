@@ -177,10 +177,7 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: publicSchema(returns) } }] };
 }
 
-/**
- * Operation ids of routes, which must never change: generated clients use them as function names. Other routes get an id from method and
- * path.
- */
+/** Operation ids of routes. They must never change, since generated clients use them as function names. Others are made from the path. */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
   'GET /assets/{name}': 'getPageAsset',

@@ -90,10 +90,7 @@ export type StreamFormat = keyof typeof STREAM_FORMATS;
 /** Maximum number of pending bytes for a slow client. Further progress frames are omitted, since the final response contains everything. */
 const MAX_PENDING_BYTES = 262_144;
 
-/**
- * Returns the media type of the stream that the Accept header asks for. Returns undefined if the header accepts JSON too, which then is the
- * response.
- */
+/** Returns the media type of the stream that the Accept header asks for; undefined if the header accepts JSON too. */
 function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
   const wanted = accept?.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
   if (wanted?.some((range) => range === 'application/json' || range === '*/*')) return undefined;

@@ -29,10 +29,7 @@ interface ToolStatus {
   readonly obstacle: string | undefined;
 }
 
-/**
- * Returns a tool in the API's format: its public definition, id, name for models, availability, missing setting, and the other hubs that
- * have it.
- */
+/** Returns a tool in the API's format: public definition, id, name for models, availability, missing setting, and other hubs. */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
   const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();

@@ -21,10 +21,7 @@ const LONGEST_LOCK_MS = 3_600_000;
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/**
- * Maximum number of known tokens for each account. An agent can derive any number of tokens, but they replace only entries of its own
- * account.
- */
+/** Maximum number of known tokens for each account. A derived token only replaces another entry of its own account. */
 const MAX_KNOWN_EACH = 16;
 
 /**

@@ -29,10 +29,7 @@ interface BodyOptions {
   readonly takes: 'object' | 'object-or-list';
   /** SHA-256 in hex that the raw bytes must have. */
   readonly contentSha256?: string | undefined;
-  /**
-   * Returns the limit in bytes for a large body; called when more than `MAX_BODY_BYTES` must be read. Throws if no large body can be read
-   * now.
-   */
+  /** Returns the limit in bytes for a body above `MAX_BODY_BYTES`. Throws if no large body can be read now. */
   readonly largeBound?: () => number;
 }
 

@@ -42,10 +42,7 @@ export interface TlsConfig {
 
 /** All settings of the owner. In the file, the keys are these members in snake_case. */
 export interface HubConfig {
-  /**
-   * Reads the file again. If the file has mistakes, throws CONFIG_INVALID and changes nothing. Absent if a program provides the
-   * configuration.
-   */
+  /** Reads the file again. Throws CONFIG_INVALID and changes nothing if it has mistakes. Absent for a configuration by a program. */
   reload?(): ConfigReload;
   /** Returns why the settings come from the last valid version of the file; undefined if they come from the current version. */
   problem?(): string | undefined;

@@ -94,10 +94,7 @@ interface ClosedHub {
   readonly command: 'backup' | 'restore';
 }
 
-/**
- * Throws PERMISSION_DENIED if the machine has a hub whose state this user cannot read. Otherwise the user would get a new, empty state
- * directory.
- */
+/** Throws PERMISSION_DENIED if this user cannot read the state of the machine's hub, and would get a new, empty state directory. */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;

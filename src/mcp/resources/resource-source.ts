@@ -33,10 +33,7 @@ export interface ResourceSource {
   /** Returns the resources in a fixed order. */
   list(caller: McpCaller): readonly ResourceEntry[];
   templates(caller: McpCaller): readonly ResourceTemplate[];
-  /**
-   * Resolves with the contents, or with undefined if the URI belongs to another source. Rejects with VALIDATION_ERROR if the URI's query is
-   * invalid.
-   */
+  /** Resolves with the contents; undefined for a URI of another source. Rejects with VALIDATION_ERROR if its query is invalid. */
   read(uri: string, caller: McpCaller): Promise<readonly ResourceContents[] | undefined>;
   /** Returns a function that tells whether the listener can subscribe to a URI. */
   subscribable(listener: McpListener): (uri: string) => boolean;

@@ -57,10 +57,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     if (isOn !== this.#isSafeOn) this.#limit(seconds);
   }
 
-  /**
-   * Leaves the safe state for a moment. Returns false if another call has set the output in the meantime. An aborted signal ends the pulse
-   * early.
-   */
+  /** Leaves the safe state for a moment. Returns false if another call has set the output. An aborted signal ends the pulse early. */
   async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
     this.set(!this.#isSafeOn);
     const turn = this.#turn.signal;
