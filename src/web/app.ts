@@ -7,7 +7,7 @@ import { HubClient } from './api/hub-client.ts';
 import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
 import { Router } from './router.ts';
 
-/** A tool call that a person makes on the page. */
+/** A tool call that a person makes on this page. */
 export interface CallRequest {
   readonly tool: string;
   readonly params?: JsonObject;
@@ -15,7 +15,7 @@ export interface CallRequest {
   readonly label: string;
 }
 
-/** The services of the page; every page element gets them as `app`. */
+/** The services of the page. Every page element gets them as `app`. */
 export class App {
   readonly session: Session;
   readonly hub: HubClient;
@@ -56,13 +56,13 @@ export class App {
     );
   }
 
-  /** Signs in with the link or the stored login, and reads the hub's events while somebody is signed in. */
+  /** Signs in with the login from the link or the storage. Reads the hub's events while someone is signed in. */
   async start(): Promise<void> {
     this.session.subscribe(() => this.#follow());
     const login = takeLogin();
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
-    // Opening a link in the open page changes only the fragment and causes no reload.
+    // If the page is already open, opening a link only changes the fragment and does not reload the page.
     window.addEventListener('hashchange', () => {
       const other = takeLogin();
       if (other) void this.session.receiveLogin(other);
@@ -72,9 +72,7 @@ export class App {
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
   }
 
-  /**
-   * Calls a tool. Returns undefined if the call waits for approval; it is repeated after the approval. Throws HubError if the call fails.
-   */
+  /** Calls a tool. Returns undefined if the call waits for approval, after which it is repeated. Throws HubError if the call fails. */
   async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
     try {
       return await this.hub.invoke(tool, params);
@@ -99,14 +97,14 @@ export class App {
   }
 }
 
-/** Removes the login from the page's URL and returns it, because the URL is in the history and visible on the screen. */
+/** Removes the login from the page's URL, because the URL is visible and stored in the history. Returns the login. */
 function takeLogin(): Login | undefined {
   const login = loginOfFragment(location.hash);
   if (login) history.replaceState(null, '', location.pathname);
   return login;
 }
 
-/** Returns the path of the main script. Its name contains a hash of all code that it loads. */
+/** Returns the path of the main script. Its name contains a hash of all code of the page. */
 function scriptPath(): string {
   const script = document.querySelector<HTMLScriptElement>('script[type=module]');
   return script ? new URL(script.src).pathname : '';

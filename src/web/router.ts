@@ -1,19 +1,19 @@
 import { Observable } from './api/observable.ts';
 import type { IconName } from './components/icon.ts';
 
-/** One page of the monitor. */
+/** One page of the web page's navigation. */
 export interface Page {
-  /** Path behind `#/`; `:name` stands for a parameter. */
+  /** Path after `#/`. `:name` stands for a parameter. */
   readonly route: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Name of the custom element that shows the page: a `PageElement`, defined by a module that main.ts imports. */
+  /** Name of the page's custom element, a `PageElement` that is defined in a module which main.ts imports. */
   readonly element: string;
-  /** Position in the navigation: always visible, behind "More" on phones, or none. */
+  /** Position in the navigation: always visible, under "More" on phones, or not in it. */
   readonly place: 'main' | 'more' | 'none';
 }
 
-/** Every page, in the order of the navigation. */
+/** All pages, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
   { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
   { route: 'approvals', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
@@ -28,20 +28,20 @@ export const PAGES: readonly Page[] = [
   { route: 'events', title: 'Events', icon: 'list', element: 'atmo-page-events', place: 'more' },
 ];
 
-/** The page that the address names. */
+/** The page that the URL names. */
 export interface CurrentPage {
   readonly page: Page;
   readonly params: RouteParams;
 }
 
-/** The part of a browser's window that the router uses. */
+/** The members of a browser's window that the router uses. */
 export interface AddressWindow {
   readonly location: { hash: string };
   readonly history: { replaceState(data: null, unused: string, url: string): void };
   addEventListener(type: 'hashchange', listener: () => void): void;
 }
 
-/** Follows the part of the address behind `#`; `#/devices/lamp` is the page of the route `devices/:id`. */
+/** Follows the URL's fragment. `#/devices/lamp` is the page with the route `devices/:id`. */
 export class Router extends Observable {
   readonly #window: AddressWindow;
   #place: CurrentPage | undefined;
@@ -51,7 +51,7 @@ export class Router extends Observable {
     this.#window = page;
   }
 
-  /** Returns undefined if the address names no page, as at the beginning. */
+  /** The current page; undefined if the URL names none, as at the beginning. */
   get place(): CurrentPage | undefined {
     return this.#place;
   }
@@ -66,7 +66,7 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** Goes to a page if the address names none, without an entry in the history. An event about a new address may still come. */
+  /** Opens a page if the URL names none, without an entry in the history. An event about a new URL may still come. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();
@@ -86,10 +86,13 @@ function pageAt(hash: string): CurrentPage | undefined {
   return undefined;
 }
 
-/** The values of the address for `:name` in the route, and its query. */
+/** The values of `:name` parameters in the route, and of the query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/** Returns the parameters of a URL fragment such as `#/devices/lamp?tab=raw` for a route `devices/:id`, or undefined. */
+/**
+ * Returns the parameters in a fragment such as `#/devices/lamp?tab=raw` for the route `devices/:id`. Returns undefined if the route does
+ * not match.
+ */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');
@@ -112,7 +115,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Returns the title of the tab: the number of waiting requests, visible from other tabs, and the page. */
+/** Returns the title of the browser tab: the number of waiting requests, so that it is visible from other tabs, and the page's name. */
 export function titleOf(waiting: number, page: string | undefined): string {
   const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
   return waiting > 0 ? `(${waiting}) ${name}` : name;

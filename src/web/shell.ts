@@ -16,7 +16,7 @@ const HEALTH_MS = 60_000;
 const NOTICE_MS = 5_000;
 const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
 
-/** The frame of the page: navigation, connection, notices, and the page that the address names. */
+/** The frame around every page: navigation, connection state, notices, and the page that the URL names. */
 export class Shell extends LightElement {
   static override properties = { app: { attribute: false }, notice: { state: true }, isMenuOpen: { state: true } };
   declare app: App | undefined;
@@ -33,7 +33,7 @@ export class Shell extends LightElement {
   }
 
   protected override connected(): readonly Stop[] {
-    // Requests expire without an event.
+    // The title is updated periodically because requests expire without an event.
     return [every(1_000, () => this.#retitle()), every(HEALTH_MS, () => void this.app?.store.refreshHealth())];
   }
 
@@ -115,7 +115,10 @@ export class Shell extends LightElement {
     return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /** Asks before a link signs in somebody else: the author of such a link would see everything that is done here afterwards. */
+  /**
+   * Returns the question whether a link may sign in someone else. The author of such a link could see everything that the person does
+   * afterwards.
+   */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;
@@ -130,7 +133,10 @@ export class Shell extends LightElement {
     );
   }
 
-  /** Asks the person who made a dangerous call whether to approve it at once, where this browser can sign. */
+  /**
+   * Returns the question whether to approve a dangerous call at once, for the person who made the call. Only shown if this browser can
+   * sign.
+   */
   #question(app: App): TemplateResult | typeof nothing {
     const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;
@@ -139,7 +145,7 @@ export class Shell extends LightElement {
       this.#shownQuestions.add(call.approvalId);
       this.requestUpdate();
     };
-    // The key of this very browser counts only once it is enrolled.
+    // A call that enrols this browser's own key cannot be approved with that key.
     const canSign = canSignDecisions(app.session.login) && call.tool !== 'hub:enroll_approver';
     return modalDialog(
       { title: call.label, onClose },
@@ -174,7 +180,7 @@ export class Shell extends LightElement {
     this.querySelector<HTMLElement>('#main')?.focus();
   }
 
-  /** Shows the page of the address; where it names none, the requests if some wait, else the home. */
+  /** Shows the page that the URL names. If it names none, shows the approval requests if some wait, else the home. */
   #follow(): void {
     const { app } = this;
     if (!app) return;
@@ -194,7 +200,7 @@ export class Shell extends LightElement {
     this.isMenuOpen = false;
   }
 
-  /** The first page depends on the first answer of the hub: whether requests wait for the person. */
+  /** Opens the first page after the hub's first response, since it depends on whether requests wait for the person. */
   #begin(app: App): void {
     const stop = app.store.subscribe(() => {
       if (!app.store.state.isLoaded && app.store.state.problem === undefined) return;
@@ -227,7 +233,7 @@ const REASONS: Readonly<Record<string, string>> = {
   TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
 };
 
-/** Returns the form for a person who is not signed in. */
+/** Returns the sign-in form. */
 function signInView(session: Session): TemplateResult {
   const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
   return html`

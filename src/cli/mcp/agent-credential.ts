@@ -123,7 +123,7 @@ export class AgentCredential implements McpCredential {
       const credential = findCredential(this.#io.env);
       return credential && hubKeyOf(credential, this.#io.env);
     } catch {
-      // Without a hub the stored token is used.
+      // Without a credential for minting, the stored token is used.
       return undefined;
     }
   }

@@ -29,7 +29,7 @@ export class Spinner implements Disposable {
     this.#text = text;
   }
 
-  /** Removes the line, calls `print` for output that stays, and shows the line again. */
+  /** Removes the line and calls `print`, whose output stays. The next tick shows the line again. */
   whileHidden(print: () => void): void {
     if (this.#ticks >= FIRST_FRAME) this.#sink.write(CLEAR_LINE);
     print();

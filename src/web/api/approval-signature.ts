@@ -6,11 +6,12 @@ import { base64UrlOf, bytesOfBase64Url, type SigningKey, signWith } from './sign
 const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
 const ARRAY_OF_FOUR = 0x84;
 const EMPTY_MAP = 0xa0;
-/** The CBOR text `Signature1`. */
+/** The text `Signature1` in CBOR. */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
 /**
- * Returns a person's signature of a decision in base64url: COSE_Sign1 (docs/approvals.md), made with a key or a seed (32 bytes, base64url).
+ * Signs a decision for a person. Returns a COSE_Sign1 message in base64url (docs/approvals.md). The key is a key object or a seed (32
+ * bytes, base64url).
  */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
@@ -19,7 +20,7 @@ export async function signApproval(statement: ApprovalStatement, key: string | S
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
-/** Creates a key pair for a person, in base64url. The seed stays in the browser, and the public key is enrolled. */
+/** Makes a key pair for a person, in base64url. The seed stays in the browser; the public key is for enrolment. */
 export async function makeBrowserKey(): Promise<{ readonly seed: string; readonly publicKey: string }> {
   const seed = utils.randomSecretKey();
   return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
@@ -30,7 +31,7 @@ export async function publicKeyOf(key: string | SigningKey): Promise<string> {
   return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }
 
-/** Returns a CBOR byte string (RFC 8949 §3.1) for 24 bytes up to 64 KiB. */
+/** Returns the CBOR byte string (RFC 8949 §3.1) for 24 bytes to 64 KiB. */
 function byteString(bytes: Uint8Array): readonly number[] {
   const head = bytes.length < 0x100 ? [0x58, bytes.length] : [0x59, bytes.length >> 8, bytes.length & 0xff];
   return [...head, ...bytes];

@@ -4,7 +4,7 @@ import type { ApprovalView, EventView } from './hub-types.ts';
 import { Observable } from './observable.ts';
 import type { Login } from './session.ts';
 
-/** A call of this page that waits for approval. */
+/** A call from this page that waits for approval. */
 export interface PendingCall {
   readonly approvalId: string;
   readonly tool: string;
@@ -12,18 +12,18 @@ export interface PendingCall {
   /** The action in words, such as `Unlock Front door`. */
   readonly label: string;
   readonly expiresAt: string;
-  /** The program or steps that the tool is going to run. */
+  /** The program or the steps that the tool will run. */
   readonly willDo: readonly string[];
 }
 
-/** The outcome of a call of this page that waited for approval. */
+/** The outcome of a call from this page that had to wait for approval. */
 export interface CallOutcome {
   readonly call: PendingCall;
   readonly result?: Json;
   readonly error?: unknown;
 }
 
-/** Calls of this page that wait for approval. An approved call is repeated once with the same arguments. */
+/** The calls from this page that wait for approval. After its approval a call is repeated once, with the same arguments. */
 export class PendingCalls extends Observable {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #calls = new Map<string, PendingCall>();
@@ -34,7 +34,7 @@ export class PendingCalls extends Observable {
     this.#hub = hub;
   }
 
-  /** Calls `listener` with the outcome of each call; returns a function that unsubscribes. */
+  /** Calls `listener` with the outcome of each call. Returns a function that removes the listener. */
   onEnd(listener: (end: CallOutcome) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -44,7 +44,7 @@ export class PendingCalls extends Observable {
     return [...this.#calls.values()];
   }
 
-  /** Stores the call and returns true if the error means that the call waits for approval. */
+  /** If the error means that a call waits for approval, stores the call and returns true. */
   track(error: unknown, call: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
     if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
@@ -55,12 +55,12 @@ export class PendingCalls extends Observable {
     return true;
   }
 
-  /** Repeats or drops a call after the decision about it. */
+  /** After a decision, repeats the call or drops it. */
   handleEvent(event: EventView): void {
     if (event.type !== 'approval.decided') return;
     const call = this.#calls.get(event.subject);
     const { state } = event.data;
-    // If two persons must approve, the request stays pending after the first approval.
+    // If two persons must approve, the request is still pending after the first approval.
     if (!call || state === 'pending') return;
     this.#calls.delete(call.approvalId);
     this.changed();
@@ -106,7 +106,7 @@ export async function submitDecision(
   if (person === undefined || key === undefined) {
     throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
   }
-  // Loaded on demand: the signing code has 5 kB, which most visits do not need.
+  // Imported when needed: the signing code has 5 kB, and most visits do not need it.
   const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);

@@ -5,32 +5,32 @@ import type { EventView } from './hub-types.ts';
 /** The state of the connection to the hub. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Port to a timer, which tests replace. Resolves early if the signal aborts. */
+/** Port: a timer, which tests replace. It resolves early if the signal aborts. */
 export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 export interface EventStreamParts {
-  /** Opens the hub's event stream, after the event with the given id if there is an id. */
+  /** Opens the hub's event stream. If an id is given, the stream begins after the event with that id. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
   readonly wait: Wait;
-  /** Returns a random number from 0 (inclusive) to 1, which spreads the reconnections of many pages. */
+  /** Returns a random number from 0 to below 1. It spreads the reconnections of many pages over time. */
   readonly random: () => number;
 }
 
 export interface EventStreamListener {
   onEvent(event: EventView): void;
-  /** Is called at the start and after events were lost: the page has to load everything. */
+  /** Called at the start, and after events were lost. The page must then load all its data. */
   onGap(): void;
   onConnection(connection: Connection): void;
 }
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;
-/** The hub sends something at least every 15 s. */
+/** Maximum time without data in milliseconds. The hub sends something at least every 15 s. */
 const SILENCE_MS = 40_000;
-/** A connection to a failed machine may stay open without any response. */
+/** Maximum time for opening the stream, since a connection to a failed machine may stay open without a response. */
 const OPENING_MS = 30_000;
 
-/** Reads the hub's events. The stream resumes after each interruption; after lost events the page reloads its data. */
+/** Reads the hub's events. It continues after each interruption. If events were lost, the page loads its data again. */
 export class EventStream {
   readonly #parts: EventStreamParts;
   readonly #listener: EventStreamListener;
@@ -60,7 +60,7 @@ export class EventStream {
     }
   }
 
-  /** Reconnects immediately, because the network is back or the page is visible again. */
+  /** Reconnects at once. Called when the network is back or the page becomes visible. */
   wake(): void {
     this.#nap.abort();
   }
@@ -69,7 +69,7 @@ export class EventStream {
     this.#ended.abort();
   }
 
-  /** Returns whether the hub has rejected the token. */
+  /** Reads one connection. Returns whether the hub has rejected the token. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
     try {
@@ -97,7 +97,7 @@ export class EventStream {
     }
   }
 
-  /** Waits for work; rejects and calls `cut` if it takes longer than the limit. */
+  /** Waits for work. If it takes longer than the limit, rejects and aborts `cut`. */
   #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
     const patience = new AbortController();
     void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());
@@ -120,7 +120,7 @@ export class EventStream {
   }
 }
 
-/** Waits with the browser's timer. */
+/** Waits by a timer of the browser. */
 export const browserWait: Wait = (delayMs, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();

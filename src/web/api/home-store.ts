@@ -5,10 +5,10 @@ import { type HubClient, messageOf } from './hub-client.ts';
 import type { ApprovalView, DeviceView, EventView, ReadingView } from './hub-types.ts';
 import { Observable } from './observable.ts';
 
-/** Is called with every event, in order. */
+/** Called with every event, in order. */
 type HubEventListener = (event: EventView) => void;
 
-/** Stores the state of the home, which is loaded once and then updated by events. */
+/** Holds the state of the home. The state is loaded once, and then updated by events. */
 export class HomeStore extends Observable {
   readonly #hub: HubClient;
   readonly #eventListeners = new Set<HubEventListener>();
@@ -25,22 +25,24 @@ export class HomeStore extends Observable {
     return this.#state;
   }
 
-  /** Loads the hub's own problems. A failed request changes nothing, since the connection state shows it. */
+  /**
+   * Loads the problems that the hub reports about itself. A failed request changes nothing, since the connection state shows the failure.
+   */
   async refreshHealth(): Promise<void> {
     try {
       const { problems } = await this.#hub.get('/healthz');
       this.#update({ hubProblems: textsOf(problems) });
     } catch {
-      // A hub that starts or stops responds with an error.
+      // The error is ignored: a hub that starts or stops responds with one.
     }
   }
 
-  /** Returns the approval requests that currently wait for a person. */
+  /** Returns the approval requests that wait for a person now. */
   pendingApprovals(): readonly ApprovalView[] {
     return pendingApprovals(this.#state.approvals, Date.now());
   }
 
-  /** Calls `listener` with each event of `EventStream`; returns a function that unsubscribes. */
+  /** Calls `listener` with each event of the hub. Returns a function that removes the listener. */
   onEvent(listener: HubEventListener): () => void {
     this.#eventListeners.add(listener);
     return () => this.#eventListeners.delete(listener);
@@ -57,12 +59,12 @@ export class HomeStore extends Observable {
     if (refresh) void this.refresh(refresh);
   }
 
-  /** Loads everything: at the beginning and after events were lost. */
+  /** Loads all data, at the start and after events were lost. */
   reload(): Promise<void> {
     return this.refresh('devices', 'approvals');
   }
 
-  /** Loads parts of the state again. Parts requested during a load are loaded once after it. */
+  /** Loads parts of the state again. Parts that are requested during a load are loaded once, after it. */
   async refresh(...parts: readonly Refresh[]): Promise<void> {
     for (const part of parts) this.#stale.add(part);
     this.#refreshing ??= this.#drain().finally(() => {
@@ -71,7 +73,7 @@ export class HomeStore extends Observable {
     await this.#refreshing;
   }
 
-  /** Deletes the state of the home after sign-out. */
+  /** Deletes the state of the home. Called after sign-out. */
   clear(): void {
     const { connection, hubProblems } = this.#state;
     this.#update({ ...EMPTY_HOME, connection, hubProblems });
@@ -98,17 +100,17 @@ export class HomeStore extends Observable {
       const { devices } = await this.#hub.get<{ devices: readonly DeviceView[] }>('/api/v1/devices');
       this.#state = withDevices(this.#state, devices);
     } else {
-      // Callers without the permission keep an empty list.
+      // For callers without the permission the list remains empty.
       const { approvals } = await this.#hub.get<{ approvals: readonly ApprovalView[] }>('/api/v1/approvals');
       this.#state = { ...this.#state, approvals };
     }
   }
 }
 
-/** The state of the home and of the connection to the hub. It is immutable: each change creates a new object. */
+/** The state of the home and of the connection to the hub. It is immutable, so each change makes a new object. */
 export interface HomeState {
   readonly connection: Connection;
-  /** False until the hub has returned the devices for the first time. */
+  /** True once the hub has returned the devices. */
   readonly isLoaded: boolean;
   /** Why the devices could not be loaded, for people; undefined after a successful load. */
   readonly problem: string | undefined;
@@ -119,7 +121,7 @@ export interface HomeState {
   readonly readings: ReadonlyMap<string, ReadingView>;
   /** Pending requests and those decided in the last hour, newest first. */
   readonly approvals: readonly ApprovalView[];
-  /** Newest first, at most 500. */
+  /** The newest events, newest first, at most 500. */
   readonly events: readonly EventView[];
 }
 
@@ -136,16 +138,16 @@ export const EMPTY_HOME: HomeState = {
 };
 const MAX_EVENTS = 500;
 
-/** The part of the state to load again if an event does not contain the change itself. */
+/** A part of the state that must be loaded again, because an event does not contain the change itself. */
 type Refresh = 'devices' | 'approvals';
 
-/** Returns the state with the devices from `GET /api/v1/devices`. */
+/** Returns the state with new devices, from `GET /api/v1/devices`. */
 export function withDevices(state: HomeState, devices: readonly DeviceView[]): HomeState {
   const readings = new Map(devices.flatMap((device) => device.readings.map((reading) => [reading.id, reading] as const)));
   return { ...state, devices: devices.toSorted((a, b) => a.name.localeCompare(b.name)), readings };
 }
 
-/** Returns the state after an event, changed as far as the event contains the change. */
+/** Returns the state after an event. It changes only what the event contains. */
 export function withEvent(state: HomeState, event: EventView): HomeState {
   const logged = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
   if (event.type === 'sensor.reading') return withReading(logged, event);
@@ -153,23 +155,23 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
   return logged;
 }
 
-/** Returns the part of the state to load after an event; undefined if nothing has to be loaded. */
+/** Returns the part of the state that must be loaded after an event; undefined if none. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
-  // The event has a new reading, of a known or an unknown device.
+  // The reading is new, so its device may be new too.
   if (event.type === 'sensor.reading' && !state.readings.has(event.subject)) return 'devices';
   return undefined;
 }
 
-/** Returns the requests that wait for a person, sorted by expiry, earliest first. */
+/** Returns the requests that wait for a person. The request that expires first comes first. */
 export function pendingApprovals(approvals: readonly ApprovalView[], nowMs: number): readonly ApprovalView[] {
   return approvals
     .filter(({ state, expires_at: expiresAt }) => state === 'pending' && Date.parse(expiresAt) > nowMs)
     .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
 }
 
-/** Returns the names of the areas that devices are in, sorted. */
+/** Returns the names of all areas with devices, sorted. */
 export function areaNames({ devices }: HomeState): readonly string[] {
   return [...new Set(devices.flatMap(({ area }) => area ?? []))].toSorted();
 }

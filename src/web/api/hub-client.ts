@@ -6,7 +6,7 @@ export interface HubClientParts {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
   /** Returns the token of the signed-in person. */
   readonly token: () => string | undefined;
-  /** Is called when the hub rejects the token because it is expired, revoked or invalid. */
+  /** Called when the hub rejects the token, because it has expired, was revoked or is invalid. */
   readonly onRefused: (error: HubError) => void;
   /** Path of the main script of this page, and a function that reloads the page. */
   readonly build?: { readonly script: string; reload(): void };
@@ -18,7 +18,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Calls the hub's HTTP API with the token of the signed-in person. Throws HubError for every response but success. */
+/** Calls the hub's HTTP API with the token of the signed-in person. Throws HubError for every response that is not a success. */
 export class HubClient {
   readonly #parts: HubClientParts;
 
@@ -26,7 +26,7 @@ export class HubClient {
     this.#parts = parts;
   }
 
-  /** Returns the JSON body of a GET request. `Answer` is its type: hub and page come from the same build. */
+  /** Returns the JSON body of a GET request. Its type `Answer` is not checked, because hub and page come from the same build. */
   get<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('GET', path, options);
   }
@@ -39,13 +39,13 @@ export class HubClient {
     return this.#json('DELETE', path, options);
   }
 
-  /** Returns the result of a tool, by id or name. Throws HubError, with `approval_id` in its details for APPROVAL_REQUIRED. */
+  /** Calls a tool by its id or name, and returns its result. Throws HubError; for APPROVAL_REQUIRED its details contain `approval_id`. */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
     return envelope.result ?? null;
   }
 
-  /** Returns a response whose body arrives gradually, such as the event stream. */
+  /** Returns a response whose body arrives over time, such as the event stream. */
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
@@ -53,8 +53,8 @@ export class HubClient {
   }
 
   /**
-   * Loads a script of the page on demand. If the hub serves another build in the meantime, the script is gone and the page reloads itself.
-   * Throws HUB_UNREACHABLE if the hub does not respond.
+   * Imports a part of the page when it is needed. If the hub now serves another build, the script no longer exists and the page reloads
+   * itself. Throws HUB_UNREACHABLE if the hub does not respond.
    */
   async part<Part>(load: () => Promise<Part>): Promise<Part> {
     try {
@@ -64,7 +64,7 @@ export class HubClient {
       const shell = await (await this.open('/')).text();
       if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again');
       build.reload();
-      // Never resolves, because the new page replaces this one.
+      // The promise never resolves, because the reloaded page replaces this one.
       return new Promise(() => {});
     }
   }
@@ -72,7 +72,7 @@ export class HubClient {
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {
     const response = await this.#send(method, path, options);
     const body = tryParseJson(await response.text());
-    // Status 202 means a started job or a call that waits for approval; only a started job is a success.
+    // Status 202 means a started job or a call that waits for approval. Only a started job is a success.
     const isError = !response.ok || (isJsonObject(body) && (body.status === 'error' || body.code === 'APPROVAL_REQUIRED'));
     if (isError) return this.#refuse(body, response.status);
     return body as Answer;
@@ -107,7 +107,7 @@ export class HubClient {
   }
 }
 
-/** An error response of the hub, or HUB_UNREACHABLE if the hub sent no response. */
+/** An error response of the hub; HUB_UNREACHABLE if the hub sent no response. */
 export class HubError extends AtmoError {
   /** HTTP status; 0 if there was no response. */
   readonly status: number;
@@ -122,7 +122,7 @@ export class HubError extends AtmoError {
   }
 }
 
-/** Returns the error in a response: problem details (RFC 9457), or `error` of an invoke envelope. */
+/** Returns the error in a response, which is problem details (RFC 9457) or the envelope of a call. */
 function errorOfAnswer(body: unknown, status: number): HubError {
   const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
   if (!isJsonObject(problem))
@@ -132,7 +132,7 @@ function errorOfAnswer(body: unknown, status: number): HubError {
   return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', text, { status, details: objectOf(details) });
 }
 
-/** Returns a message for people about any thrown value. */
+/** Returns a message for people about a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -14,22 +14,22 @@ export interface ReadingView {
   readonly unit: string;
   readonly area: string | null;
   readonly value: Json;
-  /** ISO 8601; null if there was no report yet. */
+  /** Time of the report as ISO 8601; null if there was none yet. */
   readonly at: string | null;
   readonly age_ms: number | null;
   readonly reachability: Reachability;
 }
 
-/** A device, as `GET /api/v1/devices` lists it. */
+/** A device in the result of `GET /api/v1/devices`. */
 export interface DeviceView {
   readonly id: string;
   readonly name: string;
-  /** Other names that people gave the device. */
+  /** Aliases of the device. */
   readonly aliases?: readonly string[];
   readonly area: string | null;
   /** The floor of the device's area. */
   readonly floor?: string | null;
-  /** `board` is a chip, a probe or a GPIO line of the hub's own board. */
+  /** `board` means a chip, a probe or a GPIO line of the hub's own board. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   readonly parent?: string;
   readonly matter_node_id: string;
@@ -47,7 +47,7 @@ export interface DeviceView {
   readonly readings: readonly ReadingView[];
 }
 
-/** A tool, as `GET /api/v1/tools` returns it. */
+/** A tool in the result of `GET /api/v1/tools`. */
 export interface ToolView {
   readonly id: string;
   readonly name: string;
@@ -58,12 +58,12 @@ export interface ToolView {
   readonly [member: string]: unknown;
 }
 
-/** A request for approval, as `GET /api/v1/approvals` returns it. */
+/** An approval request in the result of `GET /api/v1/approvals`. */
 export type ApprovalView = Omit<ListedApproval, 'runs' | 'trace_id' | 'devices'> & {
   readonly summary: string;
-  /** The program or steps that will run, one per line; absent from older hub versions. */
+  /** The program or the steps that will run, one per line. Older hubs omit it. */
   readonly will_do?: readonly string[];
-  /** The targeted devices with their names and rooms; absent from older hub versions. */
+  /** The targeted devices with their names and rooms. Older hubs omit it. */
   readonly devices?: readonly NamedDevice[];
 };
 
@@ -71,7 +71,7 @@ export type ApprovalView = Omit<ListedApproval, 'runs' | 'trace_id' | 'devices'>
 export interface EventView {
   readonly id: string;
   readonly source: string;
-  /** One of the types of docs/http.md, such as `sensor.reading`. */
+  /** An event type of docs/http.md, such as `sensor.reading`. */
   readonly type: string;
   readonly subject: string;
   readonly time: string;

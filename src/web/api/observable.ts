@@ -1,9 +1,9 @@
-/** An object that notifies listeners of changes; several changes in one task notify once. */
+/** An object that notifies listeners of changes. Several changes in one task cause one notification. */
 export class Observable {
   readonly #listeners = new Set<() => void>();
   #isNotified = true;
 
-  /** Adds a listener; returns a function that removes the listener. */
+  /** Adds a listener. Returns a function that removes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

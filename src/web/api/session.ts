@@ -3,13 +3,13 @@ import { isJsonObject, tryParseJson } from '../../core/json.ts';
 import { Observable } from './observable.ts';
 import { bytesOfBase64Url, type SigningKey } from './signing-key.ts';
 
-/** Storage of the login for this tab, and in the browser for persons who stay signed in. */
+/** Storages of the login: one for the tab, and one in the browser for persons who stay signed in. */
 export interface LoginStorages {
   readonly tab: LoginStorage;
   readonly browser: LoginStorage;
 }
 
-/** The login of this page, which survives reloads. */
+/** The login of this page. It survives reloads of the page. */
 export class Session extends Observable {
   readonly #storages: LoginStorages;
   #login: Login | undefined;
@@ -26,25 +26,25 @@ export class Session extends Observable {
     return this.#login;
   }
 
-  /** Returns the login from a link that waits for the person's consent to replace the current login. */
+  /** The login from a link, while the person has not yet agreed that it replaces the current login. */
   get offered(): Login | undefined {
     return this.#offered;
   }
 
-  /** Returns the error that ended the last login, such as TOKEN_EXPIRED. */
+  /** The error that ended the last login, such as TOKEN_EXPIRED. */
   get endedBy(): ErrorCode | undefined {
     return this.#endedBy;
   }
 
-  /** Returns whether the login is stored beyond the life of the tab. */
+  /** Whether the login is stored for longer than the tab is open. */
   get isKept(): boolean {
     return this.#isKept;
   }
 
-  /** Loads the stored login after a reload. */
+  /** Loads the stored login. Called after a reload. */
   async restore(): Promise<void> {
     const ofTab = await this.#storages.tab.load();
-    // A browser may forbid IndexedDB, for instance in private windows; then only the tab's storage remains.
+    // A browser may forbid IndexedDB, for example in private windows. Then only the tab's storage is used.
     const ofBrowser = await this.#storages.browser.load().catch(() => undefined);
     this.#isKept = ofTab === undefined && ofBrowser !== undefined;
     this.#login = ofTab ?? ofBrowser;
@@ -52,8 +52,8 @@ export class Session extends Observable {
   }
 
   /**
-   * Uses the login from a link, immediately if nobody is signed in. Otherwise it waits for `acceptOffer`: anybody can make a link, and the
-   * person would continue with the permissions of its author, who could watch.
+   * Uses the login from a link, at once if nobody is signed in. Otherwise it waits for `acceptOffer`: anyone can make a link, and the
+   * person would then act with the permissions of its author, who could watch.
    */
   async receiveLogin(login: Login): Promise<void> {
     const before = this.#login;
@@ -63,13 +63,13 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Signs in with the login from the link, after the person agreed. */
+  /** Signs in with the login from a link. Called after the person agreed. */
   async acceptOffer(): Promise<void> {
     const login = this.#offered;
     if (login) await this.signIn(login);
   }
 
-  /** Drops the login from the link, after the person declined. */
+  /** Drops the login from a link. Called after the person declined. */
   refuseOffer(): void {
     this.#offered = undefined;
     this.changed();
@@ -80,7 +80,7 @@ export class Session extends Observable {
     await this.#storages.browser.clear().catch(() => undefined);
     const storage = isKept ? this.#storages.browser : this.#storages.tab;
     await storage.save(login);
-    // The browser's storage replaces the seed by a non-extractable key, which the page then also uses.
+    // The browser's storage replaces the seed by a non-extractable key, and the page uses that key too.
     this.#login = (isKept && (await storage.load())) || login;
     this.#offered = undefined;
     this.#isKept = isKept;
@@ -88,12 +88,12 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Stores a key that this browser created, so that the person can approve here. */
+  /** Stores a key that this browser made, so that the person can approve in this browser. */
   async keepKey(person: string, key: string): Promise<void> {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
-  /** Deletes the login in this browser; the token stays valid until it expires or is revoked. */
+  /** Deletes the login in this browser. The token remains valid until it expires or is revoked. */
   async signOut(endedBy?: ErrorCode): Promise<void> {
     if (!this.#login) return;
     this.#login = undefined;
@@ -104,22 +104,22 @@ export class Session extends Observable {
   }
 }
 
-/** A login: a token and, for an approver, a name and a private key. */
+/** A login: a token and, for an approver, the person's name and private key. */
 export interface Login {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key (32 bytes, base64url), or a key whose seed cannot be read. */
+  /** Seed of the Ed25519 key (32 bytes, base64url), or a key that cannot be exported. */
   readonly key?: string | SigningKey;
 }
 
 const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
-/** Visible ASCII characters, as an HTTP header can contain them. */
+/** Matches visible ASCII characters, which an HTTP header can contain. */
 const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the login from a link of `atmo monitor`. After `#login=` come token, person and seed, separated by `~`, if the token has dots;
- * else JSON in base64url. Undefined for any other fragment.
+ * Returns the login in a link of `atmo monitor`; undefined if the fragment contains none. After `#login=` come token, person and seed,
+ * separated by `~`, if the token has dots, and else JSON in base64url.
  */
 export function loginOfFragment(fragment: string): Login | undefined {
   const text = FRAGMENT.exec(fragment)?.[1];
@@ -129,12 +129,12 @@ export function loginOfFragment(fragment: string): Login | undefined {
   return loginOf({ token, person: person || undefined, key: key || undefined });
 }
 
-/** Returns a login from JSON text; undefined if the text is no login. */
+/** Parses a login in JSON. Returns undefined if the text is no login. */
 function loginOfJson(text: string): Login | undefined {
   return loginOf(tryParseJson(text));
 }
 
-/** Returns a login from a parsed value, with a seed as key; undefined if the value is no login. */
+/** Returns the login in a parsed value. Its key must be a seed. Returns undefined if the value is no login. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
   const { token, person, key } = value;
@@ -145,7 +145,7 @@ export function loginOf(value: unknown): Login | undefined {
   };
 }
 
-/** Returns the login from pasted text: a token, a whole link, or JSON. */
+/** Returns the login in pasted text, which is a token, a whole link, or JSON. */
 export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');
@@ -153,17 +153,17 @@ export function loginOfPaste(text: string): Login | undefined {
   return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOf({ token: trimmed });
 }
 
-/** Port to storage that keeps a login over reloads. */
+/** Port: storage that keeps a login over reloads. */
 export interface LoginStorage {
   load(): Promise<Login | undefined>;
   save(login: Login): Promise<void>;
   clear(): Promise<void>;
 }
 
-/** The storage key of the login. */
+/** The key under which the login is stored. */
 export const STORAGE_KEY = 'atmosphere-login';
 
-/** Returns storage that keeps the login until the tab is closed. */
+/** Returns storage that holds the login until the tab is closed. */
 export function tabStorage(storage: Storage): LoginStorage {
   return {
     load: async () => loginOfJson(storage.getItem(STORAGE_KEY) ?? ''),

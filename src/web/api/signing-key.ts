@@ -1,14 +1,14 @@
-/** An approver's key in the browser. It can sign, but not even this page can export it. */
+/** An approver's key in the browser. It can sign, but nobody can export it, not even this page. */
 export interface SigningKey {
   readonly privateKey: (typeof CryptoKey)['prototype'];
-  /** Public key, 32 bytes in base64url. */
+  /** Public key: 32 bytes in base64url. */
   readonly publicKey: string;
 }
 
-/** The bytes of a PKCS #8 Ed25519 key before its seed (RFC 8410 §7). */
+/** The bytes before the seed in a PKCS #8 Ed25519 key (RFC 8410 §7). */
 const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-/** Returns the key for a seed (32 bytes, base64url); undefined if the browser lacks Ed25519. */
+/** Returns the key for a seed (32 bytes, base64url). Returns undefined if the browser does not support Ed25519. */
 export async function signingKeyOf(seed: string): Promise<SigningKey | undefined> {
   const der = Uint8Array.of(...PKCS8_PREFIX, ...bytesOfBase64Url(seed));
   try {
@@ -21,14 +21,14 @@ export async function signingKeyOf(seed: string): Promise<SigningKey | undefined
   }
 }
 
-/** Returns whether a value is a key of `signingKeyOf`; also true after it was stored in IndexedDB. */
+/** Returns whether a value is a key from `signingKeyOf`, even after it was stored in IndexedDB. */
 export function isSigningKey(value: unknown): value is SigningKey {
   return (
     typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
   );
 }
 
-/** Returns the Ed25519 signature, 64 bytes (RFC 8032). */
+/** Returns the Ed25519 signature of a message: 64 bytes (RFC 8032). */
 export async function signWith({ privateKey }: SigningKey, message: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
 }

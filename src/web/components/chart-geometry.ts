@@ -2,26 +2,26 @@
 export interface ChartPoint {
   readonly atMs: number;
   readonly value: number;
-  /** Lowest and highest value, if `value` is the mean of several values. */
+  /** Lowest and highest value; present if `value` is the mean of several values. */
   readonly low?: number;
   readonly high?: number;
 }
 
-/** The area of a curve, in pixels and in time. */
+/** The area in which a curve is drawn, in pixels and in time. */
 export interface ChartFrame {
   readonly width: number;
   readonly height: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** True if values are 0 or 1 and hold until the next point, as for switches. */
+  /** True for values that are 0 or 1 and hold until the next point, such as those of a switch. */
   readonly isStepped: boolean;
-  /** Offset of local time from UTC. */
+  /** Difference of local time from UTC in milliseconds. */
   readonly zoneOffsetMs: number;
 }
 
-/** A curve as SVG paths, in pixels. */
+/** A curve as SVG paths. Their unit is the pixel. */
 export interface ChartShape {
-  /** Paths of the curve, of the area below it, and of the band between low and high (empty if no point has them). */
+  /** Paths of the curve, of the area below it, and of the band between low and high, which is empty if no point has them. */
   readonly line: string;
   readonly area: string;
   readonly band: string;
@@ -30,7 +30,7 @@ export interface ChartShape {
   readonly timeTicks: readonly { readonly x: number; readonly atMs: number; readonly isDay: boolean }[];
 }
 
-/** Space for the labels at the edges, in pixels. */
+/** Space for the labels at each edge, in pixels. */
 export const CHART_MARGIN = { top: 12, right: 14, bottom: 26, left: 58 } as const;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -38,7 +38,7 @@ const TIME_STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 
 const PIXELS_PER_TIME_TICK = 90;
 const VALUE_TICKS = 4;
 
-/** Returns the curve through points sorted by time; the last point before the frame gives the initial value. */
+/** Returns the curve through points that are sorted by time. The last point before the frame gives the initial value. */
 export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): ChartShape {
   const inside = clipped(points, frame);
   const [low, high] = frame.isStepped ? [0, 1] : bounds(inside);
@@ -68,10 +68,10 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
   };
 }
 
-/** Returns about four round values (1, 2 or 5 times a power of ten) around low and high. */
+/** Returns about four round values between low and high (1, 2 or 5 times a power of ten). */
 export function niceTicks(low: number, high: number): readonly number[] {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  // Differences below the precision of the labels count as zero.
+  // A range below the precision of the labels counts as zero.
   const span = high - low > size * 1e-6 ? high - low : 0;
   const rough = (span || size || 1) / VALUE_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -87,7 +87,7 @@ function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame):
   return before ? [{ atMs: startMs, value: before.value }, ...inside] : inside;
 }
 
-/** Returns the lowest and highest value of the axis; a constant value is centred. */
+/** Returns the lowest and the highest value of the axis. A constant value is in the middle. */
 function bounds(points: readonly ChartPoint[]): readonly [number, number] {
   const values = points.flatMap(({ value, low = value, high = value }) => [low, high]);
   if (values.length === 0) return [0, 1];
@@ -105,7 +105,7 @@ function pathOf(spots: readonly { readonly x: number; readonly y: number }[], is
     .join('');
 }
 
-/** Returns a closed path along the upper edge and back along the lower edge. */
+/** Returns a closed path that follows the upper edge and returns along the lower edge. */
 function bandOf(edges: readonly { readonly x: number; readonly top: number; readonly bottom: number }[]): string {
   if (edges.every(({ top, bottom }) => top === bottom)) return '';
   const there = edges.map(({ x, top }) => `${x} ${top}`);

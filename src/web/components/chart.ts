@@ -15,7 +15,7 @@ const HEIGHT_PX = 240;
 const MAX_DOTS = 60;
 const MINUTE_MS = 60_000;
 
-/** A curve over time that shows the value under the pointer. It is only a picture: the page must also give its content in words. */
+/** A curve over time that shows the value under the pointer. It is only a picture, so the page must describe its content in words too. */
 export class Chart extends LightElement {
   static override properties = {
     points: { attribute: false },

@@ -4,11 +4,11 @@ import { icon } from './icon.ts';
 
 export interface ModalOptions {
   readonly title: string;
-  /** Is called when the person has closed the dialog; the caller then stops rendering it. */
+  /** Called when the person has closed the dialog. The caller then stops rendering it. */
   readonly onClose: () => void;
 }
 
-/** Returns a modal dialog, which is open while rendered. It takes the focus, restores the focus on closing, and closes with Escape. */
+/** Returns a modal dialog that is open while it is rendered. It takes the focus, gives it back when closed, and closes with Escape. */
 export function modalDialog({ title, onClose }: ModalOptions, content: unknown): TemplateResult {
   return html`
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>
@@ -27,7 +27,7 @@ export function closeDialog(event: Event): void {
 }
 
 function open(element: Element | undefined): void {
-  // Delayed, because the element enters the document only after rendering.
+  // The dialog is opened later because it enters the document only after rendering.
   queueMicrotask(() => {
     if (element instanceof HTMLDialogElement && element.isConnected && !element.open) element.showModal();
   });

@@ -1,4 +1,4 @@
-/** Returns the value of the event's field; for a checkbox `on`, or an empty text. */
+/** Returns the value of the event's field. For a checkbox, returns `on` if it is checked, else an empty text. */
 export function inputValue(event: Event): string {
   const { target } = event;
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return target.checked ? 'on' : '';
@@ -6,7 +6,7 @@ export function inputValue(event: Event): string {
   return isField ? target.value : '';
 }
 
-/** Returns the values of a submitted form by field name, trimmed except for secrets. */
+/** Returns the values of a submitted form by field name. Blanks around them are removed, except for secrets. */
 export function formValues(event: SubmitEvent): Readonly<Record<string, string>> {
   event.preventDefault();
   const form = event.currentTarget;

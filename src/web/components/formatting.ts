@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** Returns the age of a time, such as `2 min ago`; `unknown` if the time is null. */
+/** Returns how long ago a time was, such as `2 min ago`; `unknown` if it is null. */
 export function ageWords(at: string | null, nowMs: number): string {
   if (at === null) return 'unknown';
   const ageMs = Math.max(0, nowMs - Date.parse(at));
@@ -16,13 +16,13 @@ export function ageWords(at: string | null, nowMs: number): string {
   return `${Math.floor(ageMs / DAY_MS)} days ago`;
 }
 
-/** Returns the time left, as `9:04`; `0:00` after the deadline. */
+/** Returns the time left until a deadline, such as `9:04`; `0:00` after it. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** Returns a value for people: localised numbers, words without underscores, yes and no; `–` for null. */
+/** Returns a value for people: localised numbers, words without underscores, yes or no; `–` for null. */
 export function valueWords(value: Json): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -36,14 +36,14 @@ export function valueWords(value: Json): string {
     : '';
 }
 
-/** Returns a number with at most three decimals, fewer for large numbers. */
+/** Returns a number with at most three decimals. Large numbers have fewer. */
 export function numberWords(value: number): string {
   const size = Math.abs(value);
   const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return value.toLocaleString(undefined, { maximumFractionDigits });
 }
 
-/** Returns a name as words: `door_closed` is `door closed`. */
+/** Returns a name as words: `door_closed` becomes `door closed`. */
 export function humanWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
@@ -56,12 +56,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   tilt_percent: 'Slats open',
 };
 
-/** Returns the name of a reading: `is_on` is `On`, `co2` is `CO₂`. */
+/** Returns the name of a reading for people: `is_on` becomes `On`, `co2` becomes `CO₂`. */
 export function readingName(name: string): string {
   return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
 }
 
-/** Returns a Matter name as words: `DimmableLight` is `Dimmable light`, `Attr0xfff10002` is `Attribute 2`. */
+/** Returns a Matter name as words: `DimmableLight` becomes `Dimmable light`, `Attr0xfff10002` becomes `Attribute 2`. */
 export function typeWords(type: string): string {
   return capital(readableWords(type));
 }

@@ -1,6 +1,6 @@
 import { html, svg, type TemplateResult } from 'lit';
 
-/** Line drawings on a grid of 24, drawn for this page. */
+/** SVG paths of the icons, on a canvas of 24 by 24. They were drawn for this page. */
 const PATHS = {
   home: 'M4 11.2 12 4.5l8 6.7M6 9.8V19a1 1 0 0 0 1 1h10a1 1 0 0 0 1-1V9.8M10 20v-5h4v5',
   shield: 'M12 3.5 5 6v5.5c0 4.3 2.9 7.4 7 9 4.1-1.6 7-4.7 7-9V6zM9 11.8l2.2 2.2L15.2 10',
@@ -59,7 +59,7 @@ const PATHS = {
 /** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** Returns a decorative icon in the text colour; a text or label beside it must give its meaning. */
+/** Returns an icon in the colour of the text. It is only decorative, so a text or label beside it must give its meaning. */
 export function icon(name: IconName): TemplateResult {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${svg`<path d=${PATHS[name]}></path>`}</svg>`;
 }

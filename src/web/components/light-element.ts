@@ -1,9 +1,9 @@
 import { LitElement } from 'lit';
 
-/** Ends a subscription or a timer. */
+/** A function that ends a subscription or a timer. */
 export type Stop = () => void;
 
-/** An element without a shadow root, so that the page's style sheet and labels apply to its content. */
+/** An element without a shadow root, so that the page's style sheet and labels also apply inside it. */
 export abstract class LightElement extends LitElement {
   #stops: readonly Stop[] = [];
 
@@ -21,13 +21,13 @@ export abstract class LightElement extends LitElement {
     return this;
   }
 
-  /** Is called when the element enters the document; returns the functions to call when it leaves. */
+  /** Called when the element enters the document. Returns functions that are called when it leaves. */
   protected connected(): readonly Stop[] {
     return [];
   }
 }
 
-/** Calls `run` every `intervalMs`; returns a function that stops the timer. */
+/** Calls `run` every `intervalMs` milliseconds. Returns a function that stops the timer. */
 export function every(intervalMs: number, run: () => void): Stop {
   const timer = setInterval(run, intervalMs);
   return () => clearInterval(timer);

@@ -1,8 +1,8 @@
 import { PositionStability } from './position-stability.ts';
 
 /**
- * Guards buttons that approve or deny. A press counts only if this button, for the same request, has been visible at the same position for
- * half a second: a moving list must not put another request under the finger. The attribute `about` is the id of the request.
+ * Guards buttons that approve or deny. A press counts only if this button was visible at the same position, for the same request, for half
+ * a second. Otherwise a moving list could put another request under the finger. The attribute `about` is the id of the request.
  */
 class MisclickGuard extends HTMLElement {
   static readonly observedAttributes = ['about'];
@@ -37,7 +37,7 @@ class MisclickGuard extends HTMLElement {
     this.#frame = requestAnimationFrame(this.#look);
   };
 
-  /** Measures the positions again at the press, because the list may have moved after the last frame. */
+  /** Positions are measured again at the press, because the list may have moved since the last frame. */
   readonly #guard = (event: Event): void => {
     this.#measure();
     const button = event.target instanceof Element ? event.target.closest('button') : null;
@@ -59,14 +59,14 @@ class MisclickGuard extends HTMLElement {
   }
 }
 
-/** Returns false if something covers the button, or it is off the screen. */
+/** Returns whether the button is on the screen and not covered. */
 function isVisible(button: HTMLButtonElement): boolean {
   const { left, top, width, height } = button.getBoundingClientRect();
   const above = document.elementFromPoint(left + width / 2, top + height / 2);
   return above !== null && button.contains(above);
 }
 
-/** Returns the layout position in whole pixels. It ignores that a pressed button is drawn smaller. */
+/** Returns the layout position in whole pixels. It is not affected by the smaller drawing of a pressed button. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

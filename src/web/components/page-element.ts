@@ -12,7 +12,7 @@ export interface Notice {
   readonly tone: 'good' | 'bad' | 'plain';
 }
 
-/** Base class of the pages. A page gets `app` and the `params` of its route, and renders again when the home changes. */
+/** Base class of the pages. A page has `app` and the `params` of its route. It renders again when the home changes. */
 export abstract class PageElement extends LightElement {
   static override properties = { app: { attribute: false }, params: { attribute: false } };
   declare app: App;
@@ -22,7 +22,7 @@ export abstract class PageElement extends LightElement {
     return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  /** Calls a tool and shows an error if it fails. Returns undefined if the person cancels. */
+  /** Calls a tool, and shows an error if the call fails. Returns undefined if the person cancels. */
   protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
       const call = await request;
@@ -33,7 +33,7 @@ export abstract class PageElement extends LightElement {
     }
   }
 
-  /** Waits for a promise, then shows the success notice, or the error if the promise rejects. */
+  /** Waits for a promise. Shows the success notice, or an error if the promise rejects. */
   protected async attempt(work: Promise<unknown>, success: string): Promise<void> {
     await work.then(
       () => this.notify(success),
@@ -46,7 +46,7 @@ export abstract class PageElement extends LightElement {
     return copyable(text, { label, onCopied: () => this.notify('Copied.') });
   }
 
-  /** Shows a notice, which screen readers read out. */
+  /** Shows a notice, which screen readers read aloud. */
   protected notify(text: string, tone: Notice['tone'] = 'good'): void {
     this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text, tone }, bubbles: true }));
   }

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import { icon } from './icon.ts';
 
-/** Data that a page loads from the hub: the last value, whether a request is running, and the last error. */
+/** Data that a page loads from the hub: the last value, the last error, and whether a request runs. */
 export class RemoteData<Value> {
   readonly #onChange: () => void;
   #turn = 0;
@@ -18,7 +18,7 @@ export class RemoteData<Value> {
     return this.#value;
   }
 
-  /** Returns the error of the last request, for people. */
+  /** The error of the last request, for people. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -27,7 +27,7 @@ export class RemoteData<Value> {
     return this.#isLoading;
   }
 
-  /** Loads a value. If several requests run, only the last one counts; the old value stays until it completes. */
+  /** Loads a value. If several requests run, only the latest one counts. The old value remains until then. */
   async load(request: () => Promise<Value>): Promise<void> {
     const turn = ++this.#turn;
     this.#isLoading = true;
@@ -40,7 +40,7 @@ export class RemoteData<Value> {
     }
   }
 
-  /** Deletes the value and ignores a running request. */
+  /** Deletes the value, and ignores the result of a running request. */
   reset(): void {
     this.#turn++;
     this.#settle(undefined, undefined);
@@ -54,7 +54,7 @@ export class RemoteData<Value> {
   }
 }
 
-/** Returns the view of the data, made by `show`, with a note during loading and the error if loading failed. */
+/** Returns the view that `show` makes of the data. During loading it has a note, and after a failure the error. */
 export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
   const { value, problem, isLoading } = data;
   return html`

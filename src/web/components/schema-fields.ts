@@ -30,9 +30,9 @@ export type FormField = FieldHead &
     | { readonly kind: 'choice'; readonly options: readonly Json[] }
     | { readonly kind: 'group'; readonly fields: readonly FormField[] }
     | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
-    /** A choice between alternative schemas. */
+    /** A choice between several schemas. */
     | { readonly kind: 'variant'; readonly options: readonly FormField[] }
-    /** Any JSON value, typed as JSON text. */
+    /** Any JSON value, which the person types as JSON. */
     | { readonly kind: 'json' }
   );
 
@@ -46,7 +46,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'Several values',
 };
 
-/** Returns the form field for a schema; `name` is the member that the schema describes. */
+/** Returns the form field for a schema. `name` is the member that the schema describes. */
 export function schemaField(
   schema: JsonSchema,
   place: { readonly path: FieldPath; readonly name: string; readonly isRequired: boolean },
@@ -76,7 +76,7 @@ export function schemaFields(parameters: JsonSchema, path: FieldPath = []): read
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  // Alternative schemas of a text share one field.
+  // Several schemas of a text become one field.
   if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
@@ -85,7 +85,7 @@ function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   return { ...head, kind: 'variant', options };
 }
 
-/** Returns the field of one alternative, with the label and help of the whole parameter. */
+/** Returns the field for one of several schemas, with the label and help of the whole parameter. */
 function typedForm(form: JsonSchema, head: FieldHead): FormField {
   return choiceOf(form, head) ?? typedOf(form, head);
 }
@@ -135,7 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** Returns the value with `next` set at a path. Undefined removes the member, and also objects that become empty. */
+/** Returns the value with `next` at a path. Undefined removes the member, and also objects that become empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -153,14 +153,14 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** Sets or removes one list item. Removing the item itself shortens the list; an item that only becomes empty stays as null. */
+/** Sets or removes a list item. An item that is removed makes the list shorter; an item that becomes empty remains as null. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;
   return [...items.slice(0, index), inner, ...items.slice(index + 1)];
 }
 
-/** Returns the value of text typed into a JSON field: the parsed JSON, or the text itself if it is not JSON. */
+/** Returns the value of text in a JSON field: the parsed JSON, or the text itself if it is not JSON. */
 export function parseJsonOrText(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
   const value = tryParseJson(text);

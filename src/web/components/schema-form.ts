@@ -22,7 +22,7 @@ export interface FieldProblem {
 
 let count = 0;
 
-/** A form for a tool's parameters from their JSON Schema. Dispatches `atmo-submit` with the validated parameters. */
+/** A form for a tool's parameters, made from their JSON Schema. It dispatches `atmo-submit` with the validated parameters. */
 export class SchemaForm extends LightElement {
   static override properties = {
     schema: { attribute: false },
@@ -39,7 +39,7 @@ export class SchemaForm extends LightElement {
   declare submitLabel: string;
   declare busy: boolean;
   declare value: Json | undefined;
-  /** Index of the chosen alternative of each variant field, by the field's path. */
+  /** Index of the selected schema of each variant field, by the field's path. */
   declare variants: Readonly<Record<string, number>>;
   readonly #id = `form-${++count}`;
 

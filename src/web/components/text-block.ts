@@ -3,7 +3,7 @@ import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
 
 interface CopyOptions {
-  /** Name of the text for screen readers. */
+  /** Name of the text, for screen readers. */
   readonly label: string;
   onCopied(): void;
 }
@@ -16,7 +16,7 @@ export function copyable(text: string, { label, onCopied }: CopyOptions): Templa
   </div>`;
 }
 
-/** Copies a text. The clipboard needs a secure origin; elsewhere the text is only selected, for Ctrl+C. */
+/** Copies a text. The clipboard needs a secure origin; without one the text is only selected, so that the person can press Ctrl+C. */
 async function copy({ currentTarget }: Event, text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const pre = currentTarget instanceof Element ? currentTarget.previousElementSibling : null;
@@ -44,12 +44,12 @@ class LazyContent extends LightElement {
 
 customElements.define('atmo-unfolded', LazyContent);
 
-/** Returns content that is rendered once the surrounding `<details>` has been opened, because lists have hundreds of them. */
+/** Returns content that is rendered when the surrounding `<details>` is first opened, since lists contain hundreds of them. */
 export function lazyContent(content: () => unknown): TemplateResult {
   return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
 }
 
-/** Returns a value as JSON that is rendered once the surrounding `<details>` has been opened. */
+/** Returns a value as JSON, rendered when the surrounding `<details>` is first opened. */
 export function lazyJson(value: unknown): TemplateResult {
   return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
 }

@@ -9,7 +9,7 @@ import { PageElement } from '../components/page-element.ts';
 import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
 import { CredentialSets, credentialCard } from './network-credentials.ts';
 
-/** Page that adds a device by its setup code (typed, pasted or scanned by the camera) and shows every step. */
+/** Page that adds a device by its setup code, which is typed, pasted or scanned by the camera. It shows every step. */
 export class AddDevicePage extends PageElement {
   #commissioning: Commissioning | undefined;
   #credentials: CredentialSets | undefined;
@@ -141,7 +141,7 @@ export class AddDevicePage extends PageElement {
     }
   }
 
-  /** Puts a setup code into its field; returns false if the text is no setup code. */
+  /** Puts a setup code into its field. Returns false if the text is no setup code. */
   #takeCode(text: string): boolean {
     const code = readSetupCode(text);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
@@ -155,7 +155,7 @@ export class AddDevicePage extends PageElement {
     return true;
   }
 
-  /** Shows whether a change of the network credentials succeeded. */
+  /** Shows whether a change of network credentials has succeeded. */
   showOutcome(work: Promise<void>, success: string): void {
     void this.attempt(work, success);
   }
@@ -186,10 +186,10 @@ function stepsView(lines: readonly StepLine[]): TemplateResult {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Width of the scanned picture in pixels: enough for a code that fills half of it, with little computation. */
+/** Width of the scanned picture in pixels. It is enough for a code that fills half of it, and takes little computation. */
 const WIDTH = 640;
 
-/** The camera that looks for a QR code. It needs a secure origin and the person's permission. */
+/** The camera that searches for a QR code. It needs a secure origin and the person's permission. */
 class QrCamera {
   readonly stream: MediaStream;
   readonly #hub: Pick<HubClient, 'part'>;
@@ -201,13 +201,13 @@ class QrCamera {
     this.#hub = hub;
   }
 
-  /** Opens the camera. Rejects if there is no camera or the person denies access. */
+  /** Opens the camera. Rejects if there is none, or if the person denies access. */
   static async open(hub: Pick<HubClient, 'part'>): Promise<QrCamera> {
     const video = { facingMode: 'environment', width: { ideal: 1280 } };
     return new QrCamera(await navigator.mediaDevices.getUserMedia({ video, audio: false }), hub);
   }
 
-  /** Shows the picture in `video` and calls `onText` with each code until it returns true. */
+  /** Shows the camera's picture in `video`. Calls `onText` with each code until it returns true. */
   watch(video: HTMLVideoElement, onText: (text: string) => boolean): void {
     void video.play();
     const canvas = document.createElement('canvas');
@@ -228,7 +228,7 @@ class QrCamera {
   }
 }
 
-/** Returns the current camera picture; undefined before the first picture. */
+/** Returns the current picture of the camera; undefined before the first one. */
 function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
   if (video.videoWidth === 0) return undefined;
   const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);
@@ -239,12 +239,12 @@ function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageDat
   return context?.getImageData(0, 0, WIDTH, height);
 }
 
-/** Returns the text of the QR code in a picture; undefined if there is no code. */
+/** Returns the text of the QR code in a picture; undefined if it contains no code. */
 function textIn(picture: ImageData, decodeQr: (picture: ImageData) => string): string | undefined {
   try {
     return decodeQr(picture);
   } catch {
-    // The decoder throws for every picture without a code.
+    // The decoder throws an error for every picture without a code.
     return undefined;
   }
 }

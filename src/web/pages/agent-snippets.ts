@@ -1,30 +1,30 @@
-/** The format of a snippet, by which the tests parse it. */
+/** The format of a snippet. Tests parse the snippet by it. */
 export type SnippetFormat = 'json' | 'toml' | 'shell';
 
-/** A text to paste into a client's configuration, so that its agent uses this hub. */
+/** Text to paste into a client's configuration, so that its agent can use this hub. */
 export interface AgentSnippet {
   readonly client: string;
-  /** `command` starts `atmo mcp` on the hub's machine; `http` connects to the hub's URL with a token. */
+  /** How the client connects: `command` starts `atmo mcp` on the hub's machine, `http` uses the hub's URL with a token. */
   readonly way: 'command' | 'http';
-  /** The file, menu or terminal where the text belongs. */
+  /** The file, menu or terminal in which the text must be pasted. */
   readonly place: string;
   readonly format: SnippetFormat;
   readonly text: string;
 }
 
-/** The facts that the configuration snippets of agents contain. */
+/** The facts about this hub and the agent that snippets contain. */
 export interface SnippetFacts {
-  /** Origin of the hub as this page reaches it, such as `http://127.0.0.1:8081`. */
+  /** Origin of the hub as seen by this page, such as `http://127.0.0.1:8081`. */
   readonly hubUrl: string;
-  /** The agent's own token; without it the snippets contain TOKEN_PLACEHOLDER. */
+  /** The agent's own token. Without it the snippets contain TOKEN_PLACEHOLDER. */
   readonly token?: string;
 }
 
-/** Marks the position of the token in the snippets. */
+/** Text in snippets that a person must replace by the token. */
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
-/** Returns the snippets for all supported clients, `command` first, because they need no token. */
+/** Returns the snippets for all supported clients. `command` snippets come first, because they need no token. */
 export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
   return [...commandSnippets(facts), ...httpSnippets(facts)];
 }
@@ -76,7 +76,7 @@ function curlInitialize(url: string, bearer: string): string {
   return ['curl -sS', ...headers.map((header) => `-H ${quoted(header)}`), `-d ${quoted(body)}`, url].join(' \\\n  ');
 }
 
-/** Returns the text in quotes; snippets never contain a quote of this kind. */
+/** Returns the text in quotes. Snippets never contain this kind of quote themselves. */
 function quoted(text: string): string {
   return `'${text}'`;
 }
@@ -85,7 +85,7 @@ function pretty(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** How other machines reach the hub, as `GET /api/v1/tls` returns it. */
+/** How other machines reach the hub: the result of `GET /api/v1/tls`. */
 export interface TlsView {
   readonly enabled: boolean;
   readonly url: string;
@@ -94,8 +94,8 @@ export interface TlsView {
 }
 
 /**
- * Returns the fingerprint of the hub at `origin` and the command with which another machine trusts it. Undefined if the hub is reached
- * without TLS, or uses the owner's certificate, which other machines may already trust.
+ * Returns the fingerprint of the hub at `origin`, and the command by which another machine trusts it. Returns undefined without TLS, and
+ * for a certificate of the owner, which other machines may already trust.
  */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;

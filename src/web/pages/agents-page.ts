@@ -6,14 +6,14 @@ import { RemoteData } from '../components/remote-data.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
-/** Sets of permissions for a new agent; the tokens page offers finer choices. */
+/** Sets of permissions for a new agent. The tokens page offers a finer choice. */
 const RIGHTS = {
   use: { title: 'See and control all devices', permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
   look: { title: 'Only look: states, sensors, history', permissions: ['device:read:*', 'sensor:read:*'] },
 } as const;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
-/** Page with the configuration texts that connect an agent to this hub, with the agent's own token. */
+/** Page with the configuration texts by which an agent connects to this hub, with a token for the agent. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());

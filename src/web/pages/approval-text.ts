@@ -4,16 +4,16 @@ import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
 
-/** A request for approval, in words for people. */
+/** An approval request in words for people. */
 export interface ApprovalText {
   readonly who: string;
   /** The action, such as `Unlock`. */
   readonly what: string;
-  /** Names of the affected devices, without duplicates. */
+  /** Names of the affected devices, each once. */
   readonly devices: readonly string[];
-  /** The devices in short form: their names, or their number. */
+  /** The devices in short: their names, or only their number. */
   readonly where: string;
-  /** The effects without duplicates, such as `Unlock Front door (hall)`. */
+  /** The effects, each once, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
 }
@@ -21,10 +21,10 @@ export interface ApprovalText {
 /** The text that the hub sends in place of a secret. */
 const SECRET = '[secret]';
 
-/** Most devices that are named; a larger number is only counted. */
+/** Maximum number of devices that are named. More devices are only counted. */
 const MAX_NAMED = 3;
 
-/** The outcome of a request, in a word. */
+/** Words for the outcome of a request. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   pending: 'Expired',
   approved: 'Approved',
@@ -33,13 +33,13 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   expired: 'Expired',
 };
 
-/** Returns the persons who approved or denied, such as ` by ann and ben`; empty before a decision. */
+/** Returns who approved or denied, such as ` by ann and ben`. Returns an empty text before a decision. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
   return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
 }
 
-/** Returns a request in words; `schema` describes the tool's parameters and gives their units. */
+/** Returns a request in words. `schema` describes the tool's parameters, and contains their units. */
 export function approvalText(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalText {
   const targets = approval.effects.map(({ target }) => target.split('/'));
   const known = [...(approval.devices ?? []), ...devices];
@@ -61,7 +61,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   };
 }
 
-/** Returns the remaining share of a request's lifetime, 0 to 1. */
+/** Returns how much of a request's lifetime is left, from 0 to 1. */
 export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
   const endMs = Date.parse(expiresAt);
   const wholeMs = endMs - Date.parse(createdAt);
@@ -72,13 +72,13 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  // Ids and names stay unchanged, because a changed text could mean another device.
+  // Ids and names are shown unchanged, because a changed text could mean another device.
   if (value === SECRET) return 'given, and shown to nobody';
   const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
 
-/** Returns the value without rounding: the person signs it, so different values must look different. */
+/** Returns the value without rounding. The person signs it, so different values must look different. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -125,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     </li>`;
   }
 
-  /** Returns the schema of the tool's parameters, which gives their units; it is loaded once. */
+  /** Returns the schema of the tool's parameters, which contains their units. It is loaded once. */
   #schemaOf(tool: string): JsonSchema | undefined {
     if (!this.#schemas.has(tool)) {
       this.#schemas.set(tool, {});
@@ -134,7 +134,7 @@ export class ApprovalsPage extends PageElement {
           this.#schemas.set(tool, parameters);
           this.requestUpdate();
         },
-        // Without the schema the arguments are shown without units.
+        // If the schema cannot be loaded, the arguments are shown without units.
         () => undefined,
       );
     }

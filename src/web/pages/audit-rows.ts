@@ -2,16 +2,16 @@ import { describeCompleted, type NamedDevice } from '../../core/devices/action-d
 import { isJsonObject } from '../../core/json.ts';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 
-/** A row of the audit log as one line for people. */
+/** A row of the audit log on one line, for people. */
 export interface AuditLine {
   readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
-  /** The tool's name without namespace and version, or the event. */
+  /** The tool's name without namespace and version, or the name of the event. */
   readonly subject: string;
   /** The parameters, result or reason; empty if the row has none. */
   readonly detail: string;
 }
 
-/** Returns the line for an audit row; the hub has already masked secrets in `content`. */
+/** Returns the line for an audit row. The hub has already masked the secrets in `content`. */
 export function auditLine(
   { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
   devices: readonly NamedDevice[],
@@ -47,7 +47,7 @@ function decisionIn(decision: unknown): string {
   return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
 }
 
-/** The filter of the audit log; empty members do not filter. */
+/** A filter for the audit log. Empty members have no effect. */
 export interface AuditFilter {
   readonly agent: string;
   readonly tool: string;
@@ -58,7 +58,7 @@ export interface AuditFilter {
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 
-/** Returns the URL path of one page of the audit log, newest first; `before` is `next_before` of the previous page. */
+/** Returns the URL path for one page of the audit log, newest row first. `before` is `next_before` of the previous page. */
 export function auditPath(filter: AuditFilter, before?: number): string {
   const query = new URLSearchParams({ limit: String(PAGE_ROWS) });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);

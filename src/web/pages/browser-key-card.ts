@@ -11,11 +11,11 @@ interface Approver {
   readonly label?: string;
 }
 
-/** Card that shows whether this browser can sign decisions; if not, it creates a key and asks an approver to enrol it. */
+/** Card that shows whether this browser can sign decisions. If it cannot, the card makes a key and asks an approver to enrol it. */
 export class BrowserKeyCard extends LightElement {
   static override properties = { app: { attribute: false }, approvers: { state: true }, ownKey: { state: true }, problem: { state: true } };
   declare app: App;
-  /** Undefined before the hub's response. */
+  /** The approvers; undefined before the hub's response. */
   declare approvers: readonly Approver[] | undefined;
   declare ownKey: string | undefined;
   declare problem: string | undefined;
@@ -24,7 +24,7 @@ export class BrowserKeyCard extends LightElement {
     const { calls, session } = this.app;
     const load = () => void this.#load();
     load();
-    // After the approval, the key counts only once the call that enrols it has ended.
+    // An approved key counts only when the call that enrols it has ended, so the list is loaded again then.
     return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load)];
   }
 
@@ -66,7 +66,7 @@ export class BrowserKeyCard extends LightElement {
     await this.#enrolKey(label || undefined);
   }
 
-  /** Requests the enrolment of the key; the call is repeated after people have approved it. */
+  /** Calls the tool that enrols the key. The call is repeated after people have approved it. */
   async #enrolKey(label = 'a browser'): Promise<void> {
     const person = this.app.session.login?.person;
     if (person === undefined || this.ownKey === undefined) return;

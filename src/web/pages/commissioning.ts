@@ -6,21 +6,21 @@ import { type HubClient, HubError, messageOf } from '../api/hub-client.ts';
 interface CommissioningParts {
   readonly hub: Pick<HubClient, 'get' | 'post' | 'delete'>;
   readonly store: Pick<HomeStore, 'onEvent'>;
-  /** Is called when the progress has changed. */
+  /** Called when the progress has changed. */
   onChange(): void;
 }
 
 interface Progress {
   readonly state: 'idle' | 'running' | 'done' | 'failed';
   readonly steps: CommissionSteps;
-  /** Why the commissioning failed, for a person who holds the device. */
+  /** Why the commissioning failed, for a person who has the device at hand. */
   readonly failure?: { readonly reason: string; readonly advice: string };
   readonly devices: readonly { readonly id: string; readonly name: string }[];
-  /** Problems of the manufacturer's certificates; after a failure a person may accept the device with them. */
+  /** Problems with the manufacturer's certificates. After a failure the person may accept the device despite them. */
   readonly findings: readonly string[];
 }
 
-/** The commissioning of one device: a job of the hub that reports its steps. It goes on when the page is left. */
+/** The commissioning of one device. The hub runs it as a job that reports its steps, and continues if the person leaves the page. */
 export class Commissioning {
   readonly #parts: CommissioningParts;
   #progress = idle();
@@ -36,7 +36,7 @@ export class Commissioning {
     return this.#progress;
   }
 
-  /** Starts with a body of `POST /api/v1/commission`. */
+  /** Starts commissioning. `request` is a body of `POST /api/v1/commission`. */
   async begin(request: JsonObject): Promise<void> {
     this.reset();
     this.#request = request;
@@ -47,7 +47,7 @@ export class Commissioning {
     try {
       const job = await this.#parts.hub.post('/api/v1/commission?async=true', request);
       this.#jobId = String(job.job_id);
-      // Events from before the id was known were ignored.
+      // The job is loaded because events from before its id was known were ignored.
       await this.#load();
     } catch (error) {
       this.#fail(error);
@@ -58,7 +58,7 @@ export class Commissioning {
     await this.begin({ ...this.#request, accept_attestation: true });
   }
 
-  /** Asks the hub to stop; settings that have reached the device stay. */
+  /** Asks the hub to stop the commissioning. Settings that have reached the device remain. */
   async cancel(): Promise<void> {
     if (this.#jobId !== undefined) await this.#parts.hub.delete(`/api/v1/jobs/${this.#jobId}`).catch(() => undefined);
   }
@@ -145,7 +145,7 @@ const REASONS: Readonly<Record<string, string>> = {
   timeout: 'The device was too slow.',
 };
 
-/** The steps in words for people, in their order. */
+/** The steps in words, in their order. */
 const TITLES: Readonly<Record<CommissionStep, string>> = {
   parse: 'Read the code',
   discover: 'Look for the device',
@@ -163,17 +163,17 @@ export interface StepLine {
   readonly step: CommissionStep;
   readonly title: string;
   readonly state: 'waiting' | 'current' | 'done' | 'failed';
-  /** The last note of the hub about this step. */
+  /** The hub's last note about this step. */
   readonly note: string;
 }
 
-/** The steps of a commissioning, as its job reports them in notes of the form `step: note`. */
+/** The steps of a commissioning. The job reports them in notes of the form `step: note`. */
 export class CommissionSteps {
   readonly #notes = new Map<CommissionStep, string>();
   #current: CommissionStep | undefined;
   #end: 'done' | 'failed' | undefined;
 
-  /** Takes the note of a job's progress; a note without a known step is ignored. */
+  /** Updates the steps by a progress note of the job. A note without a known step is ignored. */
   advance(note: string): void {
     const [name = '', ...rest] = note.split(': ');
     const step = COMMISSION_STEPS.find((known) => known === name);
@@ -182,7 +182,7 @@ export class CommissionSteps {
     this.#notes.set(step, rest.join(': '));
   }
 
-  /** Ends the list at the current step, or at the step that the failure names. */
+  /** Ends the steps at the current step, or at the step that the failure names. */
   fail(step?: string): void {
     this.#current = COMMISSION_STEPS.find((known) => known === step) ?? this.#current ?? 'parse';
     this.#end = 'failed';
@@ -193,7 +193,7 @@ export class CommissionSteps {
     this.#end = 'done';
   }
 
-  /** Returns every step; `network` only for devices that get network credentials. */
+  /** Returns all steps. The step `network` is only for devices that get network credentials. */
   lines(): readonly StepLine[] {
     const currentIndex = this.#current === undefined ? -1 : COMMISSION_STEPS.indexOf(this.#current);
     const shown = COMMISSION_STEPS.filter((step) => step !== 'network' || this.#notes.has(step) || this.#current === step);
@@ -212,13 +212,16 @@ export class CommissionSteps {
   }
 }
 
-/** A setup code as it can be sent, or the mistake in the text, so that a person can correct it. */
+/** A valid setup code, or the mistake in the text, so that the person can correct it. */
 export type SetupCode = { readonly code: string } | { readonly mistake: string };
 
 const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
-/** Reads a text that was typed, pasted or scanned: QR text, or a manual pairing code of 11 or 21 digits (Core §5.1.3, §5.1.4). */
+/**
+ * Parses a text that was typed, pasted or scanned: the text of a QR code, or a manual pairing code of 11 or 21 digits (Core §5.1.3,
+ * §5.1.4).
+ */
 export function readSetupCode(text: string): SetupCode {
   const trimmed = text.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());
@@ -237,7 +240,9 @@ function readQrText(text: string): SetupCode {
 
 const FIRST_PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
-/** Returns whether the check digit at the end fits: Verhoeff's scheme, which finds each wrong digit and each swap of neighbours. */
+/**
+ * Returns whether the last digit is the right check digit by Verhoeff's scheme, which detects each wrong digit and each swap of neighbours.
+ */
 function isVerhoeff(digits: string): boolean {
   let check = 0;
   for (const [position, digit] of [...digits].reverse().entries()) check = times(check, permuted(Number(digit), position % 8));
@@ -248,7 +253,7 @@ function permuted(digit: number, rounds: number): number {
   return rounds === 0 ? digit : permuted(FIRST_PERMUTATION[digit] ?? 0, rounds - 1);
 }
 
-/** Multiplication in the group of the symmetries of a pentagon. */
+/** Returns the product of two elements in the symmetry group of a pentagon. */
 function times(a: number, b: number): number {
   if (a < 5) return b < 5 ? (a + b) % 5 : 5 + ((a + b) % 5);
   return b < 5 ? 5 + ((a - b) % 5) : (a - b + 5) % 5;

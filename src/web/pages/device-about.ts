@@ -15,7 +15,7 @@ const CHECKS = [
 ] as const;
 type Check = (typeof CHECKS)[number];
 
-/** The facts about a device, and checks of its state. */
+/** The facts about a device, with checks of its state. */
 export class DeviceAbout extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -27,7 +27,7 @@ export class DeviceAbout extends LightElement {
   declare app: App;
   declare device: DeviceView;
   declare busy: Check | undefined;
-  /** Former names and their users; undefined for callers who do not administer the hub. */
+  /** Former names and who uses them; undefined for callers who do not administer the hub. */
   declare names: JsonObject | undefined;
   declare found: { readonly check: Check; readonly answer?: Json; readonly problem?: string } | undefined;
 
@@ -66,7 +66,7 @@ export class DeviceAbout extends LightElement {
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
   }
 
-  /** Only administrators may read the names. */
+  /** Loads the names. Only administrators may read them. */
   async #loadNames(): Promise<void> {
     const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => undefined);
     [this.names] = objectsOf(answer?.devices);
@@ -97,7 +97,7 @@ export class DeviceAbout extends LightElement {
   }
 }
 
-/** Returns a value with its members by name, as deep as they go. */
+/** Returns a view of a value with its members by name, at any depth. */
 function tree(value: Json): TemplateResult {
   if (Array.isArray(value)) return html`<ol class="tree">${value.map((item) => html`<li>${tree(item)}</li>`)}</ol>`;
   if (!isJsonObject(value)) return html`${valueWords(value)}`;

@@ -18,7 +18,7 @@ import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { parseJsonOrText } from '../components/schema-fields.ts';
 import { lazyContent } from '../components/text-block.ts';
 
-/** The whole data model of a device, by endpoint and cluster. */
+/** The complete data model of a device, by endpoint and cluster. */
 export class RawClusters extends LightElement {
   static override properties = { app: { attribute: false }, device: {} };
   declare app: App;
@@ -63,7 +63,7 @@ customElements.define('atmo-raw-clusters', RawClusters);
 
 const TOOL = 'matter:control_matter_device';
 
-/** One cluster as the device has it, in raw Matter units: attributes to read and write, commands to send. */
+/** One cluster of the device, in raw Matter units, with attributes to read and write and commands to send. */
 export class RawCluster extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -137,7 +137,7 @@ export class RawCluster extends LightElement {
   }
 
   async #readAll(): Promise<void> {
-    // The attributes are read one after the other: a small device can hold few requests at a time.
+    // The attributes are read one after the other, because a small device can handle only few requests at a time.
     for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
   }
 
@@ -158,9 +158,7 @@ export class RawCluster extends LightElement {
   }
 }
 
-/**
- * Returns the value of an answer that holds a single one, else the whole answer; above it the reason why a command had no effect, if any.
- */
+/** Returns the value in a response if there is only one, else the whole response. If a command had no effect, the reason is above it. */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];

@@ -8,10 +8,10 @@ import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
 
-/** The codes with which another system adds the device as well, and the number of devices that they open: all of its bridge. */
+/** The codes by which another system can also add the device, and the number of devices that they open: all of its bridge. */
 export type ShareCode = DeviceCodes & { readonly devices: number };
 
-/** Returns the codes in a result of `hub:share_device`; undefined for any other result. */
+/** Returns the codes in a result of `hub:share_device`. Returns undefined for any other result. */
 export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
   if (!isJsonObject(result)) return undefined;
   const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, devices } = result;
@@ -26,7 +26,7 @@ interface EditOptions {
   readonly onSave: (change: { readonly name: string; readonly area: string }) => void;
 }
 
-/** The form to change name and room. */
+/** Returns the dialog to change name and room. */
 export function editDialog({ device, areas, onClose, onSave }: EditOptions): TemplateResult {
   const submit = (event: SubmitEvent) => {
     const { name = '', area = '' } = formValues(event);
@@ -46,7 +46,7 @@ export function editDialog({ device, areas, onClose, onSave }: EditOptions): Tem
 
 interface RemoveOptions {
   readonly device: DeviceView;
-  /** The devices that leave together: this one, and those of the same bridge or node. */
+  /** The devices that are removed together: this device and the others of its bridge or node. */
   readonly leaving: readonly DeviceView[];
   readonly onClose: () => void;
   readonly onRemove: (options: { readonly isForced: boolean }) => void;
@@ -54,13 +54,13 @@ interface RemoveOptions {
 
 const NAMED_LEAVING = 8;
 
-/** Returns all devices that leave the home together with one: those of its Matter node. */
+/** Returns all devices that are removed together with a device, which are those of its Matter node. */
 export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
   const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
   return [device, ...others];
 }
 
-/** Asks whether to remove the device, with all devices that can only leave together with it. */
+/** Returns the dialog that asks whether to remove the device, and names the devices that are removed with it. */
 export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptions): TemplateResult {
   const isAway = device.reachability === 'unreachable';
   const [, ...others] = leaving;
@@ -94,7 +94,7 @@ interface ShareOptions {
   readonly onClose: () => void;
 }
 
-/** Returns the code for another system, as picture and in digits. */
+/** Returns the dialog with the code for another system, as a picture and in digits. */
 export function shareDialog({ device, code, hub, onClose }: ShareOptions): TemplateResult {
   return modalDialog(
     { title: `Share ${device.name}`, onClose },
@@ -109,7 +109,7 @@ export function shareDialog({ device, code, hub, onClose }: ShareOptions): Templ
 
 const QUIET_MODULES = 4;
 
-/** Returns a text as QR code, black on white in every theme, as cameras need it. */
+/** Returns a text as a QR code. It is black on white in every theme, since cameras need that. */
 async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
   const { default: encodeQR } = await hub.part(() => import('qr'));
   const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });

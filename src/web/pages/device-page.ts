@@ -23,12 +23,12 @@ import { tileOf } from './device-tile-model.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
-/** The parts of the board are in the configuration and not commissioned: they cannot be shared, named or inspected. */
+/** Tabs for the parts of the board. They come from the configuration, so they cannot be shared, named or inspected. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 const RESTORE_TOOL = 'hub:restore_device';
 
-/** One device: its state, its tools, facts about it, and its data model. */
+/** Page about one device: its state, its tools, facts about it, and its data model. */
 export class DevicePage extends PageElement {
   static override properties = {
     ...PageElement.properties,
@@ -40,17 +40,17 @@ export class DevicePage extends PageElement {
   };
   declare tab: Tab;
   declare dialog: 'edit' | 'remove' | 'share' | undefined;
-  /** Name of the reading whose history is shown. */
+  /** Name of the reading whose history is visible. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
-  /** The removed device that this device seems to be. */
+  /** The removed device that this device probably is. */
   declare formerly: JsonObject | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
 
   protected override connected(): readonly Stop[] {
     const { calls } = this.app;
-    // Ages grow without an event.
+    // The page is rendered periodically because ages grow without an event.
     return [...super.connected(), calls.onEnd((end) => this.#onCallEnd(end)), every(5_000, () => this.requestUpdate())];
   }
 
@@ -95,7 +95,7 @@ export class DevicePage extends PageElement {
     `;
   }
 
-  /** A serial number can be forged: the person who holds the device decides. */
+  /** Returns the offer to restore a removed device. A serial number can be forged, so the person who has the device decides. */
   #offer(device: DeviceView): TemplateResult | typeof nothing {
     if (!this.formerly) return nothing;
     const { former, name, removed_at_ms: removedAtMs } = this.formerly;
@@ -159,7 +159,7 @@ export class DevicePage extends PageElement {
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
-    // The rename is last, since its notice names the consequences.
+    // The rename comes last, since its notice names the consequences.
     if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }
@@ -191,7 +191,7 @@ export class DevicePage extends PageElement {
     if (call.params.device_id === this.params.id) this.#showResult(call.tool, result);
   }
 
-  /** Shows the result of the tools that have a view for it; false for all others. */
+  /** Shows the result if the tool has a view for it. Returns false for all other tools. */
   #showResult(tool: string, result: Json | undefined): boolean {
     if (tool === SHARE_TOOL) {
       this.code = shareCodeOf(result);
@@ -201,7 +201,7 @@ export class DevicePage extends PageElement {
   }
 }
 
-/** Returns the consequences of a new name, for the person who gave it. */
+/** Returns the consequences of a new name in words. */
 function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
   const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
   return [
@@ -229,11 +229,11 @@ function tabsOf({ kind }: DeviceView): readonly (readonly [Tab, string])[] {
   return tabs.filter((tab) => kind !== 'board' || BOARD_TABS.includes(tab)).map((tab) => [tab, TABS[tab]]);
 }
 
-/** Every tool of a device, each with a form to try it. */
+/** All tools of a device, each with a form to call it. */
 class DeviceTools extends LightElement {
   static override properties = { app: { attribute: false }, device: {} };
   declare app: App;
-  /** Id. */
+  /** Id of the device. */
   declare device: string;
   readonly #tools = new RemoteData<readonly ToolView[]>(() => this.requestUpdate());
 

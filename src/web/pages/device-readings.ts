@@ -22,12 +22,12 @@ const PREFERRED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'
 interface ReadingsOptions {
   readonly app: App;
   readonly readings: ReadonlyMap<string, ReadingView>;
-  /** Name of the reading whose history is shown; default: the first number. */
+  /** Name of the reading whose history is visible; default: the first reading with a number. */
   readonly shown: string | undefined;
   readonly show: (name: string) => void;
 }
 
-/** Returns every reading with its value and age, and the history of one reading. */
+/** Returns a card with every reading, its value and age, and the history of one reading. */
 export function readingsCard({ app, readings, shown, show }: ReadingsOptions): TemplateResult | typeof nothing {
   const all = [...readings.values()];
   const chosen = readings.get(shown ?? '') ?? firstOf(all);
@@ -40,7 +40,7 @@ export function readingsCard({ app, readings, shown, show }: ReadingsOptions): T
   `;
 }
 
-/** Returns the reading of a preferred kind, else the first number. */
+/** Returns the reading of a preferred kind, else the first reading with a number. */
 function firstOf(all: readonly ReadingView[]): ReadingView | undefined {
   const preferred = PREFERRED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
   return preferred ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
@@ -56,7 +56,7 @@ function readingRow(
 }
 
 const CHANGES_SHOWN = 12;
-/** A meter that reports its power every second does not reload its history every second. */
+/** Minimum time between two loads of a history in milliseconds. A meter may report its power every second. */
 const RELOAD_MS = 5_000;
 const [HOUR, DAY] = RANGES;
 
@@ -77,7 +77,7 @@ export class ReadingChart extends LightElement {
   #loaded = '';
   #loadedMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** True if a person has chosen the range; otherwise it follows from the data. */
+  /** True if a person has chosen the range. Otherwise the page chooses it by the data. */
   #isChosen = false;
 
   constructor() {
@@ -152,7 +152,7 @@ export class ReadingChart extends LightElement {
   }
 }
 
-/** Returns whether the history is shorter than an hour: a day would show a line at its edge. */
+/** Returns whether the history is shorter than an hour. On a day's range it would be a line at the edge. */
 function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
   return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }

@@ -3,17 +3,17 @@ import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
 import type { IconName } from '../components/icon.ts';
 
-/** A call that a control makes. */
+/** A tool call that a control makes. */
 export interface TileCall {
   readonly tool: string;
   readonly params: JsonObject;
-  /** The control's action, such as `Turn on Hall light`. */
+  /** The action of the control, such as `Turn on Hall light`. */
   readonly label: string;
-  /** A parameter that only a person can give, such as the PIN of a lock; the page asks for it where the tool takes one. */
+  /** A parameter that only a person can provide, such as the PIN of a lock. The page asks for it if the tool has it. */
   readonly secret?: string;
 }
 
-/** Turns something on and off. */
+/** A control that turns something on and off. */
 export interface SwitchControl {
   readonly kind: 'switch';
   readonly isOn: boolean;
@@ -21,7 +21,7 @@ export interface SwitchControl {
   readonly flip: TileCall;
 }
 
-/** Sets a share or an amount. */
+/** A control that sets a number on a scale. */
 export interface SliderControl {
   readonly kind: 'slider';
   readonly label: string;
@@ -32,7 +32,7 @@ export interface SliderControl {
   readonly set: (value: number) => TileCall;
 }
 
-/** Steps a temperature up and down. */
+/** A control that raises and lowers a temperature in steps. */
 export interface StepperControl {
   readonly kind: 'stepper';
   readonly label: string;
@@ -48,7 +48,7 @@ export interface ButtonsControl {
   readonly buttons: readonly { readonly icon?: IconName; readonly text: string; readonly call: TileCall }[];
 }
 
-/** Chooses a colour. */
+/** A control that selects a colour. */
 export interface ColorControl {
   readonly kind: 'color';
   readonly colors: readonly { readonly name: string; readonly call: TileCall }[];
@@ -56,7 +56,7 @@ export interface ColorControl {
 
 export type TileControl = SwitchControl | SliderControl | StepperControl | ButtonsControl | ColorControl;
 
-/** The source of a tile: a device, its readings by name, and its tools by the name of their action. */
+/** The data of a tile: a device, its readings by name, and its tools by the name of their action. */
 export interface TileSource {
   readonly device: DeviceView;
   readonly readings: ReadonlyMap<string, ReadingView>;
@@ -68,7 +68,7 @@ const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as c
 const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
 const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
 
-/** Returns the controls of a device, the most used control first. */
+/** Returns the controls of a device. The one that people use most comes first. */
 export function controlsOf(source: TileSource): readonly TileControl[] {
   return [
     switchOf(source),
@@ -124,7 +124,7 @@ function sliderOf(source: TileSource): SliderControl | undefined {
     params: { [name]: wanted },
     label: `Set ${source.device.name} to ${wanted} %`,
   });
-  // Brightness 0 is off, which the switch shows.
+  // The lowest brightness is 1 because brightness 0 means off, which the switch shows.
   const min = name === 'brightness' ? 1 : 0;
   return {
     kind: 'slider',

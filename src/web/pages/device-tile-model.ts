@@ -4,18 +4,18 @@ import { capital, humanWords, readingName, valueWords } from '../components/form
 import type { IconName } from '../components/icon.ts';
 import { controlsOf, type TileControl, type TileSource } from './device-tile-controls.ts';
 
-/** The look of a tile: `glow` for lamps that are on, `alarm` in red, `cool` for moving air, open locks and the like. */
+/** The colour of a tile: `glow` for a lamp that is on, `alarm` in red, `cool` for states such as moving air or an open lock. */
 export type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
 
-/** What a tile shows of a device. */
+/** The content of a device's tile. */
 export interface TileModel {
   readonly id: string;
   readonly name: string;
-  /** Other names that people gave it. */
+  /** Aliases of the device. */
   readonly aliases: readonly string[];
   readonly icon: IconName;
   readonly tone: TileTone;
-  /** The main value, such as `On · 40 %`, `21.5 °C`, `Locked`. */
+  /** The main value, such as `On · 40 %`, `21.5 °C` or `Locked`. */
   readonly state: string;
   /** Further values, each with its name. */
   readonly details: readonly string[];
@@ -23,7 +23,7 @@ export interface TileModel {
   readonly controls: readonly TileControl[];
 }
 
-/** The kinds of alarms, with the words for an active alarm. */
+/** The kinds of readings that are alarms, with the words for an active alarm. */
 const ALARMS: Readonly<Record<string, string>> = {
   leak: 'Water leak',
   freeze: 'Frost',
@@ -32,7 +32,7 @@ const ALARMS: Readonly<Record<string, string>> = {
   fault: 'Fault',
   door_alarm: 'Door open too long',
 };
-/** The kinds of readings for the main value of a tile, the preferred ones first. */
+/** The kinds of readings that can be the main value of a tile, preferred kinds first. */
 const MAIN_KINDS = [
   'on_off',
   'lock',
@@ -47,7 +47,7 @@ const MAIN_KINDS = [
   'air_quality',
   'power',
 ];
-/** The words for yes and no of some kinds of readings. */
+/** Words for true and false, for some kinds of readings. */
 const YES_NO: Readonly<Record<string, readonly [yes: string, no: string]>> = {
   contact: ['Open', 'Closed'],
   occupancy: ['Somebody is there', 'Nobody there'],
@@ -81,7 +81,7 @@ const TYPE_ICONS: readonly (readonly [RegExp, IconName])[] = [
   [/Switch/, 'cube'],
 ];
 
-/** Returns the tile of a device. */
+/** Returns the content of a device's tile. */
 export function tileOf(device: DeviceView, readings: ReadonlyMap<string, ReadingView>): TileModel {
   const source: TileSource = { device, readings, actions: actionsOf(device) };
   const alarms = alarmsOf(source);
@@ -119,7 +119,7 @@ function iconOf({ device, readings }: TileSource): IconName {
   return TYPE_ICONS.find(([pattern]) => pattern.test(types))?.[1] ?? 'cube';
 }
 
-/** Returns the reading with the main value of the tile. */
+/** Returns the reading that is the main value of the tile. */
 function mainReading({ readings }: TileSource): ReadingView | undefined {
   const all = [...readings.values()];
   return MAIN_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
@@ -145,7 +145,7 @@ function coverWords(value: Json): string {
   return value === 0 ? 'Closed' : `${valueWords(value)} % open`;
 }
 
-/** Returns a reading with its unit, as words. */
+/** Returns a reading in words, with its unit. */
 export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'value' | 'unit'>): string {
   if (typeof value === 'boolean' && kind in ALARMS) return value ? (ALARMS[kind] ?? kind) : 'All well';
   const words = YES_NO[kind];
@@ -154,7 +154,7 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
-/** Returns at most three values besides the state, with names if they have units. */
+/** Returns at most three values besides the main value. Values with a unit also get their name. */
 function detailsOf({ readings }: TileSource, main: ReadingView | undefined): readonly string[] {
   const shown = new Set([
     'is_on',
@@ -187,7 +187,8 @@ export function actionsOf(device: Pick<DeviceView, 'id' | 'name' | 'tools'>): Re
 }
 
 /**
- * Names are `matter:<slug>_<action>`. Long names are cut and end with six hex digits; names of devices with one slug have those behind it.
+ * Returns the action in a tool's name, which is `matter:<slug>_<action>`. Long names are cut and end with six hex digits. If devices have
+ * the same slug, such digits follow the slug.
  */
 function actionOf(tool: string, slugs: readonly string[]): string {
   const name = tool.replace(/^[^:]*:/, '').replace(/@.*$/, '');

@@ -18,16 +18,19 @@ import type {
 } from './device-tile-controls.ts';
 import type { TileModel } from './device-tile-model.ts';
 
-/** Makes the call of a control; resolves when the hub has answered. */
+/** Makes the call of a control. Resolves when the hub has responded. */
 export type TileAct = (call: TileCall) => Promise<void>;
 
-/** A device with its controls. It shows the last report of the device, never a requested state; while a call runs, its control is busy. */
+/**
+ * A tile with a device and its controls. It shows the last report of the device, never a requested state. While a call runs, its control is
+ * busy.
+ */
 export class DeviceTile extends LightElement {
   static override properties = { model: { attribute: false }, act: { attribute: false }, busy: { state: true }, draft: { state: true } };
   declare model: TileModel;
   declare act: TileAct;
   declare busy: boolean;
-  /** Where a slider is while a finger holds it. */
+  /** Position of a slider while the person moves it. */
   declare draft: number | undefined;
 
   constructor() {
@@ -124,7 +127,7 @@ interface Question {
   readonly answer: (secret: string | undefined) => void;
 }
 
-/** Asks the person for the secret of a call, such as the PIN of a lock. It is sent with the call and stored nowhere. */
+/** Asks the person for the secret in a call, such as the PIN of a lock. The secret is sent with the call and stored nowhere. */
 export class SecretPrompt {
   readonly #hub: Pick<HubClient, 'get'>;
   readonly #onChange: () => void;
@@ -135,7 +138,7 @@ export class SecretPrompt {
     this.#onChange = onChange;
   }
 
-  /** Adds the secret to the call, if the tool takes one; undefined when the person cancelled. Throws HubError. */
+  /** Returns the call, with the secret if the tool takes one. Returns undefined if the person cancels. Throws HubError. */
   async completeCall(call: TileCall): Promise<TileCall | undefined> {
     const { secret: name } = call;
     if (name === undefined) return call;
@@ -154,7 +157,7 @@ export class SecretPrompt {
     const { call, field, isRequired, answer } = this.#open;
     const submit = (event: SubmitEvent) => {
       const { secret = '' } = formValues(event);
-      // Before the dialog closes, since closing it means to cancel.
+      // This comes before closing the dialog, since closing it means to cancel.
       answer(secret);
       closeDialog(event);
     };

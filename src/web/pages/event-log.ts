@@ -5,15 +5,15 @@ export type LoggedEvent = Omit<EventView, 'source'>;
 
 /** The filter of the log. */
 export interface EventFilter {
-  /** An event type or its beginning, such as `device.`; an empty text means all. */
+  /** An event type or its beginning, such as `device.`; an empty text means all events. */
   readonly type: string;
-  /** Text to search in subject and data; letter case is ignored. */
+  /** Text to search for in subject and data. Letter case is ignored. */
   readonly text: string;
 }
 
 const KEPT = 500;
 
-/** The last events, newest first. While it is paused the list stays as it is and new events wait. */
+/** The latest events, newest first. While the log is paused its list does not change, and new events wait. */
 export class EventLog {
   #shown: readonly LoggedEvent[] = [];
   #waiting: readonly LoggedEvent[] = [];
@@ -28,7 +28,7 @@ export class EventLog {
     return this.#isPaused;
   }
 
-  /** Events that came since the pause began. */
+  /** Number of events that have arrived since the pause began. */
   get waitingCount(): number {
     return this.#waiting.length;
   }
@@ -59,7 +59,7 @@ function textOf({ subject, data }: LoggedEvent): string {
   return `${subject} ${JSON.stringify(data)}`.toLowerCase();
 }
 
-/** Kinds of events by the beginning of their types, in words. */
+/** Words for kinds of events, by the beginning of their types. */
 export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
   ['sensor.', 'Readings'],
   ['device.', 'Devices'],

@@ -6,10 +6,10 @@ import { PageElement } from '../components/page-element.ts';
 import { lazyJson } from '../components/text-block.ts';
 import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
-/** Largest number of rows in the document; the filter finds older rows. */
+/** Maximum number of rows in the document. The filter finds older ones. */
 const MAX_ROWS = 200;
 
-/** What happens in the home and at the hub, as it happens. */
+/** Page that shows events of the home and of the hub as they happen. */
 export class EventsPage extends PageElement {
   readonly #log = new EventLog();
   #filter: EventFilter = { type: '', text: '' };

@@ -3,26 +3,26 @@ import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { numberWords } from '../components/formatting.ts';
 import { type TileModel, tileOf } from './device-tile-model.ts';
 
-/** A room with its devices. */
+/** A room and its devices. */
 export interface AreaView {
   readonly name: string;
-  /** Floor such as `Upstairs`; null if it is not set. */
+  /** Floor such as `Upstairs`; null if the room has none. */
   readonly floor: string | null;
-  /** A summary, such as `21.5 °C`, `2 lights on`. */
+  /** Short facts about the room, such as `21.5 °C` and `2 lights on`. */
   readonly facts: readonly string[];
   readonly tiles: readonly TileModel[];
 }
 
 const ELSEWHERE = 'Elsewhere';
 
-/** Returns the rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are left out. */
+/** Returns the rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are omitted. */
 export function areasOf(state: HomeState): readonly AreaView[] {
   const shown = state.devices.filter((device) => device.tools.length > 0 || device.readings.length > 0);
   const groups = Map.groupBy(shown, (device) => device.area ?? ELSEWHERE);
   return [...groups].map(([name, devices]) => areaOf(name, devices, state)).toSorted(byFloor);
 }
 
-/** Sorts rooms by floor; rooms without a floor come after them, devices without a room last. */
+/** Compares rooms by floor. Rooms without a floor come later, and devices without a room last. */
 function byFloor(a: AreaView, b: AreaView): number {
   const last = (area: AreaView) => (area.name === ELSEWHERE ? 2 : Number(area.floor === null));
   return last(a) - last(b) || (a.floor ?? '').localeCompare(b.floor ?? '') || a.name.localeCompare(b.name);
@@ -34,7 +34,7 @@ function areaOf(name: string, devices: readonly DeviceView[], state: HomeState):
   return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(own), tiles };
 }
 
-/** Tiles with alarms and with controls come before tiles with readings only. */
+/** Returns the weight by which tiles are sorted: tiles with alarms and tiles with controls come before tiles that only show readings. */
 function weight({ controls, tone }: TileModel): number {
   return (tone === 'alarm' ? 100 : 0) + Math.min(3, controls.length);
 }
@@ -47,7 +47,10 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/** Returns the tile of a device, cached by its object: every change of a device or of its readings makes a new object (home-store.ts). */
+/**
+ * Returns the tile of a device. It is cached by the device's object, since every change of a device or its readings makes a new object
+ * (home-store.ts).
+ */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;
@@ -78,7 +81,7 @@ function factsOf(pairs: readonly Pair[]): readonly string[] {
   ].filter((fact) => fact !== undefined);
 }
 
-/** One sentence about the whole home. */
+/** Returns one sentence about the whole home. */
 export function summaryOf(state: HomeState): string {
   const lights = state.devices.filter((device) => device.device_types.some((type) => type.endsWith('Light')));
   const lit = lights.filter((device) => readingsOf(state, device.id).get('is_on')?.value === true).length;

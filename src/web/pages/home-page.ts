@@ -7,10 +7,10 @@ import { SecretPrompt } from './device-tile.ts';
 import type { TileCall } from './device-tile-controls.ts';
 import { type AreaView, areasOf, summaryOf } from './home-areas.ts';
 
-/** Number of tiles with which a room fills a row. */
+/** Number of tiles from which a room fills a whole row. */
 const MANY_TILES = 3;
 
-/** The home by rooms, live. */
+/** Page that shows the home by rooms, and follows its changes. */
 export class HomePage extends PageElement {
   static override properties = { ...PageElement.properties, room: { state: true } };
   /** The chosen room; undefined means all rooms. */

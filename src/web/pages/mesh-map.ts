@@ -3,7 +3,7 @@ import { html, svg, type TemplateResult } from 'lit';
 const RADIUS = 26;
 const LONGEST_NAME = 18;
 
-/** Returns the hubs and their links as a picture; the list below it has the same as text. */
+/** Returns a picture of the hubs and their links. The list below it says the same in words. */
 export function meshMap(status: MeshStatus): TemplateResult {
   const { width, height, centre, places } = layOutMesh(status.peers);
   const placed = status.peers.flatMap((peer) => {
@@ -44,12 +44,12 @@ interface Point {
 
 const RING_STEP = 130;
 const MARGIN = 90;
-/** Number of rings; more distant hubs share the last ring. */
+/** Number of rings. Hubs that are farther away are on the last ring. */
 const MAX_RING = 3;
 
 /**
- * The picture: this hub in the middle, the others on rings by their hops, so that none covers another until a ring is full. The order
- * by id keeps their places when the list changes.
+ * Returns the positions in the picture: this hub in the middle, the others on rings by their number of hops, so that none covers another
+ * until a ring is full. Hubs are sorted by id, so that their positions do not change with the list.
  */
 export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   const rings = Map.groupBy(hubs, ({ hops }) => Math.min(Math.max(1, hops), MAX_RING));
@@ -64,7 +64,10 @@ export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   return { width: 2 * centre.x, height: 2 * centre.y, centre, places };
 }
 
-/** `turn` is 0 to 1 from the top, clockwise; each ring begins a little later so that links do not hide one another. */
+/**
+ * Returns a point on a ring. `turn` goes from 0 to 1, clockwise from the top. Each ring begins a little later, so that links do not hide
+ * each other.
+ */
 function onRing({ x, y }: Point, ring: number, turn: number): Point {
   const angle = 2 * Math.PI * turn - Math.PI / 2 + (ring - 1) * 0.4;
   return { x: Math.round(x + Math.cos(angle) * ring * RING_STEP), y: Math.round(y + Math.sin(angle) * ring * RING_STEP) };
@@ -99,7 +102,7 @@ export interface MeshPeer {
   readonly devices: number;
 }
 
-/** Returns the link to another hub in words. */
+/** Returns a description of the link to another hub. */
 export function linkWords({ reachable, hops, round_trip_ms: roundTripMs, state }: MeshPeer): string {
   if (!reachable) return state === 'left' ? 'has left' : 'not reachable';
   if (roundTripMs !== undefined) return `${roundTripMs} ms`;

@@ -14,7 +14,7 @@ interface Invite {
   readonly expires_at: string;
 }
 
-/** The hubs of the mesh: how each is reached, and the forms to join, to invite and to revoke. */
+/** Page about the hubs of the mesh: how each is reached, and forms to join, to invite and to revoke. */
 export class MeshPage extends PageElement {
   readonly #status = new RemoteData<MeshStatus>(() => this.requestUpdate());
   #invite: Invite | undefined;
@@ -151,7 +151,9 @@ export class MeshPage extends PageElement {
     void this.#act({ tool: 'hub:mesh_revoke', params, label: `Revoke ${peer.name}` }, `${peer.name} is no member any more.`);
   }
 
-  /** Returns the result of an administration tool; undefined, with a notice, where it failed or waits for approval. */
+  /**
+   * Calls an administration tool and returns its result. Returns undefined, and shows a notice, if the call fails or waits for approval.
+   */
   async #act(call: CallRequest, success: string): Promise<Json | undefined> {
     this.#isBusy = true;
     this.requestUpdate();

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
 
-/** The network credentials for new devices; the hub never returns their secrets. */
+/** The network credentials for new devices. The hub never returns their secrets. */
 export class CredentialSets {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #onChange: () => void;
@@ -19,21 +19,21 @@ export class CredentialSets {
     return this.#sets;
   }
 
-  /** The list is empty for callers who may not administer networks. */
+  /** Loads the list. It is empty for callers who may not administer networks. */
   async load(): Promise<void> {
     const sets = await this.#hub.invoke('hub:list_credentials').catch(() => []);
     this.#sets = Array.isArray(sets) ? (sets as unknown as readonly CredentialSet[]) : [];
     this.#onChange();
   }
 
-  /** Calls a tool that changes the sets, then loads them again. */
+  /** Calls a tool that changes the credentials, then loads them again. */
   async change(tool: string, params: JsonObject): Promise<void> {
     await this.#hub.invoke(tool, params);
     await this.load();
   }
 }
 
-/** The stored networks, and forms for more; `page` shows the outcome of each change. */
+/** Returns a card with the stored networks and forms to add networks. `page` shows the outcome of each change. */
 export function credentialCard(
   credentials: CredentialSets,
   page: { showOutcome(work: Promise<void>, success: string): void },

@@ -3,7 +3,7 @@ import type { TopologyLink, TopologyNode } from '../../core/devices/device-admin
 /** A node of the result of `hub:network_topology`. */
 export type NetworkNode = Omit<TopologyNode, 'device'> & { readonly device?: string };
 
-/** A radio link of the result. */
+/** A radio link in the result of `hub:network_topology`. */
 type NetworkLink = Omit<TopologyLink, 'isChild'> & { readonly is_child: boolean };
 
 /** The result of `hub:network_topology`. */
@@ -17,7 +17,7 @@ interface SignalQuality {
   readonly isWeak: boolean;
 }
 
-/** A node with the neighbours that it receives, strongest first. */
+/** A node and the neighbours that it receives, strongest signal first. */
 export interface NodeWithNeighbours {
   readonly node: NetworkNode;
   readonly hears: readonly { readonly name: string; readonly rssi?: number; readonly isChild: boolean; readonly hearing: SignalQuality }[];
@@ -28,14 +28,14 @@ const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
 const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
 
-/** Returns the quality of a signal in dBm: below -80 packets get lost in most homes. */
+/** Returns the quality of a signal in dBm. Below -80 dBm, packets get lost in most homes. */
 export function signalQuality(rssi: number | undefined): SignalQuality {
   if (rssi === undefined) return { word: 'unknown', isWeak: false };
   if (rssi < WEAK_DBM) return { word: 'weak', isWeak: true };
   return { word: rssi < FAIR_DBM ? 'fair' : 'strong', isWeak: false };
 }
 
-/** The networks of a home: Thread, Wi-Fi, Ethernet, then nodes that reported none; routers first. */
+/** Returns the networks of a home: Thread, Wi-Fi, Ethernet, then nodes that reported no network. Routers come first. */
 export function networkGroups({ nodes, links }: Topology) {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   const groups = Map.groupBy(nodes, groupKey);
@@ -57,7 +57,10 @@ function withNeighbours(node: NetworkNode, links: readonly NetworkLink[], names:
   return { node, hears };
 }
 
-/** Neighbours that are not ours belong to the Thread network of the nodes that receive them; their own report has no name of it. */
+/**
+ * Returns the key of a node's network. A neighbour that is not ours belongs to the Thread network of the nodes that receive it, since its
+ * own network name is unknown.
+ */
 function groupKey({ kind, network, device }: NetworkNode): string {
   const place = KINDS.indexOf(kind);
   return device === undefined ? `${place} \uffff` : `${place} ${network ?? ''}`;

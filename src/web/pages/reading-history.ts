@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.ts';
 import type { ChartPoint } from '../components/chart-geometry.ts';
 import { numberWords } from '../components/formatting.ts';
 
-/** The time ranges to choose from, with the width of the buckets of their request. */
+/** The time ranges to choose from, each with the duration of the buckets to request. */
 export const RANGES = [
   { name: 'hour', title: 'Hour', lengthMs: 3_600_000, every: undefined },
   { name: 'day', title: 'Day', lengthMs: 86_400_000, every: '5m' },
@@ -11,24 +11,24 @@ export const RANGES = [
 ] as const;
 export type HistoryRange = (typeof RANGES)[number];
 
-/** A point of `GET /api/v1/sensors/{id}/readings`. */
+/** A point in the result of `GET /api/v1/sensors/{id}/readings`. */
 export interface HistoryPoint {
   readonly at: string;
   readonly value: Json;
 }
 
-/** The whole range is drawn if values cover at least this share of it. */
+/** Minimum share of the range that values must cover. If they cover less, only the covered part is drawn. */
 const LITTLE = 0.5;
 const SHORTEST_MS = 60_000;
 
-/** The points of a history: means, lows and highs of the buckets; the last two are empty for a history without buckets. */
+/** The points of a history: means, lows and highs of buckets. Lows and highs are empty for a history without buckets. */
 export interface HistoryAnswer {
   readonly points: readonly HistoryPoint[];
   readonly lows: readonly HistoryPoint[];
   readonly highs: readonly HistoryPoint[];
 }
 
-/** Returns path of the history of a sensor: in buckets with `agg`, else every reading. */
+/** Returns the path for the history of a sensor: in buckets if `agg` is given, else with every reading. */
 export function historyPath(
   sensor: string,
   range: HistoryRange,
@@ -40,7 +40,7 @@ export function historyPath(
   return `/api/v1/sensors/${encodeURIComponent(sensor)}/readings?${query}`;
 }
 
-/** Loads a history: numbers over a long time as mean, lowest and highest of each bucket, all else as every reading. */
+/** Loads a history. Numbers over a long time come as mean, lowest and highest value of each bucket, and all others as single readings. */
 export async function fetchHistory(
   get: (path: string) => Promise<{ readonly points: readonly HistoryPoint[] }>,
   wanted: { readonly sensor: string; readonly range: HistoryRange; readonly isNumber: boolean; readonly nowMs: number },
@@ -52,7 +52,7 @@ export async function fetchHistory(
   return { points, lows, highs };
 }
 
-/** Returns the points of a curve: numbers as they are, yes and no as 1 and 0, ending with the present value. */
+/** Returns the points of a curve, up to the current value. Numbers are unchanged; true and false become 1 and 0. */
 export function curveOf(
   { points, lows, highs }: HistoryAnswer,
   now: { readonly value: Json; readonly atMs: number },
@@ -62,14 +62,16 @@ export function curveOf(
   return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Returns the beginning of the picture of a curve: that of the range, or the first value where values cover little of it. */
+/**
+ * Returns the time at which the picture of a curve begins: the start of the range, or the first value if values cover little of the range.
+ */
 export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
   const wholeMs = endMs - range.lengthMs;
   const firstMs = curve[0]?.atMs ?? wholeMs;
   return endMs - firstMs < LITTLE * range.lengthMs ? Math.min(firstMs, endMs - SHORTEST_MS) : wholeMs;
 }
 
-/** Returns a curve in words: the lowest and highest value, and the mean over the time. */
+/** Returns a description of a curve: its lowest and highest value, and the mean over time. */
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
   if (!last) return 'No values in this time.';
@@ -79,7 +81,7 @@ export function curveWords(points: readonly ChartPoint[], unit: string): string 
   return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
 }
 
-/** Returns the mean, weighted by the time for which each value held. */
+/** Returns the mean of the values, weighted by the time for which each one held. */
 function meanOf(points: readonly ChartPoint[]): number {
   const held = points.map(({ value, atMs }, index) => ({ value, ms: (points[index + 1]?.atMs ?? atMs) - atMs }));
   const wholeMs = held.reduce((sum, { ms }) => sum + ms, 0);

@@ -18,14 +18,14 @@ import {
   type TokenView,
 } from './tokens.ts';
 
-/** The tokens of agents, the devices and tools that each of them can see, and the agents that run at the hub. */
+/** Page about the tokens of agents, the devices and tools that a token can see, and the agents that run on the hub. */
 export class TokensPage extends PageElement {
   readonly #tokens = new RemoteData<readonly TokenView[]>(() => this.requestUpdate());
   readonly #agents = new RemoteData<readonly AgentView[]>(() => this.requestUpdate());
   readonly #preview = new RemoteData<TokenPreview>(() => this.requestUpdate());
   #grants: readonly string[] = [];
   #minted: MintedToken | undefined;
-  /** The token that the form's new token replaces. */
+  /** The token that the new token replaces. */
   #narrowed: TokenView | undefined;
   #revoked: TokenView | undefined;
 
@@ -37,7 +37,7 @@ export class TokensPage extends PageElement {
     return [...super.connected(), stop, () => this.#forgetMinted()];
   }
 
-  /** The text of a token is shown once, and never after the page was left. */
+  /** Deletes the text of the new token, which is shown once and never again after the page was left. */
   #forgetMinted(): void {
     this.#minted = undefined;
   }
@@ -87,19 +87,19 @@ export class TokensPage extends PageElement {
     </section>`;
   }
 
-  /** Shows the devices and tools that an agent with these permissions could see; the hub makes no token for it. */
+  /** Shows the devices and tools that an agent with these permissions could see. The hub makes no token for this. */
   preview(permissions: readonly string[]): void {
     void this.#preview.load(() => this.app.hub.post<TokenPreview>('/api/v1/tokens/preview', { permissions }));
   }
 
-  /** Puts a token's permissions into the form, to make one with fewer of them in its place. */
+  /** Puts a token's permissions into the form, to make a token with fewer permissions in its place. */
   narrow(token: TokenView): void {
     this.#narrowed = token;
     this.#choose(token.permissions);
     this.querySelector('#mint')?.scrollIntoView();
   }
 
-  /** Opens the dialog that asks whether to revoke the token; `undefined` closes it. */
+  /** Opens the dialog that asks whether to revoke the token. `undefined` closes it. */
   revoke(token: TokenView | undefined): void {
     this.#revoked = token;
     this.requestUpdate();
@@ -136,7 +136,7 @@ export class TokensPage extends PageElement {
       try {
         if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
       } finally {
-        // Only after the old token has ended, or the page would say so too early; also where that failed, since the text is shown once.
+        // The new token is shown only after the revocation of the old one, also if that failed, since its text is returned only once.
         this.#minted = minted;
       }
       this.#reset();
@@ -162,7 +162,7 @@ export class TokensPage extends PageElement {
 
 customElements.define('atmo-page-tokens', TokensPage);
 
-/** Returns the valid tokens, then those that have ended, folded; permissions name the devices of the home. */
+/** Returns the rows of the valid tokens, then those of ended tokens, which are collapsed. Devices in permissions are named. */
 function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: readonly NamedDevice[]): TemplateResult {
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');
@@ -172,7 +172,7 @@ function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: read
   `;
 }
 
-/** Returns the maker of a token: `owner:owner` is the owner, an agent is shown by its id. */
+/** Returns who made a token: the owner for `owner:owner`, else the id of the agent. */
 function makerOf(principal: string): string {
   const [kind = '', ...id] = principal.split(':');
   return kind === 'owner' ? 'the owner' : id.join(':') || kind;
@@ -198,7 +198,7 @@ function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: Toke
 
 const TONES: Readonly<Record<string, string>> = { active: 'good', failing: 'bad' };
 
-/** Returns the agents of the hub, each with a button that ends it. */
+/** Returns a card with the agents of the hub, each with a button that ends it. */
 function agentsCard(agents: readonly AgentView[], onKill: (agent: AgentView) => void): TemplateResult {
   return html`<section class="card" aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>
@@ -217,7 +217,7 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   </li>`;
 }
 
-/** Returns the devices and tools that an agent can see, by name. */
+/** Returns a view of the devices and tools that an agent can see, by name. */
 function previewView({ devices, tools }: TokenPreview): TemplateResult {
   return html`<section class="sight" aria-label="What it sees" role="status">
     <p><strong>${devices.length} ${devices.length === 1 ? 'device' : 'devices'}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || 'none'}</bdi></span></p>

@@ -5,7 +5,7 @@ import { areaKey } from '../../core/devices/device-names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 
-/** A token without its text, as `GET /api/v1/tokens` lists it. */
+/** A token without its text, as in the result of `GET /api/v1/tokens`. */
 export interface TokenView {
   readonly token_id: string;
   readonly agent_id: string;
@@ -18,7 +18,7 @@ export interface TokenView {
   readonly parent?: string;
 }
 
-/** The answer of `POST /api/v1/tokens`, with the text that nothing returns again. */
+/** The result of `POST /api/v1/tokens`. It contains the token's text, which no other response contains. */
 export interface MintedToken {
   readonly token: string;
   readonly token_id: string;
@@ -27,7 +27,7 @@ export interface MintedToken {
   readonly expires_at: string;
 }
 
-/** An agent, as `list_agents` returns it. */
+/** An agent in the result of `list_agents`. */
 export interface AgentView {
   readonly agent_id: string;
   readonly agent_type: string;
@@ -38,7 +38,7 @@ export interface AgentView {
   readonly last_error?: JsonObject;
 }
 
-/** The lifetimes to choose from, in seconds. */
+/** The token lifetimes to choose from, in seconds. */
 export const LIFETIMES: ReadonlyMap<string, number> = new Map([
   ['an hour', 3_600],
   ['a day', 86_400],
@@ -47,13 +47,13 @@ export const LIFETIMES: ReadonlyMap<string, number> = new Map([
   ['a year', 31_536_000],
 ]);
 
-/** The devices and tools that a token with some permissions can see; the body of `POST /api/v1/tokens/preview`. */
+/** The devices and tools that a token with certain permissions can see: the result of `POST /api/v1/tokens/preview`. */
 export interface TokenPreview {
   readonly devices: readonly Pick<DeviceView, 'id' | 'name' | 'area'>[];
   readonly tools: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** The actions on devices to choose from. */
+/** The actions on devices that a permission can allow. */
 export const GRANT_ACTIONS = {
   'device:control': 'Control',
   'device:read': 'Read state',
@@ -61,20 +61,20 @@ export const GRANT_ACTIONS = {
 } as const;
 export type GrantAction = keyof typeof GRANT_ACTIONS;
 
-/** Families of devices by which permissions can be given (docs/access.md). */
+/** Families of devices for which permissions can be given (docs/access.md). */
 export const DEVICE_FAMILIES = [
   ...['light', 'plug', 'switch', 'thermostat', 'heating', 'cover', 'fan', 'sensor', 'media', 'energy'],
   ...['appliance', 'pump', 'valve', 'camera', 'doorbell', 'lock'],
 ] as const;
 
-/** Scope of a grant: all devices, the devices of a room or family at the time of each call, or one device. */
+/** The scope of a permission: all devices, one device, or the devices that a room or family has at the time of each call. */
 export type GrantScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'area'; readonly area: string }
   | { readonly kind: 'type'; readonly type: string }
   | { readonly kind: 'device'; readonly device: string };
 
-/** Returns the permission for a choice. */
+/** Returns the permission for an action and a scope. */
 export function grantOf(action: GrantAction, scope: GrantScope): string {
   switch (scope.kind) {
     case 'all':
@@ -84,7 +84,7 @@ export function grantOf(action: GrantAction, scope: GrantScope): string {
     case 'type':
       return `${action}:@type/${scope.type}`;
     case 'device':
-      // A sensor's resource is `<device>/<reading>`.
+      // The resource of a sensor is `<device>/<reading>`.
       return action === 'sensor:read' ? `${action}:${scope.device}/*` : `${action}:${scope.device}`;
   }
 }
@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'admin:device': 'administer',
 };
 
-/** Returns a permission as a person reads it, devices by name and room; one without a sentence of its own stays as it is. */
+/** Returns a permission in words, with the names and rooms of devices. A permission without such words is returned unchanged. */
 export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
   const grant = parseGrant(text);
   if (!grant) return `${text} (not a permission)`;
@@ -120,7 +120,7 @@ function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'names
   }
 }
 
-/** `hall-lamp/temperature` is a sensor of a device. */
+/** Returns a resource in words, such as the sensor and the device in `hall-lamp/temperature`. */
 function resourceText(resource: string, devices: readonly NamedDevice[]): string {
   const [device = '', ...reading] = resource.split('/');
   const name = deviceText(device, devices);
@@ -131,11 +131,14 @@ function areaText(key: string, devices: readonly NamedDevice[]): string {
   return nameText(devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key);
 }
 
-/** Parses permissions that a person typed, one per line or with commas; reports each that cannot be granted. */
+/** Parses permissions that a person typed, one per line or separated by commas. Reports each one that cannot be granted. */
 export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
   const all = text.split(/[\s,]+/).filter((grant) => grant !== '');
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 
-/** AGENT_NAME as the `pattern` of a field, which is anchored by itself and read with the flag `v`: there a hyphen of a class is escaped. */
+/**
+ * AGENT_NAME as the `pattern` of an input field. Such a pattern has no anchors, and the flag `v` requires an escaped hyphen in character
+ * classes.
+ */
 export const AGENT_NAME_PATTERN = AGENT_NAME.source.replace(/^\^|\$$/g, '').replace('-]{', '\\-]{');

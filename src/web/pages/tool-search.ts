@@ -1,15 +1,15 @@
 import type { ToolView } from '../api/hub-types.ts';
 
-/** A tool in a search result, with the reasons. */
+/** A tool in a search result, with the reasons of the match. */
 export interface MatchView extends ToolView {
-  /** Score; higher is better; comparable only within one response. */
+  /** Score of the match; higher is better. Only scores in one response can be compared. */
   readonly score?: number;
-  /** Confidence of the match, 0 to 1. */
+  /** Confidence of the match, from 0 to 1. */
   readonly confidence?: number;
   readonly reasons?: readonly string[];
 }
 
-/** The body of `GET /api/v1/tools`: a page of the registry, or with `q` the best matches and near misses. */
+/** The result of `GET /api/v1/tools`: a page of the list, or with `q` the best matches and the tools that almost match. */
 export interface ToolPage {
   readonly tools: readonly MatchView[];
   readonly near_misses?: readonly MatchView[];
@@ -28,21 +28,21 @@ export interface ToolPage {
 const SEARCH_LIMIT = 20;
 const PAGE_LIMIT = 50;
 
-/** The filter of tools; an empty text does not filter. */
+/** The filter of the tool list. Empty texts have no effect. */
 export interface ToolQuery {
   readonly words: string;
-  /** `agent` for tools that agents registered, `system` for all others. */
+  /** `agent` for tools that agents registered, `system` for all others; empty for both. */
   readonly origin: string;
   readonly category: string;
   readonly area: string;
 }
 
-/** Returns the question of an address, such as `#/tools?q=unlock&origin=agent`. */
+/** Returns the filter in the page's URL, such as `#/tools?q=unlock&origin=agent`. */
 export function toolQueryOf({ q = '', origin = '', category = '', area = '' }: Readonly<Record<string, string>>): ToolQuery {
   return { words: q, origin, category, area };
 }
 
-/** Returns path of a search, or of one page of the registry if there are no words. */
+/** Returns the path for a search, or for one page of the list if there are no words to search. */
 export function toolsPath({ words, origin, category, area }: ToolQuery, cursor = ''): string {
   const limit = String(words === '' ? PAGE_LIMIT : SEARCH_LIMIT);
   const query = new URLSearchParams({ q: words, created_by: origin, category, area, limit, cursor });
@@ -50,17 +50,17 @@ export function toolsPath({ words, origin, category, area }: ToolQuery, cursor =
   return `/api/v1/tools?${query}`;
 }
 
-/** Returns whether an agent or the owner registered the tool while the hub ran, so that it can be removed. */
+/** Returns whether an agent or the owner registered the tool while the hub ran. Such a tool can be removed. */
 export function isRegistered({ id, metadata }: ToolView): boolean {
   return isAgentMade(metadata) || id.startsWith('custom:');
 }
 
-/** Returns whether an agent made it. */
+/** Returns whether an agent made the tool. */
 export function isAgentMade(metadata: ToolView['metadata']): boolean {
   return metadata?.created_by === 'agent';
 }
 
-/** Confidence of a match, 0 to 100. */
+/** Returns the confidence of a match in percent. */
 export function confidencePercent({ confidence = 0 }: MatchView): number {
   return Math.round(100 * confidence);
 }

@@ -21,11 +21,11 @@ import {
   toolsPath,
 } from './tool-search.ts';
 
-/** The search starts this long after the last letter. */
+/** Milliseconds after the last letter at which the search starts. */
 const PAUSE_MS = 250;
 const MAX_READINGS = 6;
 
-/** Every tool of this hub and its mesh: searched by a sentence, with the reasons, and a form to try it. */
+/** Page with the tools of this hub and its mesh. It finds them by a sentence, shows the reasons, and offers a form to call each tool. */
 export class ToolsPage extends PageElement {
   readonly #page = new RemoteData<ToolPage>(() => this.requestUpdate());
   #question: ToolQuery = toolQueryOf({});
@@ -33,7 +33,7 @@ export class ToolsPage extends PageElement {
   #open: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The address may name other words while the page is shown. */
+  /** The URL may change the search words while the page is open. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#question = toolQueryOf(this.params);
@@ -85,7 +85,7 @@ export class ToolsPage extends PageElement {
     this.requestUpdate();
   }
 
-  /** Opens the dialog that asks whether to remove a tool for everybody; `undefined` closes it. */
+  /** Opens the dialog that asks whether to remove a tool for everyone. `undefined` closes it. */
   askRemoval(tool: MatchView | undefined): void {
     this.#removing = tool;
     this.requestUpdate();
@@ -141,7 +141,7 @@ export class ToolsPage extends PageElement {
 
 customElements.define('atmo-page-tools', ToolsPage);
 
-/** Returns the other parts of a search result: that it is not sure, which device may be meant, and which sensors fit. */
+/** Returns further parts of a search result: whether it is unsure, which devices may be meant, and which sensors match. */
 function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
   const shown = readings.slice(0, MAX_READINGS);
   return html`
@@ -156,7 +156,7 @@ function countWords(matches: number): string {
   return matches === 1 ? 'One match' : `${matches} best matches`;
 }
 
-/** Returns a tool with its description, the reasons of the match, and a button that shows its form. */
+/** Returns a card for a tool with its description, the reasons of the match, and a button that shows its form. */
 function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean; readonly page: ToolsPage }): TemplateResult {
   const { id, description, available, reasons = [] } = tool;
   const { model_name: modelName, missing_setting: missingSetting, unavailable_reason: obstacle } = tool;
@@ -198,7 +198,7 @@ interface ToolFilters {
   onChange(change: Partial<ToolQuery>): void;
 }
 
-/** Returns the filters of the list of tools: origin, category, and room of their device. */
+/** Returns the filters of the tool list: origin, category, and room of the device. */
 function toolFilters({ question, areas, onChange }: ToolFilters): TemplateResult {
   const { origin, category, area } = question;
   const origins = Object.entries(ORIGINS);
