@@ -223,10 +223,7 @@ interface FileParameter {
   readonly maxBytes: number;
 }
 
-/**
- * Returns the content of a file: as base64 if the schema requires it, else as text. Throws PAYLOAD_TOO_LARGE or a usage error, which name
- * the file.
- */
+/** Returns a file's content: base64 if the schema requires it, else text. Throws errors that name the file. */
 async function readFileParameter({ name, file, schema, maxBytes }: FileParameter, { stdin }: Pick<CliIo, 'stdin'>): Promise<string> {
   const what = file === '-' ? 'stdin' : `The file ${file}`;
   const isBinary = isBase64Schema(schema);

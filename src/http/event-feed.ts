@@ -33,10 +33,7 @@ interface FeedOptions {
   readonly validityCheckMs?: number;
 }
 
-/**
- * Sends the hub's events to subscribers as Server-Sent Events, with a CloudEvent as data. Keeps the newest events for subscribers that
- * reconnect.
- */
+/** Sends the hub's events as Server-Sent Events, with CloudEvents as data. Keeps the newest ones for clients that reconnect. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;

@@ -89,10 +89,7 @@ function pageAt(hash: string): CurrentPage | undefined {
 /** The values of `:name` parameters in the route, and of the query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/**
- * Returns the parameters in a fragment such as `#/devices/lamp?tab=raw` for the route `devices/:id`. Returns undefined if the route does
- * not match.
- */
+/** Returns the parameters in a fragment such as `#/devices/lamp?tab=raw` for the route `devices/:id`; undefined if none match. */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');

@@ -115,10 +115,7 @@ export class Shell extends LightElement {
     return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /**
-   * Returns the question whether a link may sign in someone else. The author of such a link could see everything that the person does
-   * afterwards.
-   */
+  /** Returns the question whether a link may sign in someone else, whose author could then see all that the person does. */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;
@@ -133,10 +130,7 @@ export class Shell extends LightElement {
     );
   }
 
-  /**
-   * Returns the question whether to approve a dangerous call at once, for the person who made the call. Only shown if this browser can
-   * sign.
-   */
+  /** Returns the question whether to approve a dangerous call at once, for the person who made it, if this browser can sign. */
   #question(app: App): TemplateResult | typeof nothing {
     const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;

@@ -213,10 +213,7 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
-/**
- * Returns the tool filter for `--tool`. Without a version it matches all versions of the tool. The name of a removed tool is used
- * unchanged.
- */
+/** Returns the tool filter for `--tool`; without a version, for all versions. The name of a removed tool is used unchanged. */
 async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
   if (name === undefined || name.includes('@')) return name;

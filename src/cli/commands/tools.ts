@@ -41,10 +41,7 @@ export const tools: Command = {
   },
 };
 
-/**
- * Prints the tools that match a sentence, best first, with the reasons. Then prints the tools that almost match, with the words that they
- * lack.
- */
+/** Prints the tools that match a sentence, best first, with reasons; then those that almost match, with the words they lack. */
 async function find(call: Invocation, search: string): Promise<void> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];

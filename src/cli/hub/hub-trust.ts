@@ -44,10 +44,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/**
- * Throws HUB_UNREACHABLE for an error of `fetch`. The message says whether the certificate is not trusted or no hub responds, and contains
- * the advice.
- */
+/** Throws HUB_UNREACHABLE for an error of `fetch`. Says whether TLS or the hub is at fault, and contains the advice. */
 export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
@@ -110,10 +107,7 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/**
- * Returns the hub with the raw public key (32 bytes, base64url) that a file contains. Throws STORAGE_FAILED with the remedy if the text is
- * no key.
- */
+/** Returns the hub with the raw public key (32 bytes, base64url) in a file. Throws STORAGE_FAILED, with remedy, if it is no key. */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
@@ -122,10 +116,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/**
- * Verifies that the process at `url` is the hub for which a token is valid, since any process may listen there. Throws HUB_UNREACHABLE if
- * it is not.
- */
+/** Throws HUB_UNREACHABLE unless the process at `url` is the hub of the token: any process may listen there. */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);

@@ -194,10 +194,7 @@ export function writeLogin(home: string, { hubKey, ...rest }: Login): void {
   writePrivately(path, { ...rest, hub_key: hubKey }, `The login cannot be written to ${path}`);
 }
 
-/**
- * Writes JSON to a file with mode 0600. After a crash the file has either the old or the new content. Throws STORAGE_FAILED if the write
- * fails.
- */
+/** Writes JSON to a file with mode 0600, so that a crash leaves the old or the new content. Throws STORAGE_FAILED if that fails. */
 export function writePrivately(path: string, value: object, problem: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -159,10 +159,7 @@ export function paramsOf({ params }: McpMessage): JsonObject {
   return objectOf(params);
 }
 
-/**
- * Returns the protocol version that a message of MCP 2026-07-28 or later contains. Returns undefined for older versions, which have a
- * handshake.
- */
+/** Returns the protocol version in a message of MCP 2026-07-28 or later; undefined for older versions, which have a handshake. */
 export function statedVersion(message: McpMessage): string | undefined {
   const version = objectOf(paramsOf(message)._meta)[VERSION_KEY];
   return typeof version === 'string' ? version : undefined;

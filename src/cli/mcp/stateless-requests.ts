@@ -105,10 +105,7 @@ function headersOf(message: McpMessage): Record<string, string> {
   };
 }
 
-/**
- * Returns a header value. A text that a header cannot contain is encoded as marked base64 (MCP 2026-07-28, Streamable HTTP, value
- * encoding).
- */
+/** Returns a header value; a text that headers cannot contain in marked base64 (MCP 2026-07-28, Streamable HTTP, value encoding). */
 function headerText(text: string): string {
   const isPlain = SAFE_HEADER.test(text) && !(text.startsWith('=?base64?') && text.endsWith('?='));
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -90,10 +90,7 @@ function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM
   return isTTY && TERM !== 'dumb';
 }
 
-/**
- * Returns a QR code made of half blocks. If the terminal is too narrow, returns a note about the necessary width. The package is imported
- * when needed.
- */
+/** Returns a QR code of half blocks, or a note about the width that it needs. Its package is imported when needed. */
 export async function qrBlock(text: string): Promise<Block> {
   const { default: encodeQR } = await import('qr');
   const picture = encodeQR(text, 'ascii', { border: 2, ecc: 'low' });

@@ -179,10 +179,7 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-/**
- * Returns routes that show the tools an agent with certain grants would have, before its token is made. They show only what the caller can
- * see.
- */
+/** Returns routes that show which tools an agent with given grants would have. They show only what the caller can see. */
 export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({

@@ -170,10 +170,7 @@ export class LargeBodySlots {
     this.#availableMemory = availableMemory;
   }
 
-  /**
-   * Takes a slot until the returned object is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` if no slot is free, or too little
-   * memory is.
-   */
+  /** Takes a slot until it is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` if slots or memory are used up. */
   acquire(principal: Principal, bytes: number): Disposable {
     const account = rootAgentOf(principalKey(principal));
     if (this.#accounts.has(account)) throw busy('Your last request with a large body is not answered yet');

@@ -113,10 +113,7 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/**
- * Makes a certificate authority: a P-256 key and a self-signed certificate. It cannot have sub-authorities, and may only sign names in its
- * scope.
- */
+/** Makes an authority: a P-256 key and a self-signed certificate, without sub-authorities and only for names in its scope. */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({

@@ -251,10 +251,7 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-/**
- * Returns the path of the file that `loadConfig` reads; undefined if there is none. Throws CONFIG_INVALID if the file in ATMO_CONFIG is
- * missing.
- */
+/** Returns the path of the file that `loadConfig` reads, or undefined. Throws CONFIG_INVALID if the file in ATMO_CONFIG is missing. */
 export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);

@@ -13,10 +13,7 @@ interface TaskParts {
   readonly clock: Clock;
 }
 
-/**
- * Returns the methods `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663). A task is a job
- * of the hub.
- */
+/** Returns `tasks/get`, `tasks/update` and `tasks/cancel` (io.modelcontextprotocol/tasks, SEP-2663). A task is a job of the hub. */
 export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
   /** Returns the result that the call would have had without a task. */

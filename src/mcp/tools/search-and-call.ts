@@ -187,10 +187,7 @@ export interface ProxyParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/**
- * The tools of the default view that call all other tools. There is one for each kind of effect, so that hosts can allow each kind
- * separately.
- */
+/** The tools of the default view that call all others, one for each kind of effect, so that hosts can allow each separately. */
 export type ProxyName = 'read_tool' | 'control_tool' | 'sensitive_tool';
 
 const PARAMETERS = {
@@ -198,10 +195,7 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/**
- * Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another kind of effect, and the error names the right
- * one.
- */
+/** Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another kind, and the error names the right one. */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });

@@ -8,10 +8,7 @@ import { hasSecrets } from '../../tools/schema/secrets.ts';
 /** MCP forms of tools. Each is made once, since definitions never change. */
 const forms = new WeakMap<RegisteredTool, JsonObject>();
 
-/**
- * Returns a tool as it appears in MCP lists: with units and an example in words, all four annotations and an icon. `name` is its name for
- * models.
- */
+/** Returns a tool as in MCP lists: units and an example in words, four annotations, an icon. `name` is its name for models. */
 export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const known = forms.get(tool);
   if (known?.name === name) return known;

@@ -218,10 +218,7 @@ export type SetupCode = { readonly code: string } | { readonly mistake: string }
 const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
-/**
- * Parses a text that was typed, pasted or scanned: the text of a QR code, or a manual pairing code of 11 or 21 digits (Core §5.1.3,
- * §5.1.4).
- */
+/** Parses a typed, pasted or scanned text: a QR code's text, or a manual pairing code of 11 or 21 digits (Core §5.1.3, §5.1.4). */
 export function readSetupCode(text: string): SetupCode {
   const trimmed = text.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());

@@ -21,10 +21,7 @@ import type { TileModel } from './device-tile-model.ts';
 /** Makes the call of a control. Resolves when the hub has responded. */
 export type TileAct = (call: TileCall) => Promise<void>;
 
-/**
- * A tile with a device and its controls. It shows the last report of the device, never a requested state. While a call runs, its control is
- * busy.
- */
+/** A tile with a device and its controls. It shows the last report, never a requested state. During a call its control is busy. */
 export class DeviceTile extends LightElement {
   static override properties = { model: { attribute: false }, act: { attribute: false }, busy: { state: true }, draft: { state: true } };
   declare model: TileModel;

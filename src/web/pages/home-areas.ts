@@ -47,10 +47,7 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/**
- * Returns the tile of a device. It is cached by the device's object, since every change of a device or its readings makes a new object
- * (home-store.ts).
- */
+/** Returns the tile of a device, cached by the device's object, which is new after every change (home-store.ts). */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;

@@ -64,10 +64,7 @@ export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   return { width: 2 * centre.x, height: 2 * centre.y, centre, places };
 }
 
-/**
- * Returns a point on a ring. `turn` goes from 0 to 1, clockwise from the top. Each ring begins a little later, so that links do not hide
- * each other.
- */
+/** Returns a point on a ring. `turn` is 0 to 1, clockwise from the top. Rings begin at different angles, so that links stay visible. */
 function onRing({ x, y }: Point, ring: number, turn: number): Point {
   const angle = 2 * Math.PI * turn - Math.PI / 2 + (ring - 1) * 0.4;
   return { x: Math.round(x + Math.cos(angle) * ring * RING_STEP), y: Math.round(y + Math.sin(angle) * ring * RING_STEP) };

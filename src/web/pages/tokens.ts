@@ -137,8 +137,5 @@ export function typedGrants(text: string): { readonly grants: readonly string[];
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 
-/**
- * AGENT_NAME as the `pattern` of an input field. Such a pattern has no anchors, and the flag `v` requires an escaped hyphen in character
- * classes.
- */
+/** AGENT_NAME as the `pattern` of an input field, which needs no anchors, and with the flag `v` an escaped hyphen in classes. */
 export const AGENT_NAME_PATTERN = AGENT_NAME.source.replace(/^\^|\$$/g, '').replace('-]{', '\\-]{');
