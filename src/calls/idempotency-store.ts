@@ -7,7 +7,7 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
-/** The entry of a running call is stored for longer than any call may run. */
+/** A running call has its entry for as long as the longest allowed call runs. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
 /** Longest JSON text of all stored answers of a caller and its descendants. */
