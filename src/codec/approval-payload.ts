@@ -2,7 +2,7 @@ import { canonicalJson } from './canonical-json.ts';
 
 // The web page imports this module, so it must not use APIs of Node.js.
 
-/** COSE `external_aad` of a signed decision: a signature with another `external_aad` is not valid as a decision. */
+/** COSE `external_aad` of signed decisions. A signature made with another `external_aad` is no valid decision. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
 /** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its members. */

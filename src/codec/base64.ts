@@ -13,7 +13,7 @@ const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 /** Returns whether `contentEncoding: base64` occurs anywhere in the schema. */
 export const mentionsBase64 = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).includes('"contentEncoding":"base64"'));
 
-/** Returns whether a value of this schema may be bytes: the schema or one of its branches has `contentEncoding: base64`. */
+/** Returns whether a value with this schema can be bytes: the schema or one of its alternatives has `contentEncoding: base64`. */
 export function isBase64Schema(schema: unknown): boolean {
   return alternativesOf(schema).some(holdsBytes);
 }
@@ -36,7 +36,7 @@ export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Fi
   return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
 
-/** Returns a schema and all its branches; each of them may describe the value. */
+/** Returns a schema and all its alternatives. Any of them may describe the value. */
 function alternativesOf(schema: unknown): readonly JsonSchema[] {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
   const own = schema as JsonSchema;
@@ -77,7 +77,7 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/** Matches one character that is not base64. A pattern for the whole text would take much memory and fails above some megabytes. */
+/** Matches a character that is not base64. A pattern for the whole text would need much memory, and fails for some megabytes. */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
 /** Returns whether a text of any length is base64 with padding (RFC 4648 §4). */

@@ -33,7 +33,7 @@ function writeNumber(number: number, path: readonly (string | number)[]): string
 }
 
 function writeObject(object: object, path: readonly (string | number)[]): string {
-  // Without this check, every Date and Map would become {} and have the same hash.
+  // The check prevents that every Date and Map becomes {} and has the same hash.
   if (Object.prototype.toString.call(object) !== '[object Object]') refuse(path, 'is not a plain object');
   const members = Object.entries(object)
     .sort(([a], [b]) => (a < b ? -1 : 1))

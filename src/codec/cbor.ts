@@ -26,7 +26,7 @@ const OPTIONS: Options & { readonly int64AsNumber: true } = {
   variableMapSize: true,
   tagUint8Array: false,
   mapsAsObjects: false,
-  // `scanCbor` has rejected every integer that a JavaScript number cannot hold exactly.
+  // This option is safe, since `scanCbor` has refused every integer that a JavaScript number cannot hold exactly.
   int64AsNumber: true,
 };
 // The entry point `cbor-x/decode` never loads the optional native addon.
@@ -54,17 +54,17 @@ export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}):
 /** Decodes CBOR like `decodeCbor` without a copy: byte strings are views of `bytes`. Callers copy the parts that they store. */
 export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  // A new Uint8Array, because cbor-x adds a member to its argument, and its views of a Buffer would be Buffers.
+  // The argument is a new Uint8Array because cbor-x adds a member to it, and because views of a Buffer would be Buffers.
   return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
 }
 
 /** Major types (RFC 8949 §3.1). */
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
-/** Smallest value that needs an argument of 1, 2, 4 or 8 bytes (RFC 8949 §4.2.1). */
+/** Smallest values that need an argument of 1, 2, 4 or 8 bytes, by this size (RFC 8949 §4.2.1). */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
-/** Longest text, in bytes, for which a loop is faster than a call of the runtime. */
+/** Maximum length in bytes of a text that a loop encodes faster than a call of the runtime. */
 const SHORT_TEXT_BYTES = 64;
 const MAX_DEPTH = CBOR_LIMITS.maxDepth;
 /** Initial buffer sizes in bytes; most messages and most map keys fit. */
@@ -76,7 +76,7 @@ const TRUE = 0xf5;
 const NULL = 0xf6;
 const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 
-/** Returns `beginning` and each part as a CBOR byte string. Allocates only once, because every signed message is written here. */
+/** Returns `beginning`, followed by each part as a CBOR byte string. It allocates only once, because every signed message is made here. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
   // `allocUnsafeSlow` takes no memory from the shared pool, so the result needs no copy.
@@ -281,7 +281,7 @@ class CborScan {
     const length = this.#argument(initial & 31, start);
     if (depth >= this.#limits.maxDepth) refuseByte(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
     const isMap = initial >> 5 === MAJOR.map;
-    // Each item takes at least one byte, so a length beyond the remaining bytes is rejected before the loop begins.
+    // Each item takes at least one byte, so a length above the remaining bytes is refused before the loop.
     this.#requireLeft(isMap ? length * 2 : length, start);
     if (isMap) this.#entries(length, depth);
     else for (let index = 0; index < length; index++) this.#item(depth + 1);
@@ -299,7 +299,7 @@ class CborScan {
     }
   }
 
-  /** Throws unless the second key sorts after the first. Different keys differ before the shorter one ends. */
+  /** Throws VALIDATION_ERROR unless the second key sorts after the first. Neither key can be a prefix of the other. */
   #requireAscending(previous: number, start: number): void {
     const length = this.#at - start;
     let same = 0;

@@ -6,7 +6,7 @@ interface Sign1Request {
   readonly payload: Uint8Array;
   /** Private Ed25519 key. */
   readonly key: KeyObject;
-  /** Context bytes that signer and verifier know and that are not sent; a signature for one context is not valid for another context. */
+  /** Bytes that signer and verifier know and that are not sent. A signature for other bytes is invalid. */
   readonly externalAad: Uint8Array;
 }
 
@@ -23,7 +23,7 @@ const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
 const SIGNATURE_BYTES = 64;
 /** First bytes of every message: the head of an array of four, the protected header, an empty unprotected header. */
 const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
-/** First bytes of every Sig_structure: the head of an array of four, the context string. */
+/** First bytes of every Sig_structure: the head of an array of four, and the context string. */
 const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
 
 /**

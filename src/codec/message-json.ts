@@ -39,7 +39,7 @@ function canonicalText(value: Json, at: ValuePath): string {
   }
 }
 
-/** RFC 8785 text: one string, or a list (text, bytes, text, …, text) in which bytes replace the base64 strings. */
+/** RFC 8785 text as one string, or as a list (text, bytes, text, …, text) in which bytes replace base64 strings. */
 export type JsonPieces = string | readonly (string | Uint8Array)[];
 
 /** JSON value in two forms: the text that is hashed and signed, and the pieces that are sent. */
@@ -71,8 +71,8 @@ export function joinedJson(pieces: JsonPieces): string {
 }
 
 /**
- * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. A hub that forwards the message
- * decodes it `in pieces`; the hub that reads the message decodes it `in one` text.
+ * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. A hub that forwards a message
+ * decodes the text `in pieces`, and the hub that reads the message decodes it `in one` text.
  */
 export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {

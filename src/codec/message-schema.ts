@@ -47,7 +47,7 @@ interface Bounds {
 export function text({ min = 1, max, pattern }: Bounds & { readonly pattern?: RegExp }): WireType<string> {
   return plain((value, at) => {
     if (typeof value !== 'string') return refuse(at, 'is not text');
-    // A UTF-16 code unit takes at most three bytes in UTF-8, so most texts need no byte count.
+    // A UTF-16 code unit is at most three bytes of UTF-8, so short texts need no exact count.
     const length = value.length * 3 > max ? Buffer.byteLength(value) : value.length;
     if (length < min || length > max) return refuse(at, `is not text of ${min} to ${max} bytes`);
     if (pattern && !pattern.test(value)) return refuse(at, `is not of the form ${pattern.source}`);
@@ -127,7 +127,7 @@ export function record<Value>(name: WireType<string>, type: WireType<Value>, { m
       if (!(value instanceof Map)) return refuse(at, 'is not a map');
       requireSize(value.size, at);
       const entries = [...(value as ReadonlyMap<CborValue, CborValue>)];
-      // `fromEntries` creates own members even for names such as `__proto__`.
+      // `fromEntries` is used because it creates own members even for names such as `__proto__`.
       return Object.fromEntries(
         entries.map(([key, item]) => [name.fromCbor(key, at), type.fromCbor(item, { within: at, step: String(key) })]),
       );
@@ -143,7 +143,7 @@ export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
   };
 }
 
-/** Maximum length, in bytes, up to which a table of hex digits is faster than a Buffer. */
+/** Maximum length in bytes for which a table of hex digits is faster than a Buffer. */
 const SHORT_BYTES = 16;
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
@@ -166,7 +166,7 @@ export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-
 
 type TextForm = Bounds & { readonly prefix?: string; readonly encoding: 'hex' | 'base64url' };
 
-/** Returns the wire type of bytes that are text in TypeScript; each byte string has exactly one text. */
+/** Returns the wire type of bytes that are text in TypeScript. Each byte string has exactly one text. */
 function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<string> {
   const isShortHex = encoding === 'hex' && bounds.max <= SHORT_BYTES;
   const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
@@ -223,7 +223,7 @@ export function optional<Value>(key: number, type: WireType<Value>): Field<Value
   return { key, type, presence: 'optional' };
 }
 
-/** Returns a field for a list that is not sent if it is empty; it is always present in TypeScript. */
+/** Returns a field for a list. An empty list is not sent; in TypeScript the list is always present. */
 export function listed<Item>(key: number, type: WireType<readonly Item[]>): Field<readonly Item[], 'listed'> {
   return { key, type, presence: 'listed' };
 }
@@ -264,7 +264,7 @@ export function message<Table extends Fields>(table: Table): WireType<Members<Ta
   };
 }
 
-/** Returns the wire type of a message as a CBOR array in the order of the keys 0, 1, …; only the last members may be optional. */
+/** Returns the wire type of a message that is a CBOR array in the order of the keys 0, 1, …. Only its last members may be optional. */
 export function tuple<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table)
     .map(([name, field]): NamedField => ({ name, field }))
@@ -304,7 +304,7 @@ function readMember({ name, field }: NamedField, item: CborValue | undefined, at
     return field.presence === 'listed' ? [] : undefined;
   }
   const value = field.type.fromCbor(item, place);
-  // An empty list must not be sent: one message would have two encodings and two hashes.
+  // An empty list must not be sent, because the message would then have two encodings and two hashes.
   return isAbsent(value, field.presence) ? refuse(place, 'is an empty list, which does not travel') : value;
 }
 

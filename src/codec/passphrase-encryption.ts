@@ -10,9 +10,9 @@ const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
-/** scrypt cost (RFC 7914): 32 MiB and about 0.1 s for each attempt, also for the attempts of a thief. */
+/** scrypt cost (RFC 7914): 32 MiB and about 0.1 s for each attempt, for the owner as for a thief. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
-/** Maximum scrypt cost when a box is opened: the author of the box must not choose how much memory and time it takes. */
+/** Maximum scrypt cost for opening a box, so that the box's author cannot choose how much memory and time it takes. */
 const MAX_COST = { logN: 17, r: 8, p: 4 } as const;
 
 const BOX = message({
@@ -78,6 +78,6 @@ export async function passphraseKey({ passphrase, salt, cost: { logN, r, p } }: 
   const N = 2 ** logN;
   // Twice the memory that RFC 7914 needs; the default limit of Node.js is 32 MiB.
   const maxmem = 2 * 128 * N * r;
-  // Systems encode the same letters with different bytes, so the passphrase is normalised (RFC 8265 §4.2.2).
+  // Systems encode the same letters by different bytes, so the passphrase is normalised (RFC 8265 §4.2.2).
   return derive(passphrase.normalize('NFC'), salt, byteCount, { N, r, p, maxmem });
 }

@@ -48,7 +48,7 @@ export function generatePrivateKey(): KeyObject {
 
 function requireSoundPoint(raw: string): void {
   const bytes = Buffer.from(raw, 'base64url');
-  // The last of 43 characters has two unused bits. If they could be other than zero, each key would have four texts.
+  // The last of the 43 characters has two unused bits. They must be zero; otherwise each key would have four texts.
   if (!RAW_KEY.test(raw) || bytes.toString('base64url') !== raw) refuse('is not 32 bytes in base64url without padding');
   if (pointOf(bytes).isSmallOrder()) refuse('is a point of small order, for which anybody can make signatures');
 }

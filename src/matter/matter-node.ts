@@ -28,15 +28,15 @@ import { BatchStorageDriver } from './storage/matter-database.ts';
 
 // The CSA reserves 0xFFF1 to 0xFFF4 for tests; no certification checks the vendor id of a controller.
 const TEST_VENDOR = VendorId(0xfff1);
-/** The environment's key for its Matter model; the type leaves out the constructor parameters. */
+/** Key under which the environment of matter.js stores its Matter model. Its type omits the constructor parameters. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
 /** Time limit for closing the node, which normally takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
-// A commissioning changes several rows one after the other; one snapshot after all of them is enough.
+// Milliseconds from a change to its snapshot. A commissioning changes several rows, and one snapshot after all of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
 /** Label of this hub's fabric on devices, at most 32 characters. */
 const FABRIC_LABEL = 'atmosphere-edge';
-/** Longest time between two subscription reports that the hub requests; a device may choose a longer one. */
+/** Maximum time between two subscription reports that the hub requests. A device may choose a longer time. */
 const REPORT_CEILING_SECONDS = 30;
 
 /** The services of the hub that the node uses. */
@@ -63,8 +63,8 @@ const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
 type HubNode = ServerNode<typeof HubRootEndpoint>;
 
 /**
- * This hub as a Matter node, with its fabric and the nodes on it. A process can have only one, since matter.js has a single environment
- * with the storage path and network.
+ * This hub as a Matter node, with its fabric and the nodes on it. There can be only one in a process, since matter.js has one environment
+ * with one storage path and network.
  */
 export class MatterNode implements Service {
   readonly #parts: MatterNodeCollaborators;
@@ -107,7 +107,7 @@ export class MatterNode implements Service {
     return this.#options.ble;
   }
 
-  /** Options of the subscription to a peer. Set at commissioning, since a later change ends the running subscription. */
+  /** Options of a subscription to a peer. They are set at commissioning, since a later change would end the running subscription. */
   get subscription(): Subscribe.Options {
     return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(REPORT_CEILING_SECONDS) };
   }
@@ -144,7 +144,7 @@ export class MatterNode implements Service {
 
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
-    // `false` keeps the operational certificate; a new certificate at every start would only wear the flash.
+    // With `false` the operational certificate is kept. A new certificate at every start would only wear the flash.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();
@@ -164,11 +164,11 @@ export class MatterNode implements Service {
     ended.abort();
     if (!isClosed) await this.#releaseStorage(node);
     await this.#options.ble?.[Symbol.asyncDispose]();
-    // Closing has written the attributes that were read from the devices; only now is a snapshot complete.
+    // The snapshot is made now, because closing has written the attributes that were read from the devices.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /** Does the steps of closing that the next start needs: writes the devices' attributes, releases the storage and its lock. */
+  /** Does what the next start needs: writes the devices' attributes, and releases the storage and its lock. */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
     logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
@@ -184,7 +184,7 @@ export class MatterNode implements Service {
   #configureEnvironment(): void {
     const { vars } = Environment.default;
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
-    // matter.js builds stored peers before it reads the controller's `matter` option, so they would not get a model set there.
+    // The model is set in the environment, because matter.js builds stored peers before it reads the controller's `matter` option.
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
@@ -226,7 +226,7 @@ export class MatterNode implements Service {
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
     // When a new peer is first `online`, its structure has been read.
     peer.lifecycle.online.on(() => {
-      // The peers of matter.js also include groups.
+      // Groups are skipped, because the peers of matter.js include them too.
       if (this.#known.has(peer) || peer.nodeType !== 'client') return;
       this.#known.add(peer);
       for (const listener of this.#addedListeners) listener(peer);

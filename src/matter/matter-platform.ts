@@ -1,7 +1,7 @@
 import { config, NodeJsAlreadyInitializedError } from '@matter/nodejs/config';
 
-// matter.js reads these settings once, while its packages load, so this file must be the first import of every file that loads them.
-// `sqlite` uses one file with synchronous FULL; `file` writes thousands of files and can lose the fabric silently.
+// matter.js reads these settings once, while its packages load. So every file that loads matter.js must import this file first. `sqlite`
+// uses one file with synchronous FULL; `file` writes thousands of files and can lose the fabric silently.
 try {
   config.storageDriver = 'sqlite';
   config.trapProcessSignals = false;

@@ -18,7 +18,7 @@ export interface DatabaseOptions {
   readonly migrations: readonly string[];
 }
 
-/** Compiles BEGIN and COMMIT once per database: each tool call commits twice. */
+/** The statements BEGIN and COMMIT, compiled once for each database, since each tool call commits twice. */
 const bracketsOf = oncePerObject((database: DatabaseSync) => {
   return { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
 });
@@ -67,7 +67,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 }
 
 function configure(database: DatabaseSync, form: DatabaseOptions): void {
-  // One process owns the file: with an exclusive lock there is no -shm file, whose pages would wear the card as well.
+  // With an exclusive lock there is no -shm file, whose pages would wear the card too. One process owns the file anyway.
   database.exec(`PRAGMA page_size = ${form.pageSizeBytes}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL`);
   database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -2000`);
   database.exec(`PRAGMA wal_autocheckpoint = ${form.checkpointPages}`);

@@ -43,7 +43,7 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    // A failure is harmless: if a power cut brings the marker back, the next start finds no file left to move.
+    // A failure is harmless. If a power cut brings the marker back, the next start finds no file left to move.
     attemptWrite(() => syncPath(stateDir));
   });
 }
@@ -75,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // The original was moved before the crash; this is the empty folder of an interrupted start.
+    // The folder is empty and comes from an interrupted start. The original was moved before the crash.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
@@ -86,7 +86,7 @@ function moveAside(stateDir: string, aside: string): void {
 function moveIn(stateDir: string): void {
   const folder = join(stateDir, RESTORE_FOLDER);
   if (!existsSync(folder)) return;
-  // An interrupted start may have created empty folders with these names; rename replaces them.
+  // An interrupted start may have made empty folders with these names. Renaming replaces them.
   for (const name of readdirSync(folder)) renameSync(join(folder, name), join(stateDir, name));
   rmSync(folder, { recursive: true });
   syncPath(stateDir);

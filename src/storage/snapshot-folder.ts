@@ -15,7 +15,9 @@ export interface Snapshot {
 type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
-/** Maximum number of attempts to copy: each competes with the transactions of this thread, which end within one turn of the event loop. */
+/**
+ * Maximum number of attempts to copy. An attempt fails during a transaction of this thread, which ends within one turn of the event loop.
+ */
 const TRIES = 10;
 /** The `errcode` SQLITE_OK, which Node reports if the database is busy. */
 const NO_ERROR = 0;
@@ -53,7 +55,7 @@ export class SnapshotFolder {
    * since VACUUM INTO would block the event loop for the whole copy.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    // The clock of a board without a battery may have been ahead before; the newest copy must have the highest time.
+    // The newest copy must have the highest time, even if the clock of a board without a battery was ahead before.
     const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
     const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
@@ -63,7 +65,7 @@ export class SnapshotFolder {
       renameSync(partial, path);
       syncPath(this.#directory);
     } finally {
-      // A partial copy would fill the disk.
+      // A partial copy is removed, because it would fill the disk.
       removeDatabase(partial);
     }
     for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
@@ -101,8 +103,8 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies a database. While this thread is within a transaction, SQLite refuses the first step (SQLITE_BUSY of sqlite3_backup_step), which
- * runs in another thread. Node then throws "not an error"; it retries only later steps itself.
+ * Copies a database. Node throws "not an error" if the first step, which runs in another thread, meets a transaction of this thread
+ * (SQLITE_BUSY of sqlite3_backup_step). Node retries only later steps itself.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {

@@ -15,12 +15,12 @@ import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';
 import { causeOf, guardStorage, guardStorageAsync, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
 
-/** Delay of a snapshot that is already due at the start, until the start is over. */
+/** Milliseconds after the start at which a snapshot that is already due is made. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
  * A database file that is checked at the start and compared with its anchor. A damaged file is renamed to `<name>.corrupt-<time>` and
- * replaced by the newest sound snapshot; snapshots are made on a schedule if the file has changed. Every loss is logged, emitted as
+ * replaced by the newest sound snapshot. Snapshots are made on a schedule if the file has changed. Every loss is logged, emitted as
  * `hub.warning`, and raised as a problem of the hub.
  */
 export class SqliteFile implements Service {
@@ -72,7 +72,7 @@ export class SqliteFile implements Service {
     return guardStorage(this.#parts.options.path, () => work(database));
   }
 
-  /** Runs `work` that writes, like `use`. If the disk refuses, the hub reports a problem until a write succeeds. */
+  /** Runs `work` that writes, like `use`. While the disk refuses writes, the hub reports a problem. */
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
@@ -121,7 +121,7 @@ export class SqliteFile implements Service {
     if (!this.#opened) return;
     this.#opened.database.close();
     this.#opened = undefined;
-    // Closing the database has synced everything.
+    // The anchor is written here because closing the database has synced all commits.
     const mark = this.anchor.least();
     if (mark) this.anchor.synced(mark);
   }
@@ -163,7 +163,7 @@ interface SqliteFileOptions extends DatabaseOptions {
   /** Returns generation and digest of an open file or copy. Throws STORAGE_FAILED with cause `damaged` if its content was altered. */
   readonly measure: (database: DatabaseSync) => FileMark;
   readonly snapshots: { readonly directory: string; readonly everyMs: number; readonly kept: number };
-  /** For a damaged file without a sound snapshot: begin an empty file, or refuse to start. */
+  /** What to do with a damaged file without a sound snapshot: begin an empty file, or refuse to start. */
   readonly whenLost: 'start-anew' | 'refuse';
 }
 
@@ -224,7 +224,7 @@ class DatabaseOpening {
     const isNew = !fileSize(path);
     const database = openChecked(this.#options);
     try {
-      // The file must be on the disk before its anchor is.
+      // The new file is synced first, because it must be on the disk before its anchor is.
       if (isNew) for (const made of [path, dirname(path)]) syncPath(made);
       return { database, mark: guardStorage(path, () => measure(database)) };
     } catch (error) {
@@ -279,7 +279,7 @@ class DatabaseOpening {
     this.#parts.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
   }
 
-  /** Renames the file with its side files: a log left beside a restored file would be replayed into it. */
+  /** Renames the file with its side files, because a log beside a restored file would be replayed into it. */
   #setAside(): string | undefined {
     const { path } = this.#options;
     const target = `${path}.corrupt-${isoTime(this.#parts.clock.now()).replaceAll(':', '')}`;

@@ -28,9 +28,9 @@ const LINE_BYTES = 128;
 const NO_DIGEST = '-';
 
 /**
- * The file `anchors` of a state directory: a line of fixed length for each database, written in place after each commit by one write that
- * is never synced. A write takes some microseconds. A line is never ahead of its database, except after a power cut: the disk may then have
- * the line but not the commit. Only the synced generation is used in a line from an earlier boot.
+ * The file `anchors` of a state directory. It has a line of fixed length for each database. After each commit the line is written in place
+ * by one write, which takes some microseconds and is never synced. After a power cut the line may be ahead of its database, so from an
+ * earlier boot only the synced generation counts.
  */
 export class StateAnchors implements Service {
   readonly #path: string;
@@ -85,7 +85,7 @@ export class StateAnchors implements Service {
       this.#put(this.#descriptor, Buffer.from(textOf(name, line), 'latin1'), FILES.indexOf(name) * LINE_BYTES);
       this.#isFailing = false;
     } catch (error) {
-      // A failure is only logged, since an anchor may be behind its database.
+      // A failure is only logged, because an anchor may be behind its database.
       if (!this.#isFailing) this.#logger.warn('anchors_not_written', { path: this.#path, reason: String(error) });
       this.#isFailing = true;
     }
@@ -112,10 +112,10 @@ export class StateAnchors implements Service {
       const text = bytes.toString('latin1', index * LINE_BYTES, (index + 1) * LINE_BYTES - 1);
       const line = parse(name, text);
       if (line) this.#lines.set(name, line);
-      // The database is checked anyway, and gets a new anchor.
+      // A damaged line is only logged: the database is checked anyway and gets a new anchor.
       else if (text.trim() !== '') this.#logger.warn('anchor_damaged', { path: this.#path, file: name });
     }
-    // Allocate the full size now, so that later writes succeed on a full disk.
+    // The full size is allocated now, so that later writes succeed on a full disk.
     if (size === bytes.length) return;
     this.#put(descriptor, bytes, 0);
     fsyncSync(descriptor);

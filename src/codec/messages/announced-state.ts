@@ -33,16 +33,16 @@ const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?
 /** Characters that may follow the first letter of a name without a version. */
 const REST_OF_NAME = /^[A-Za-z0-9_.-]+$/;
 const MAX_NAME_BYTES = 226;
-/** Default version of a tool, which is not sent. */
+/** Default version of a tool. It is not sent. */
 const DEFAULT_VERSION = '@1.0.0';
 
 /** Tool in the form that its hub announces. */
 export interface AnnouncedTool {
   /** Canonical id, `namespace:name@version`. */
   readonly id: string;
-  /** First 8 bytes, in hex, of the SHA-256 of the tool's public definition in RFC 8785 form. */
+  /** First 8 bytes, in hex, of the SHA-256 of the tool's public definition in RFC 8785 form. They identify the definition. */
   readonly hash: string;
-  /** Index, in the hub's list of capabilities, of the first capability that the tool needs. */
+  /** Index of the first capability that the tool needs, in the hub's list of capabilities. */
   readonly capability?: number;
 }
 
@@ -60,8 +60,8 @@ export const toolName: WireType<string> = {
 };
 
 /**
- * Wire type of a list of tools, sorted by name and sent as four columns. Four CBOR items in all, instead of four for each tool, decode in a
- * third of the time. Each name is sent as its difference from the previous name (front coding).
+ * Wire type of a list of tools, sorted by name. It is sent as four columns, since four CBOR items decode in a third of the time of four
+ * items for each tool. Each name is sent as its difference from the previous name (front coding).
  */
 export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   toCbor: (tools, at) => {
@@ -145,8 +145,7 @@ function readColumns(value: CborValue, at: ValuePath) {
 
 function nextName(before: string, { shared, rest }: { readonly shared: number; readonly rest: string }, at: ValuePath): string {
   if (shared > before.length || rest === '') return refuse(at, 'does not say how it differs from the one before');
-  // Both names are equal up to `shared`. A greater character at this index proves that the name comes later, and that the names share no
-  // more characters.
+  // Both names are equal up to `shared`. A greater character there proves that the name comes later, and that no more characters are equal.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
   return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
 }
@@ -216,7 +215,7 @@ const PAGE_HASH = hex({ min: 16, max: 16 });
 const pages = <Entry>(entries: WireType<readonly Entry[]>) =>
   variants('kind', {
     inline: [1, message({ entries: required(1, entries) })],
-    /** Hashes by which other hubs fetch the pages. */
+    /** Hashes of the pages, by which other hubs fetch the pages. */
     paged: [2, message({ hashes: required(1, list(PAGE_HASH, { min: 1, max: 128 })) })],
   });
 
@@ -236,8 +235,8 @@ export function stateDigest(state: HubState): string {
 }
 
 /**
- * Optional protocol features. A hub announces each feature as a capability whose type begins with `wire:`; hubs of the first version ignore
- * such capabilities. A hub uses a feature only with hubs that have announced the feature.
+ * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`, which hubs of the first version
+ * ignore. A hub uses a feature only towards hubs that have announced it.
  */
 export const PROTOCOL_FEATURES = ['wire:bytes'] as const;
 /** Optional protocol feature. With `wire:bytes`, the JSON of calls may have byte strings in place of base64 strings. */

@@ -41,13 +41,13 @@ export const MAX_ANNOUNCEMENT_BYTES = 4_096;
 
 const HEADER = {
   hubId: required(1, hubId),
-  /** Counts the starts of the hub. */
+  /** Number of starts of the hub. */
   epoch: required(2, uint()),
-  /** Counts the announcements since the start of the hub. */
+  /** Number of announcements since the start of the hub. */
   sequence: required(3, uint()),
   /** Time of the announcement by the hub's own clock, in milliseconds since 1970. */
   timeMs: required(4, uint()),
-  /** Validity of the announcement after its receipt. */
+  /** Seconds for which the announcement is valid after its receipt. */
   ttlSeconds: required(5, uint({ max: 86_400 })),
   /** `stateDigest` of the hub's state after this announcement. */
   digest: required(6, hex({ min: 16, max: 16 })),
@@ -70,7 +70,7 @@ export type StateChanges = ValueOf<typeof CHANGES>;
 
 const ANNOUNCEMENT = variants('kind', {
   full: [1, message({ ...HEADER, certificate: required(7, CERTIFICATE_CHAIN), state: required(8, ANNOUNCED_STATE) })],
-  /** The changes since the announcement `baseSequence` of the same epoch. */
+  /** The changes since the announcement `baseSequence` in the same epoch. */
   delta: [2, message({ ...HEADER, baseSequence: required(7, uint()), changes: required(8, CHANGES) })],
   heartbeat: [3, message(HEADER)],
   /** The hub is about to stop. */
@@ -98,8 +98,8 @@ export function signAnnouncement(announcement: Announcement, key: KeyObject): Ui
 }
 
 /**
- * Returns the announcement if the key that `keyOf` returns has signed it. `keyOf` receives the unverified announcement and may throw before
- * the costly verification if it is stale or in excess. Throws VALIDATION_ERROR if the announcement is not valid.
+ * Returns the announcement if it has a valid signature of the key that `keyOf` returns. `keyOf` gets the unverified announcement, and may
+ * throw before the costly verification if it is stale or one too many. Throws VALIDATION_ERROR if the announcement is invalid.
  */
 export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
   return SIGNED.open(envelope, keyOf);
@@ -165,13 +165,13 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
   return inCanonicalOrder([...all.values()]);
 }
 
-/** Maximum length, in bytes, of a state without pages. */
+/** Maximum length in bytes of a state that is announced without pages. */
 const INLINE_BYTES = 3_072;
-/** Maximum number of tools without pages: each tool has a hash of eight bytes. */
+/** Maximum number of tools that are announced without pages. Each tool has a hash of eight bytes. */
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** A page ends after each entry with a probability of 1 to this number. */
+/** The average number of entries on a page: each entry ends its page with a probability of 1 to this number. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
@@ -186,7 +186,10 @@ interface PagedState {
   readonly pages: ReadonlyMap<PageHash, Uint8Array>;
 }
 
-/** Returns the announced form of a state and its pages. A state above 3 KiB has one list in pages, or both if one is not enough. */
+/**
+ * Returns the announced form of a state, and its pages. If the state is longer than 3 KiB, one list is replaced by pages, or both lists if
+ * necessary.
+ */
 export function paginate(state: HubState): PagedState {
   const { tools, devices, ...head } = state;
   const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
@@ -252,7 +255,9 @@ function cutPages<Item extends Entry>(entries: readonly Item[], codec: MessageCo
   return pages;
 }
 
-/** Returns whether the entry ends a page. The id decides instead of a count, so that a new or removed entry changes only its own page. */
+/**
+ * Returns whether an entry ends its page. Its id decides that, and not a count, so that an added or removed entry changes only one page.
+ */
 function endsPage(id: string): boolean {
   return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }

@@ -39,7 +39,7 @@ export const REQUEST_HEAD = {
   /** Hub that signs the request. */
   entryHub: required(2, hubId),
   executingHub: required(3, hubId),
-  /** Epoch that the executing hub has announced; the request is valid in this epoch only. */
+  /** The executing hub's epoch, as announced. The request is valid only in this epoch. */
   executorEpoch: required(4, uint()),
   /** Time of the request by the clock of the entry hub, in milliseconds since 1970. */
   timeMs: required(5, uint()),
@@ -53,9 +53,9 @@ export const FORWARDED = message({
   signed: required(1, bytes({ min: 1, max: 65_536 })),
   /** RFC 8785 text of the call's parameters; the signed request has its hash. */
   params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
-  /** Remaining time in milliseconds; each hub subtracts the time that it took. */
+  /** Remaining time in milliseconds. Each hub subtracts the time that it used. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
-  /** Number of hops after the next one. If it is 0, the receiver runs the request itself. */
+  /** Number of further hops after the next one. If it is 0, the receiver must run the request itself. */
   hopsLeft: required(4, uint({ max: 255 })),
   /** Hubs that the request has passed so far, the entry hub first. */
   visited: required(5, list(hubId, { min: 1, max: 32 })),
@@ -109,7 +109,7 @@ export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/** Signs a call with the entry hub's key; `parameters` declares which are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a call with the entry hub's key. `parameters` tells which texts are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
@@ -174,7 +174,7 @@ const ENVELOPE_CODEC = messageCodec(
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** Signs a response with the executing hub's key; `returns` declares which are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a response with the executing hub's key. `returns` tells which texts are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -249,7 +249,7 @@ const PART = message({
   requestId: required(1, CALL_ID),
   /** Hub that signs the part. */
   executingHub: required(2, hubId),
-  /** Number of the part, from 0; it reveals withheld and repeated parts. */
+  /** Number of the part, from 0. Gaps and repeats show that parts were withheld or sent twice. */
   sequence: required(3, uint()),
   content: required(4, bytes({ min: 1, max: 48_128 })),
 });

@@ -40,7 +40,7 @@ const HANDSHAKE_MESSAGE = variants('kind', {
     message({
       code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
       message: required(2, text({ min: 0, max: 1_024 })),
-      /** Revocation statement, if the other hub was revoked: no other hub would send it the statement. */
+      /** Revocation statement for a revoked hub, which could not get it from any other hub. */
       revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
     }),
   ],
@@ -60,7 +60,7 @@ const PIECE = bytes({ max: MAX_FRAME_BYTES - 64 });
 const ID = uint();
 
 const FRAME = variants('type', {
-  /** If the body is longer than one frame, chunks with the same id precede the request. `kind` is a number of REQUEST_KINDS. */
+  /** A request. If its body is longer than a frame, chunks with the same id come before it. `kind` is a number of REQUEST_KINDS. */
   request: [1, tuple({ id: required(0, ID), kind: required(1, uint({ max: 255 })), body: required(2, PIECE) })],
   accept: [2, tuple({ id: required(0, ID) })],
   result: [3, tuple({ id: required(0, ID), body: required(1, PIECE) })],
@@ -75,7 +75,7 @@ const FRAME = variants('type', {
     }),
   ],
   part: [5, tuple({ id: required(0, ID), sequence: required(1, ID), bytes: required(2, PIECE) })],
-  /** The receiver may send this number of additional bytes. */
+  /** Allows the receiver to send this number of further bytes. */
   credit: [6, tuple({ id: required(0, ID), bytes: required(1, uint({ min: 1, max: 0xffff_ffff })) })],
   cancel: [7, tuple({ id: required(0, ID) })],
   /** The receiver responds with a pong of the same number. */

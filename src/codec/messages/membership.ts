@@ -61,7 +61,7 @@ const CLAIMS = message({
   /** Random id: 16 bytes, hex. */
   id: required(7, hex({ min: 16, max: 16 })),
   key: required(8, CONFIRMATION),
-  /** Upper limit of the permissions that tokens of the subject can get on other hubs. */
+  /** Upper limit of the permissions that tokens of the certified hub can get on other hubs. */
   permissions: required(-70_001, list(text({ max: 256 }), { min: 1, max: 16 })),
   meshId: required(-70_004, meshId),
   roles: required(-70_005, distinct(list(choice({ member: 1, inviter: 2 }), { min: 1, max: 2 }))),

@@ -29,7 +29,7 @@ const COUNTS = list(uint(), { max: MAX_VECTOR_HUBS });
 /** Version of the newest known announcement of each hub. */
 export type VersionVector = readonly { readonly hubId: HubId; readonly epoch: number; readonly sequence: number }[];
 
-/** Wire type of a version vector in three columns. An array for each hub would take most of the time of a comparison. */
+/** Wire type of a version vector in three columns, since decoding an array for each hub would take most of the time of a comparison. */
 const versionVector: WireType<VersionVector> = {
   toCbor: (versions, at) => {
     if (versions.length > MAX_VECTOR_HUBS) refuse(at, `has more than ${MAX_VECTOR_HUBS} hubs`);
@@ -72,7 +72,7 @@ const MAX_ENVELOPES = 16_384;
 export const MAX_KNOWN_STATEMENTS = 65_536;
 /** Maximum number of statements in a response. */
 export const MAX_SENT_STATEMENTS = 16_384;
-/** Wire type of a signed announcement, a view of the response; a caller that stores the announcement copies it. */
+/** Wire type of a signed announcement. It is a view of the response, so a caller that stores it must copy it. */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });

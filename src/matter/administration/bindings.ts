@@ -30,11 +30,11 @@ export class DeviceBindings {
     return this.#bindingsOf({ device, endpoint }, clustersOfNode(this.#parts, device, signal));
   }
 
-  /** Grants the access before it writes the binding, so that the target never refuses a command of a source that is already bound. */
+  /** Adds the binding after the target has granted access, so that the target never refuses a command of a bound source. */
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
-    // A source without a Binding cluster throws here, before the target grants any access.
+    // This read throws an error if the source has no Binding cluster, before the target has granted any access.
     await this.#bindingsOf(source, sourceNode);
     const targetNode = clustersOfNode(this.#parts, target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
@@ -42,7 +42,7 @@ export class DeviceBindings {
     await addBinding(sourceNode, source.endpoint, point);
   }
 
-  /** Removes the binding. Also removes the access, unless another binding of the same source node needs it. */
+  /** Removes the binding. Also revokes the access on the target, unless another binding of the source node needs it. */
   async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);

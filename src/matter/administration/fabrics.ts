@@ -17,7 +17,10 @@ import type { NodeClusters } from './node-clusters.ts';
 
 const WINDOW_NOT_OPEN = 4;
 const SALT_BYTES = 32;
-/** Shortest and longest commissioning window in seconds: 3 minutes (Core §11.19.8.1), and the 15 minutes of the initial window. */
+/**
+ * Shortest and longest time in seconds that a commissioning window may be open: 3 minutes (Core §11.19.8.1) and 15 minutes, as for the
+ * first one.
+ */
 const SHARE_SECONDS = { min: 180, max: 900 };
 
 /** Opens and closes enhanced commissioning windows (Core §11.19), so that another controller can commission a device. */
@@ -30,7 +33,9 @@ export class DeviceSharing {
     this.#clock = clock;
   }
 
-  /** Replaces any open window and returns a setup code that works once. Throws VALIDATION_ERROR if `seconds` is not 180 to 900. */
+  /**
+   * Opens a commissioning window in place of any open one. Returns its setup code. Throws VALIDATION_ERROR if `seconds` is not 180 to 900.
+   */
   async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
     if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
       throw new AtmoError(
@@ -112,8 +117,8 @@ async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promis
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number(value ?? 0));
 
 /**
- * Removes our fabric from a device, then the device from the hub. If the device does not answer, throws DEVICE_UNREACHABLE or
- * OUTCOME_UNKNOWN; with `isForced`, removes it from the hub all the same, and our fabric stays on it until a factory reset.
+ * Removes our fabric from a device, then the device from the hub. If the device does not respond, throws DEVICE_UNREACHABLE or
+ * OUTCOME_UNKNOWN. With `isForced` the device is then removed from the hub anyway, and keeps our fabric until a factory reset.
  */
 export async function decommissionNode(
   { clusters, peer }: { readonly clusters: NodeClusters; readonly peer: Pick<ClientNode, 'delete'> },
@@ -137,7 +142,10 @@ async function leave(clusters: NodeClusters): Promise<void> {
   }
 }
 
-/** Returns whether the session was closed. The session ends with our fabric, before the response can arrive: that confirms the removal. */
+/**
+ * Returns whether an error means that the session was closed. That confirms the removal: the session ends with our fabric, before a
+ * response can arrive.
+ */
 function isSessionClosed(error: unknown): boolean {
   const cause = error instanceof AtmoError ? error.cause : undefined;
   return cause instanceof Error && causedBy(cause, PeerMessageMissingError, PeerLeftError, FabricRemovedError, PeerInitiatedCloseError);

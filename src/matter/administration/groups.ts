@@ -25,11 +25,13 @@ import {
 
 interface GroupParts extends NodeParts {
   readonly store: GroupStore;
-  /** Returns a new sender; called for each command, because the sender needs the running node. */
+  /** Returns a new sender for each command, because a sender needs the running node. */
   readonly multicast: () => GroupMulticast;
 }
 
-/** Groups of devices that one multicast message reaches. The hub's store of groups is authoritative; devices are changed to match it. */
+/**
+ * Groups of devices that one multicast message reaches. If the hub's store and a device differ, the device is changed to match the store.
+ */
 export class GroupAdministration {
   readonly #parts: GroupParts;
 
@@ -41,7 +43,7 @@ export class GroupAdministration {
     return this.#parts.store.list();
   }
 
-  /** Creates a group with all members. If one member refuses, removes the group again; a member that does not answer then stays in it. */
+  /** Creates a group with all members. If a member refuses, removes the group again, but not from members that do not respond. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
     const { id } = this.#parts.store.create(name);
     try {
@@ -165,7 +167,7 @@ const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
-/** The hub's groups and their shared key. The store has the only copy of both, so each change is written at once. */
+/** The hub's groups and the key that they share. Each change is written at once, because only this store has them. */
 export class GroupStore {
   readonly #store: KeyValueStore;
 
@@ -270,7 +272,7 @@ export class GroupMulticast {
     this.#peers = peers;
   }
 
-  /** Sets the epoch key of all groups in matter.js, which keeps it in memory only. */
+  /** Sets the key of all groups in matter.js. It must be set at each start, because matter.js does not store it. */
   async useKey(epochKey: Uint8Array, groupIds: readonly number[]): Promise<void> {
     await this.#fabric.groups.setFromGroupKeySet({
       groupKeySetId: GROUP_KEY_SET,
@@ -287,7 +289,7 @@ export class GroupMulticast {
     const group = await this.#peers.forAddress(address);
     await group.start();
     const { clusterId, commandId, schema, fields } = command;
-    // Cluster and command are given by id, since a group has no endpoint with behaviors.
+    // Cluster and command are given by id, because a group has no endpoint object with their names.
     const commands = [
       {
         cluster: { id: ClusterId(clusterId) },
@@ -301,8 +303,8 @@ export class GroupMulticast {
 }
 
 /**
- * Returns a command of a standard cluster with its fields checked and converted, ready for multicast. Options bitmaps may be absent. Throws
- * NOT_SUPPORTED if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are not valid.
+ * Returns a command of a standard cluster with checked and converted fields, ready for multicast. Options bitmaps may be absent. Throws
+ * NOT_SUPPORTED if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are invalid.
  */
 export function groupCommand(cluster: string, command: string, fields: JsonObject): GroupCommand {
   const shape = standardClusterShape(cluster);

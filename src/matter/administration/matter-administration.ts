@@ -21,11 +21,11 @@ export interface AdministrationParts {
   readonly devices: MatterDevices;
   readonly commissioner: Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
   readonly credentials: CredentialSetStore;
-  /** Creates the service at the first use, because it needs the crypto of the running node. */
+  /** Returns the sharing service. It is created when first used, because it needs the crypto of the running node. */
   readonly sharing: () => DeviceSharing;
   readonly maintenance: NodeMaintenance;
   readonly survey: NetworkSurvey;
-  /** Loads the service at the first use: few hubs ever update a device. */
+  /** Returns the update service. Its code is loaded when first used, because few hubs ever update a device. */
   readonly updates: () => Promise<SoftwareUpdates>;
   readonly groups: GroupAdministration;
   readonly bindings: DeviceBindings;
@@ -49,7 +49,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
       groups.forget(removed);
       return removed;
     },
-    /** Writes the label to the device before the hub stores the name, so that a silent device keeps its old name in both places. */
+    /** The label is written to the device first, so that a device that does not respond keeps its old name in both places. */
     async rename(device, name, options) {
       const label = labelPath(devices, device);
       try {
@@ -95,7 +95,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
   };
 }
 
-/** Error codes of a device that does not allow its label to be written. */
+/** Error codes that mean that the device does not allow its label to be changed. */
 const REFUSALS: ReadonlySet<string> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 
 /** Maximum length of NodeLabel in bytes (Core §11.1.5.6). */

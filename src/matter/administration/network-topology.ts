@@ -21,7 +21,7 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   EthernetNetworkDiagnostics: ['PHYRate'],
 };
 
-/** Reads the network diagnostics of every node, a few nodes at a time. A node that does not answer is in the result with the reason. */
+/** Reads the network diagnostics of all nodes, a few at a time. For a node that does not respond, the result contains the reason. */
 export class NetworkSurvey {
   readonly #parts: SurveyParts;
 
@@ -80,9 +80,8 @@ export interface NetworkReport {
 const EUI64_BYTES = 8;
 
 /**
- * Builds the network topology of the home from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is identified
- * by its EUI-64, which our devices report as the hardware address of their Thread interface. Other neighbours become nodes without a
- * device.
+ * Returns the network topology of the home, from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is known by
+ * its EUI-64, which our devices report as hardware address. Any other neighbour becomes a node without a device.
  */
 export function topologyOf(reports: readonly NetworkReport[]): NetworkTopology {
   const owners = new Map(reports.flatMap((report) => addressesOf(report).map((address) => [address, report.device.id] as const)));
@@ -111,7 +110,7 @@ function nodeOf(report: NetworkReport): TopologyNode {
   return present({ ...node, network, channel: numberOf(wifi?.ChannelNumber), rssi: numberOf(wifi?.Rssi) });
 }
 
-/** Returns a border router or a device of another fabric; only its Thread neighbours in our fabric report it. */
+/** Returns a node for a neighbour without a device: a border router, or a device of another fabric. */
 function unknownNeighborOf(id: string, reports: readonly NetworkReport[]): TopologyNode {
   const address = id.slice('thread:'.length);
   const isRouter = reports.some(({ thread }) => objectsOf(thread?.RouteTable).some((route) => hexOf(route.extAddress) === address));

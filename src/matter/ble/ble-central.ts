@@ -4,7 +4,7 @@ import { Ble, BleError, type BlePeripheralInterface, BleScanner, type BleScanner
 import { AtmoError } from '../../core/errors.ts';
 import { BtpChannel } from './btp-channel.ts';
 
-/** The Bluetooth transport of matter.js on a Bluetooth adapter. The hub is always a central. */
+/** Bluetooth for matter.js by a Bluetooth adapter. The hub is always the central, never a peripheral. */
 export class AdapterBle extends Ble implements AsyncDisposable {
   readonly #adapter: BleAdapter;
   readonly centralInterface: BleCentral;
@@ -65,7 +65,8 @@ class BleCentral implements Transport {
     const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
     const signal = options.abort === undefined ? timeout : AbortSignal.any([options.abort, timeout]);
     const link = await this.#adapter.connect(address.peripheralAddress, { signal }).catch((cause: unknown) => {
-      // matter.js tries the next address or device after a BleError; any other error would end the commissioning.
+      // The error must be a BleError: after one matter.js tries the next address or device, and any other error would end the
+      // commissioning.
       throw new BleError('The device could not be connected over Bluetooth', { cause });
     });
     const channel = await BtpChannel.open(link, { name: `ble://${address.peripheralAddress}`, signal });
@@ -83,7 +84,7 @@ class BleCentral implements Transport {
     for (const channel of this.#channels.keys()) await channel.close();
   }
 
-  /** Closes the BLE connections to a device: matter.js closes only its sessions on them, and a radio supports few connections. */
+  /** Closes the BLE connections to a device. matter.js only closes its sessions, and a radio supports few connections. */
   async release(peripheralAddress: string): Promise<void> {
     for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
   }

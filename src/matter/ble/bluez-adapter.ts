@@ -81,7 +81,7 @@ export class BluezAdapter implements BleAdapter {
   }
 
   async connect(address: string, { signal }: { readonly signal: AbortSignal }): Promise<GattLink> {
-    // Many controllers cannot scan and connect at once.
+    // The scan is paused because many controllers cannot scan and connect at the same time.
     await this.#pauseDiscovery();
     try {
       const device = `${this.#path}/dev_${address.replaceAll(':', '_')}`;
@@ -100,7 +100,7 @@ export class BluezAdapter implements BleAdapter {
     const filter = new Map([
       ['Transport', { signature: 's', value: 'le' }],
       ['UUIDs', { signature: 'as', value: [MatterBle.SERVICE_UUID] }],
-      // Without DuplicateData BlueZ reports a device only once, so a search that starts later does not find it.
+      // Without DuplicateData, BlueZ reports a device only once, so that a later search would not find it.
       ['DuplicateData', { signature: 'b', value: true }],
     ]);
     const adapter = { path: this.#path, interface: ADAPTER };
@@ -108,7 +108,7 @@ export class BluezAdapter implements BleAdapter {
     await this.#bus.call({ ...adapter, member: 'StartDiscovery' });
   }
 
-  /** Pauses the scan. BlueZ returns an error if no scan runs; the error is ignored. */
+  /** Pauses the scan. Ignores the error of BlueZ that no scan runs. */
   async #pauseDiscovery(): Promise<void> {
     await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StopDiscovery' }).catch(() => {});
   }
@@ -244,7 +244,7 @@ async function findCharacteristics(bus: BluezBus, device: string): Promise<Matte
   return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
 }
 
-/** Disconnects, then removes the device from BlueZ: its Bluetooth address is new each time, and BlueZ would store them all. */
+/** Disconnects, and removes the device from BlueZ, which would store it forever: a device has a new Bluetooth address each time. */
 async function disconnect(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
   await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
   await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { type DbusMessage, type DbusValue, decodeMessage, encodeMessage } from './dbus-message.ts';
 
-/** Address of the message bus itself, which has methods like any other object. */
+/** D-Bus address of the message bus itself, which is called like any other object. */
 export const MESSAGE_BUS = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;
@@ -17,7 +17,7 @@ interface DbusCall {
   readonly body?: readonly DbusValue[];
 }
 
-/** A connection to a D-Bus message bus over its Unix socket, for a client of BlueZ; cannot pass file descriptors. */
+/** A client's connection to a D-Bus message bus over its Unix socket. It cannot pass file descriptors. */
 export class DbusConnection implements AsyncDisposable {
   readonly #socket: Socket;
   readonly #pending = new Map<number, { resolve(body: readonly DbusValue[]): void; reject(error: AtmoError): void }>();
@@ -72,7 +72,7 @@ export class DbusConnection implements AsyncDisposable {
     return this.#lastSerial;
   }
 
-  /** Calls `listener` with each method call and signal from the bus; a reply settles its pending call instead. */
+  /** Calls `listener` with each method call and signal from the bus. Replies are not passed to it; they settle their pending call. */
   onMessage(listener: (message: DbusMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -98,7 +98,7 @@ export class DbusConnection implements AsyncDisposable {
         this.#dispatch(next.message);
       }
     } catch {
-      // After a message that cannot be parsed, no later message can be: close the connection, so that pending calls fail.
+      // After a message that cannot be parsed, the start of the next one is unknown. So the connection is closed, and pending calls fail.
       this.#socket.destroy();
     }
   }

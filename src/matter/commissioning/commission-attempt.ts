@@ -45,7 +45,7 @@ const JOIN_TIMEOUT_MS = 120_000;
 const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
-/** After a refused passcode, the search ends unless another device with the same discriminator appears within this time. */
+/** Milliseconds to wait for another device with the same discriminator after a device has refused the passcode. */
 const OTHER_DEVICE_WAIT_MS = 2_000;
 const STILL_SEARCHING_MS = 5_000;
 
@@ -72,12 +72,12 @@ export class CommissionAttempt {
     this.#signal = AbortSignal.any([run.signal, this.#joinTimeout.signal]);
   }
 
-  /** True if the device has removed our fabric's credentials after the attempt failed. */
+  /** Whether the device has removed our fabric's credentials after a failed attempt. */
   get isRolledBack(): boolean {
     return this.#isRolledBack;
   }
 
-  /** Commissions the device; resolves with the accepted attestation findings after the structure of the device was read. */
+  /** Commissions the device and reads its structure. Resolves with the attestation findings that were accepted. */
   async run(): Promise<readonly string[]> {
     try {
       const { address } = this.#options.request;
@@ -108,7 +108,9 @@ export class CommissionAttempt {
     }
   }
 
-  /** Returns the error of a device that refuses the passcode, since another device may match. Throws if the matching device fails. */
+  /**
+   * Tries a device that matches. Returns its error if it refuses the passcode, since another device may match too. Throws any other error.
+   */
   async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
     try {
       await this.#try(node);
@@ -156,7 +158,7 @@ export class CommissionAttempt {
       await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
       return undefined;
     } catch (error) {
-      // The device is on our fabric already. Only the first read of its structure failed, and the subscription repeats the read.
+      // The device already is on our fabric. Only the first read of its structure has failed, and the subscription repeats it.
       if (node.lifecycle.isCommissioned) return undefined;
       return this.#failure(error, clock.monotonic() - startedMs);
     }
@@ -220,7 +222,7 @@ export class CommissionAttempt {
       this.#joinTimeout.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
     );
     if (this.#knownAddress === undefined) return;
-    // If mDNS does not reach the device, the address from the request is the only one to try.
+    // If mDNS does not reach the device, only the address in the request can be tried.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
     peer.descriptor.operationalAddress ??= this.#knownAddress;
   }
@@ -236,7 +238,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // After a CommissioningError, matter.js ends the fail-safe and so removes our fabric, unless the device is out of reach (join step).
+    // After a CommissioningError matter.js ends the fail-safe, which removes our fabric, unless the device is out of reach (join step).
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {
@@ -249,7 +251,7 @@ export class CommissionAttempt {
     if (this.#joinTimeout.signal.aborted) return 'not_joined';
     if (this.#isPaired) return reasonOf(error, 'flow');
     const reason = reasonOf(error, 'pairing');
-    // matter.js reports a refusal and silence alike; only a refusal arrives before the retransmissions end (Core §4.12.2.1).
+    // matter.js reports a refusal like a missing response, but only a refusal comes before the retransmissions end (Core §4.12.2.1).
     return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 
@@ -295,11 +297,11 @@ class DeviceSearch implements Disposable {
         : { longDiscriminator: payload.discriminator };
     this.#discovery = peers.discover({ ...identifier, scannerFilter: (scanner) => scanner.type === channel });
     this.#discovery.discovered.on((node) => this.#take(node));
-    // `stop` settles the search. If a scanner fails, the search finds no device, so its error is ignored.
+    // Calling `stop` settles the search. A failed scanner means that no device was found, so its error is ignored.
     this.#discovery.then(undefined, () => {});
   }
 
-  /** True if a matching device advertised that it is not in commissioning mode (Core §4.3.1, CM=0). */
+  /** Whether a matching device has advertised that it is not in commissioning mode (Core §4.3.1, CM=0). */
   get sawClosedWindow(): boolean {
     return this.#sawClosedWindow;
   }

@@ -20,9 +20,9 @@ import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts
 
 /** Options of the device search and of device attestation. */
 export interface CommissionerOptions {
-  /** Time limit of the search for a device. Default 30 s. */
+  /** Maximum time to search for a device in milliseconds; default: 30 s. */
   readonly discoveryTimeoutMs?: number;
-  /** Attestation policy for requests that do not set one. Default `ask`. */
+  /** Attestation policy of requests that contain none; default: `ask`. */
   readonly attestation?: AttestationPolicy;
 }
 
@@ -133,7 +133,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     }
   }
 
-  /** After a failure, removes the stored commissioning if nothing of ours is left on the device; otherwise starts its recovery. */
+  /** After a failure, removes the stored commissioning if the device has no data of our fabric. Otherwise starts its recovery. */
   #cleanUp(id: string, attempt: CommissionAttempt): void {
     const entry = this.#commissionings.get(id);
     if (entry.stage === 'intent' || attempt.isRolledBack) this.#commissionings.close(id);
@@ -141,7 +141,8 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   /**
-   * Throws CONFLICT if the device is being commissioned. Compares passcodes and upper discriminator bits: manual codes contain only these.
+   * Throws CONFLICT if the device is already being commissioned. Only passcode and upper discriminator bits are compared, because manual
+   * codes contain no more.
    */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>

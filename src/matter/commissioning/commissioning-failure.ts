@@ -80,7 +80,7 @@ export function reasonOf(error: unknown, phase: 'pairing' | 'flow'): FailureReas
   const known = REASONS.find(([, ...types]) => isCausedBy(error, types));
   if (known !== undefined) return known[0];
   if (phase === 'pairing') {
-    // PASE checks only the passcode, so a wrong key confirmation from either peer means a wrong passcode (Core §4.14.1).
+    // PASE checks only the passcode. So if either peer rejects the key confirmation, the passcode is wrong (Core §4.14.1).
     if (causedBy(error, UnexpectedDataError)) return 'wrong_passcode';
     if (causedBy(error, ChannelStatusResponseError)) return 'window_closed';
   }
@@ -109,7 +109,7 @@ export interface AttestationVerdict {
   readonly findings: readonly string[];
 }
 
-/** Plain text for attestation findings of matter.js; a finding that is not in the table keeps the text of matter.js. */
+/** Words for the attestation findings of matter.js. A finding without an entry keeps the words of matter.js. */
 const MEANINGS: Readonly<Record<string, string>> = {
   DclServiceUnavailable: "trust could not be checked offline: whether the maker's certificate is on the list of certified products",
   CdSignerVerificationSkipped: "who signed the product's certification could not be checked offline",
@@ -126,8 +126,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Decides whether attestation findings are accepted: `strict` refuses warnings and errors, `ask` refuses errors that no person has
- * accepted, and `off` refuses nothing. Informative findings are always accepted.
+ * Returns which attestation findings are refused. `strict` refuses warnings and errors, `ask` refuses errors that no person has accepted,
+ * and `off` refuses none. Informative findings are always accepted.
  */
 export function judgeAttestation(
   policy: AttestationPolicy,

@@ -3,22 +3,22 @@ import { CommissioningError, ControllerCommissioningFlow } from '@matter/main/pr
 import { orAborted } from '../../core/clock.ts';
 import type { CommissionStep } from '../../core/devices/device-administration.ts';
 
-/** Progress of a commissioning; decides what the recovery does after an interruption. */
+/** How far a commissioning has come. It decides what the recovery does after an interruption. */
 export type CommissionStage =
   /** The device has only a running fail-safe timer; it has no data of our fabric. */
   | 'intent'
   /** The device may have our fabric until its fail-safe timer expires. */
   | 'credentials'
-  /** CommissioningComplete was sent; the hub does not know whether the device received it. */
+  /** CommissioningComplete was sent, but the hub does not know whether the device has received it. */
   | 'completing'
   /** The device has our fabric permanently. */
   | 'commissioned';
 
-/** The commissioning flow calls the methods; an error that they throw stops the flow. */
+/** Receives the steps and stages of a commissioning. An error that it throws stops the commissioning. */
 interface FlowObserver {
   onStep(step: CommissionStep, note: string): void;
   onStage(stage: CommissionStage): void;
-  /** Stops the flow between and within steps, until CommissioningComplete is sent. */
+  /** Signal that stops the commissioning, also during a step, until CommissioningComplete is sent. */
   readonly signal: AbortSignal;
 }
 
@@ -66,7 +66,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   if (signal.aborted) throw stopped(signal);
   observer.onStep(meaning.step, meaning.note);
   if (meaning.before !== undefined) reachStage(observer, meaning.before);
-  // After CommissioningComplete the device may have our fabric permanently; stopping now would only lose the device.
+  // Once CommissioningComplete was sent, the device may have our fabric permanently. Stopping then would only lose the device.
   const isInterruptible = meaning.before !== 'completing' && meaning.step !== 'interview';
   const work = run();
   const result = await (isInterruptible ? orAborted(work, signal) : work).catch((error: unknown) => {
@@ -76,7 +76,10 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   return result;
 }
 
-/** Reports a stage. An error becomes a CommissioningError: only then does matter.js end the fail-safe, and a retry works at once. */
+/**
+ * Reports a stage. An error is thrown as CommissioningError, since matter.js ends the fail-safe only for that class. Then a retry works at
+ * once.
+ */
 function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);

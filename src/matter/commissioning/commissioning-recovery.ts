@@ -33,7 +33,10 @@ interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly recorder: DeviceRecorder;
 }
 
-/** Finishes interrupted commissionings: adds the device, detects that it has removed our fabric, or reports what a person has to do. */
+/**
+ * Finishes interrupted commissionings. It adds the device, finds out that the device has removed our fabric, or reports what a person must
+ * do.
+ */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();
@@ -44,12 +47,12 @@ export class CommissioningRecovery implements Disposable {
     this.#collaborators = collaborators;
   }
 
-  /** Recovers all stored commissionings in the background, and again every five minutes while any are left. */
+  /** Recovers all stored commissionings in the background. Repeats this every five minutes while any remain. */
   start(): void {
     for (const entry of this.#collaborators.commissionings.list()) void this.recover(entry);
   }
 
-  /** Finishes one commissioning if the device answers; otherwise stores why the recovery failed. Never throws. */
+  /** Recovers one commissioning. If it cannot be finished, stores why. Never throws. */
   async recover(entry: CommissioningEntry): Promise<void> {
     if (this.#running.has(entry.id) || this.#abort.signal.aborted) return;
     this.#running.add(entry.id);
@@ -77,7 +80,7 @@ export class CommissioningRecovery implements Disposable {
       await this.#admit(address);
       logger.warn('commissioning.adopted', { nodeId: entry.nodeId, stage: entry.stage });
     } else if (!known.maybeStateOf(NetworkClient)?.autoSubscribe) {
-      // matter.js had stored the node, but the hub stopped before it subscribed to the node.
+      // The hub stopped after matter.js had stored the node, and before the hub subscribed to the node.
       await this.#admit(address);
     }
     const { name, area } = entry;
@@ -93,7 +96,7 @@ export class CommissioningRecovery implements Disposable {
       await peer.connect({ connectionTimeout: Seconds(SEARCH_SECONDS), abort: this.#abort.signal });
       const interaction = new ClientInteraction({ environment: env, exchangeProvider: peer.exchangeProvider, address });
       const command = { endpoint: EndpointNumber(0), cluster: GeneralCommissioning, command: 'commissioningComplete' as const };
-      // An error status means that no fail-safe runs: the device already has our fabric permanently.
+      // An error status means that no fail-safe runs, so the device already has our fabric permanently.
       for await (const _response of interaction.invoke(Invoke({ commands: [command] })));
     } catch (error) {
       await peer.delete();
@@ -131,7 +134,7 @@ export class CommissioningRecovery implements Disposable {
 const SPACE = 'commissioning';
 const STAGES: readonly CommissionStage[] = ['intent', 'credentials', 'completing', 'commissioned'];
 
-/** A commissioning that has begun and whose device is not in the device directory yet. */
+/** A commissioning that has begun, and whose device is not in the device directory yet. */
 export interface CommissioningEntry {
   readonly id: string;
   /** Operational node id as decimal text; chosen before the device receives it. */
@@ -160,7 +163,7 @@ export class CommissioningStore {
   open(nodeId: string, details: Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>): CommissioningEntry {
     const { name, area, shortDiscriminator } = details;
     const begun = { id: randomUUID(), nodeId, startedAtMs: this.#clock.now(), stage: 'intent' } as const;
-    // Members are picked by name: `details` may also contain the setup code, which must never be stored.
+    // The members are copied by name because `details` may contain the setup code, which must never be stored.
     const entry = { ...begun, ...present({ name, area, shortDiscriminator }) };
     this.#write(entry);
     return entry;

@@ -14,9 +14,9 @@ interface DeviceAccessCollaborators {
   readonly interactions: DeviceInteractions;
   readonly times: ReportTimes;
   readonly scope: PathScope;
-  /** Returns a device. Throws DEVICE_NOT_FOUND if it does not exist. */
+  /** Returns a device and its node. Throws DEVICE_NOT_FOUND if there is no such device. */
   find(id: DeviceId): { readonly node: NodeDevices; readonly known: KnownDevice };
-  /** Called after each call; `isAlive` is true if the node answered. */
+  /** Called after each call. `isAlive` tells whether the node responded. */
   onOutcome(node: NodeDevices, isAlive: boolean): void;
 }
 
@@ -44,7 +44,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     return this.#read(paths, options, 'ours');
   }
 
-  /** Reads like `read`, but returns the entries of all fabrics for fabric-scoped lists, as far as the device allows. */
+  /** Reads attributes like `read`. For a fabric-scoped list it returns the entries of all fabrics that the device shows us. */
   readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#read(paths, options, 'of-all-fabrics');
   }
@@ -59,7 +59,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
 
   async write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
     const { resolved, attribute } = this.#item(path);
-    // matter.js 0.17.9 would write a read-only attribute into its own cache and send nothing.
+    // The hub must check this, because matter.js 0.17.9 would write a read-only attribute to its own cache and send nothing.
     if (!attribute.facts.writable)
       throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
     const converted = fromJson(attribute.shape, value);
@@ -154,7 +154,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
 const UNSENDABLE = /^(Dishwasher|Refrigerator|Temperature)Alarm\.(Reset|ModifyEnabledAlarms)$/;
 const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
 
-// Throws DEVICE_UNREACHABLE if a bridge cannot reach its device: the bridge might keep the command and run it much later.
+// Throws DEVICE_UNREACHABLE if a bridge cannot reach its device, since the bridge might store the command and run it much later.
 function refuseBehindBridge({ known, node }: ResolvedCluster): void {
   const { device } = known;
   if (device.kind === 'node' || device.reachability !== 'unreachable' || node.reachability !== 'reachable') return;
@@ -167,7 +167,7 @@ interface ResolvedCluster {
   readonly cluster: PeerCluster;
 }
 
-/** Endpoints that a path may name: only those of the device, or, for administration, all endpoints of its node. */
+/** Which endpoints a path may name: those of the device or, for administration, all endpoints of its node. */
 type PathScope = 'device' | 'node';
 
 /** Returns the cluster of a path. Throws NOT_SUPPORTED, with the device's endpoints or clusters, if the path has an unknown name. */

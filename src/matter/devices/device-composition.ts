@@ -3,9 +3,11 @@ import type { Device, DeviceTypeEntry, SemanticTag } from '../../core/devices/de
 import { present } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 
-/** A device derived from the structure of its node, before it gets its id and the name that people gave it. */
+/** A device of a node before the hub has given it an id and added the name that people gave it. */
 export interface PlannedDevice {
-  /** Permanent key: node id, then UniqueID or endpoint. Stays the same after a restart or when a bridge renumbers its endpoints. */
+  /**
+   * Permanent key of the device: its node id, and its UniqueID or endpoint. It survives a restart, and new endpoint numbers of a bridge.
+   */
   readonly key: string;
   readonly parentKey?: string;
   readonly kind: Device['kind'];
@@ -34,8 +36,8 @@ interface Unit {
 }
 
 /**
- * Returns the devices of a node: the node itself, one device for each bridged endpoint behind an aggregator (Core §9.13), and one for each
- * part where a node or bridged device has several application endpoints (Core §9.2.4, composed devices).
+ * Returns the devices of a node: the node itself, each bridged endpoint behind an aggregator (Core §9.13), and each part of a node or
+ * bridged device that has several application endpoints (Core §9.2.4, composed devices).
  */
 export function planDevices(node: NodeSnapshot): readonly PlannedDevice[] {
   return unitsOf(node).flatMap((unit) => planUnit(node.nodeId, unit));
@@ -158,7 +160,7 @@ class EndpointTree {
     return children.flatMap((child) => [child, ...this.below(child)]);
   }
 
-  /** Returns the endpoint itself if it is an application endpoint, otherwise its nearest application endpoint above. */
+  /** Returns the endpoint if it is an application endpoint, else the nearest application endpoint above it. */
   ownerOf(endpoint: EndpointSnapshot): EndpointSnapshot | undefined {
     return endpoint.isApplication ? endpoint : this.ownerAbove(endpoint);
   }
@@ -185,7 +187,7 @@ export interface EndpointSnapshot {
   /** The parent: the endpoint with the shortest PartsList that contains this endpoint; absent for endpoint 0. */
   readonly parent?: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
-  /** True if a device type of the endpoint has a function for people, not only for power, network or structure. */
+  /** True if a device type of the endpoint is for people, and not only for power, network or structure. */
   readonly isApplication: boolean;
   readonly tags: readonly SemanticTag[];
   /** Values of the UserLabel and FixedLabel clusters. */

@@ -50,19 +50,20 @@ interface InvokeRequest {
   readonly fields: unknown;
 }
 
-/** Entries of a fabric-scoped list to read (Core §7.13.2): the entries of our fabric, or the entries of all fabrics. */
+/** Which entries of a fabric-scoped list to read (Core §7.13.2): those of our fabric, or those of all fabrics. */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// A device that listens all the time answers in milliseconds; a call to a dead device has to fail within 5 s.
+// Time limit in milliseconds for a device that always listens. It responds in milliseconds, and a call to a dead device must fail within 5
+// s.
 const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
-// matter.js takes a moment to unwind after an abort; a caller waits no longer than this.
+// Milliseconds that matter.js has to finish after an abort. The caller does not wait longer.
 const UNWIND_MS = 200;
-// Maximum parallel calls to a node: matter.js closes the oldest of more than 30 exchanges, even while it waits for a response.
+// Maximum number of parallel calls to a node. Above 30 exchanges, matter.js closes the oldest one even while it waits for a response.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
-/** Reads, writes and invokes over Matter within a time limit of the hub. No message of an abandoned call is sent later. */
+/** Reads, writes and invokes over Matter with a time limit. After the limit, no message of the call is sent. */
 export class DeviceInteractions {
   readonly #clock: Clock;
   readonly #slots = new WeakMap<ClientNode, ConcurrencyLimiter>();
@@ -110,7 +111,7 @@ export class DeviceInteractions {
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
-      // matter.js sends a batch without the caller's signal, so that an abandoned command would go out later: no batching.
+      // Batching is off, because matter.js sends a batch without the caller's signal. An abandoned command would still be sent later.
       const request = { ...Invoke({ commands: [entry] }), batchDuration: false as const };
       for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
         for await (const answer of chunk) {
@@ -164,7 +165,7 @@ export class DeviceInteractions {
     return slots;
   }
 
-  /** Settles like `work`, but rejects shortly after the signal aborts. */
+  /** Settles like `work`, but at the latest shortly after the signal has aborted. */
   #unwound<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => void this.#clock.after(UNWIND_MS, () => reject(signal.reason));
@@ -175,8 +176,8 @@ export class DeviceInteractions {
   }
 }
 
-// Sends the write through its own messenger, which gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand
-// ignores its options) and would repeat an abandoned write for a quarter of a minute.
+// Sends a write through a messenger that gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand ignores its
+// options), and would repeat an abandoned write for a quarter of a minute.
 async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
@@ -203,7 +204,7 @@ interface ResponseTimeoutOptions {
   readonly answeredMs: () => number | undefined;
 }
 
-/** Time limit of a call to a silent node. Answers to other calls extend the limit only while the call waits in the queue. */
+/** Time limit for a call to a node that does not respond. While the call waits in the queue, responses to other calls extend the limit. */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
   readonly #startedMs: number;
@@ -222,7 +223,7 @@ export class ResponseTimeout implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Must be called when the call leaves the queue: answers to other calls no longer extend the limit. */
+  /** Must be called when the call leaves the queue. From then on, responses to other calls do not extend the limit. */
   leaveQueue(): void {
     this.#isQueued = false;
     this.#wait();
@@ -254,7 +255,7 @@ export interface InteractionFailure {
   readonly what: string;
   /** True if a request may have been sent to the device. */
   readonly isSent: boolean;
-  /** True for a read. A read changes nothing, so its loss means only that the device did not answer. */
+  /** True for a read. It changes nothing, so if its response is lost the device has only not responded. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
   readonly waitedMs: number;

@@ -10,7 +10,7 @@ import { clusterOf, clustersOf } from './peer-structure.ts';
 
 interface DeviceReportsCollaborators {
   readonly times: ReportTimes;
-  /** Returns the last reported value, or undefined before the first report. */
+  /** Returns the last reported value; undefined before the first report. */
   readonly cached: (path: AttributePath) => AttributeReading | undefined;
 }
 
@@ -35,7 +35,7 @@ export class DeviceReports {
     }
   }
 
-  /** Emits all cached values of a node after a subscription was established. */
+  /** Emits all cached values of a node. Called after a subscription was established. */
   emitAll(node: NodeDevices): void {
     if (this.listeners.isEmpty) return;
     for (const endpoint of node.node.endpoints) {
@@ -54,7 +54,9 @@ export class DeviceReports {
   }
 }
 
-/** The time when each value was last confirmed, by its own report or by a running subscription that would have reported a change. */
+/**
+ * For each value, the time when it was last confirmed: by a report of it, or by a running subscription, which would have reported a change.
+ */
 export class ReportTimes {
   readonly #clock: Clock;
   readonly #times = new WeakMap<NodeDevices, Map<string, number>>();
@@ -150,7 +152,7 @@ export class UnreportedAttributePoll {
     try {
       if (node.reachability === 'reachable' && !node.isSleepy) await this.#readAll(unreportedPaths(node));
     } catch {
-      // The next poll reads again; ReachabilityMonitor detects whether the node is reachable.
+      // The error is ignored: the next poll reads again, and ReachabilityMonitor detects whether the node is reachable.
     }
     this.#schedule(EVERY_MS * (0.9 + random() / 5));
   }
@@ -194,7 +196,7 @@ export class ListenerSet<Message> {
       try {
         listener(message);
       } catch {
-        // The other listeners still get the message.
+        // The error is ignored, so that the other listeners still get the message.
       }
     }
   }

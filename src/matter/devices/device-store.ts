@@ -9,7 +9,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { deviceText, type PlannedDevice } from './device-composition.ts';
 
 const DEVICE_SPACE = 'devices';
-// Leaves space for a suffix within the 64 characters of a device id.
+// Maximum length of the part of a device id that comes from its name. It leaves space for a suffix within 64 characters.
 const MAX_SLUG = 56;
 
 interface DeviceEntry {
@@ -50,8 +50,8 @@ export class DeviceStore {
   }
 
   /**
-   * Returns the entry of a device. Gives a new device its id, derived from the name that a person gave it or from its own label. If the
-   * entry cannot be written, it stays in memory and is written with the next change.
+   * Returns the entry of a device. A new device gets an id, made from the name that a person gave it or from its own label. If the entry
+   * cannot be written, it stays in memory and is written with the next change.
    */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
@@ -125,7 +125,7 @@ export class DeviceStore {
     }
   }
 
-  /** Returns the removed device that a device seems to be, or undefined if none matches. The attestation must not be weaker than before. */
+  /** Returns the removed device that a device seems to be; undefined if none matches, or if its attestation is weaker than before. */
   recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
     const device = this.#presentDevice(planned, plans);
     return device && this.#former.recognise(device);
@@ -225,8 +225,8 @@ interface PresentDevice {
 }
 
 /**
- * Stores devices that left the home. A device that is commissioned again is recognised by vendor, product, and serial number or unique id.
- * The device can forge this data, so its former id, and the permissions for that id, are offered to people and never restored
+ * Stores devices that were removed from the home. A device that is commissioned again is recognised by vendor, product, and serial number
+ * or unique id. A device can forge these, so its former id, with the permissions for it, is only offered to people and never restored
  * automatically.
  */
 class FormerDeviceStore {
@@ -281,12 +281,15 @@ function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDev
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Returns position and product data of a device as text. The position alone is not enough: another bridged device may take it later. */
+/**
+ * Returns the position and product data of a device as text. The position alone is not enough, since another bridged device may later have
+ * it.
+ */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }
 
-/** Returns whether each current attestation finding was stored before; missing stored findings count as an empty list. */
+/** Returns whether the attestation is at least as strong as before: each current finding was stored before. */
 function isNoWeaker(now: readonly string[], then: readonly string[] = []): boolean {
   return now.every((finding) => then.includes(finding));
 }

@@ -44,7 +44,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #reports: DeviceReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
-  /** Devices by id, built at the first use after a change, since every call looks its device up several times. */
+  /** Devices by id. It is built when first needed after a change, because every call looks its device up several times. */
   #index: ReadonlyMap<DeviceId, FoundDevice> | undefined;
   readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
@@ -88,7 +88,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // A timer that fires while the node closes then finds no device; reading from a closed peer would throw.
+    // A timer that fires while the node closes then finds no device. Otherwise it would read from a closed peer, which throws.
     this.#index = undefined;
   }
 
@@ -111,7 +111,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.list().filter((device) => device.nodeId === nodeId);
   }
 
-  /** Adds a node that has just joined, with the name and area that its owner gave it; returns its devices. */
+  /** Adds a node that has just joined, with the name and area that a person gave it. Returns its devices. */
   async record(nodeId: string, { name, area, findings }: JoiningNodeDetails): Promise<readonly Device[]> {
     const peer = this.#parts.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);

@@ -15,7 +15,7 @@ import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-stru
 export interface KnownDevice {
   readonly device: Device;
   readonly planned: PlannedDevice;
-  /** Text that changes exactly when name, area, endpoints, device types or clusters change. */
+  /** Text that changes if and only if name, area, endpoints, device types or clusters change. */
   readonly signature: string;
 }
 
@@ -58,7 +58,7 @@ export class NodeDevices {
     return this.#known;
   }
 
-  /** Reads the structure again; returns the devices as they were before. */
+  /** Reads the structure again. Returns the devices as they were before. */
   refresh(): readonly KnownDevice[] {
     const before = this.#known;
     this.#snapshot = snapshotOf(this.node, this.nodeId);
@@ -73,13 +73,13 @@ export class NodeDevices {
     return this.#reachability;
   }
 
-  /** Sets the reachability of the node; returns the devices as they were before. */
+  /** Sets whether the node is reachable. Returns the devices as they were before. */
   setReachability(reachability: Reachability): readonly KnownDevice[] {
     this.#reachability = reachability;
     return this.refresh();
   }
 
-  // Without a session, the idle interval that the last session negotiated still applies.
+  // Returns whether the node sleeps. Without a session it uses the idle interval of the last session.
   #sleeps(): boolean {
     this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));

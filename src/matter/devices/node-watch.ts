@@ -21,7 +21,7 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// Delays of the structure reads: matter.js adds new endpoints some time after their report, without an event.
+// Delays of the reads of the structure in milliseconds. matter.js adds new endpoints some time after their report, without an event.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
 // Report interval assumed for a sleepy node until a subscription has negotiated one.
@@ -127,7 +127,7 @@ export class NodeWatch {
     }
     this.#confirm();
     this.#options.onFresh();
-    // Structure changes from before the listeners were added are not reported again, so read the structure now.
+    // Structure changes before the listeners were added are not reported again, so the structure is read now.
     this.noteStructure();
   }
 

@@ -37,7 +37,7 @@ export class PeerLink implements ReachabilityLink {
     return this.peer?.newestSession()?.parameters.idleInterval;
   }
 
-  /** Waits for a session without sending any part of a command. Rejects with the signal's reason if the signal aborts. */
+  /** Waits for a session without sending a command. Rejects with the signal's reason if the signal aborts. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.peer?.connect({ abort: signal, connectionTimeout: Forever });
     signal.throwIfAborted();
@@ -65,12 +65,12 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Closes the peer if it has no session, so that the next connection attempt starts without matter.js's growing delays. */
+  /** Closes the peer if it has no session. The next connection attempt then begins without the growing delays of matter.js. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** Returns whether the node now announces only addresses other than the session's address: the node has moved or restarted. */
+  /** Returns whether the node announces only other addresses than that of its session, so that it has moved or restarted. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -85,8 +85,8 @@ export class PeerLink implements ReachabilityLink {
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 
 /**
- * Shortens the pauses before matter.js reconnects to a node that does not answer. Its defaults (2 min between attempts, 45 s before a newly
- * announced address is tried) suit large networks; here a node has to be reachable seconds after its announcement.
+ * Shortens the pauses before matter.js connects again to a node that does not respond. Its defaults (2 min between attempts, 45 s before it
+ * tries a newly announced address) are for large networks. Here a node must be reachable seconds after its announcement.
  */
 export function shortenReconnectDelays(peers: PeerSet): void {
   peers.timing = {

@@ -30,7 +30,7 @@ export function stateOf(endpoint: Endpoint, behavior: string): State {
   return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
 }
 
-/** What is known about the times at which a node receives messages. */
+/** What the hub knows about when a node can receive messages. */
 export interface SleepFacts {
   /** True if the node has the ICD Management cluster: an intermittently connected device (Core §9.16). */
   readonly isIntermittent: boolean;
@@ -43,9 +43,9 @@ export interface SleepFacts {
 }
 
 /**
- * Returns whether a node sleeps between messages. A battery alone is not enough, since a robot vacuum receives all the time: it counts only
- * with an idle interval longer than a probe waits. The interval alone is not enough either, since mains devices with old firmware negotiate
- * long ones.
+ * Returns whether a node sleeps between messages. A battery alone does not mean that, since a robot vacuum always listens: its idle
+ * interval must also be longer than a probe waits. The interval alone does not mean it either, since mains devices with old firmware
+ * negotiate long ones.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
   return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);
@@ -84,8 +84,8 @@ function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, numbe
 }
 
 /**
- * Returns false for an endpoint that matter.js has created but not read yet. Every read endpoint has device types and clusters (Core
- * §9.5.6), and every bridged device has Reachable (Core §9.13.4). Without this check a device would be added, removed and added again.
+ * Returns whether matter.js has read an endpoint that it created. A read endpoint has device types and clusters (Core §9.5.6), and a
+ * bridged device has Reachable (Core §9.13.4). Without this check a device would be added, removed and added again.
  */
 function isRead(endpoint: Endpoint): boolean {
   if (endpoint.number === 0) return true;
@@ -157,7 +157,7 @@ export interface PeerCluster {
 }
 
 const shapes = new Map<string, ClusterShape>();
-// Maximum number of cached cluster shapes: more of them mean a peer that keeps changing, not a large home.
+// Maximum number of cached cluster shapes. A large home has fewer; more mean a peer that keeps changing.
 const MAX_SHAPES = 4_000;
 
 /** Returns the server clusters of an endpoint by their names in the specification; cached until matter.js changes a behavior. */
@@ -189,7 +189,7 @@ function endpointOf(endpoint: Endpoint): KnownEndpoint {
     byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
     byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
   };
-  // During the first report, a cluster's AttributeList may still be missing; the result is then not cached.
+  // During the first report a cluster's AttributeList may be missing. Then the result is not cached.
   if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, read);
   return read;
 }

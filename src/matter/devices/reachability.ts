@@ -3,21 +3,24 @@ import type { Reachability } from '../../core/devices/device-model.ts';
 
 /** When a node counts as unreachable. */
 export interface ReachabilityPolicy {
-  /** Time of silence after which the node is probed. */
+  /** Milliseconds without a message after which the node is probed. */
   readonly quietMs: number;
   readonly probeMs: number;
   /** Number of consecutive failed probes after which the node counts as unreachable. */
   readonly misses: number;
-  /** Pause between two probes of an unreachable node. */
+  /** Milliseconds between two probes of an unreachable node. */
   readonly retryMs: number;
-  /** False for sleepy nodes: they are never probed, and count as unreachable after `quietMs`. */
+  /** False for a sleepy node: it is never probed, and counts as unreachable after `quietMs`. */
   readonly isProbed: boolean;
 }
 
-/** Detects a loss within 10.5 + 2 × 1.9 s; the requirement is 15 s. A probe takes about 2 ms of CPU time. */
+/**
+ * The policy for nodes that always listen. A loss is detected within 10.5 + 2 × 1.9 s; the requirement is 15 s. A probe costs about 2 ms of
+ * CPU time.
+ */
 export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };
 
-// A sleepy node repeats a lost report within a minute, so a shorter silence means nothing.
+// Milliseconds below which silence of a sleepy node means nothing, since it repeats a lost report within a minute.
 const SHORTEST_SLEEP_MS = 60_000;
 
 /** Returns the policy for a sleepy node that reports at least once per `maxIntervalMs`: unreachable after three missed reports. */
@@ -25,11 +28,11 @@ export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
   return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isProbed: false };
 }
 
-/** The connection between ReachabilityMonitor and its node. */
+/** The connection to a node, as ReachabilityMonitor uses it. */
 export interface ReachabilityLink {
   /** Returns when the last message from the node arrived, in ms since 1970; 0 before the first message. */
   lastReceivedMs(): number;
-  /** Probes the node; connects first if there is no session. Returns whether the node answers within `timeoutMs`. Never throws. */
+  /** Probes the node, after connecting if there is no session. Returns whether it responds within `timeoutMs`. Never throws. */
   probe(timeoutMs: number): Promise<boolean>;
   /** Ends the sessions with a silent node, so that all pending requests fail and the next request connects anew. */
   drop(): void;
@@ -37,10 +40,10 @@ export interface ReachabilityLink {
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** Returns the current policy: whether a node sleeps is known only after its structure was read. */
+  /** Returns the current policy, which can change: only the structure tells whether a node sleeps. */
   readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
-  /** Returns 0 to 1; spreads the probes of many nodes over time. */
+  /** Returns a random number from 0 to 1, which spreads the probes of many nodes over time. */
   readonly random: () => number;
   onChange(reachability: Reachability): void;
 }
@@ -71,7 +74,7 @@ export class ReachabilityMonitor {
     this.#cancelTimer?.();
   }
 
-  /** Must be called when the node answered, reported or connected. */
+  /** Must be called when the node has responded, reported or connected. */
   noteMessage(): void {
     if (this.#isStopped) return;
     this.#misses = 0;
@@ -80,7 +83,7 @@ export class ReachabilityMonitor {
     this.#schedule(this.#options.policy().quietMs);
   }
 
-  /** Probes the node after a sign of its loss: an unanswered call, a lost session or a new address. */
+  /** Probes the node. Called when it may be lost: after a call without a response, a lost session or a new address. */
   suspect(): void {
     if (this.#isStopped || !this.#options.policy().isProbed) return;
     this.#check(0);
@@ -133,7 +136,7 @@ export class ReachabilityMonitor {
 
   #schedule(delayMs: number): void {
     this.#cancelTimer?.();
-    // Up to a tenth earlier, never later, so that the time limit of the detection holds.
+    // A probe comes up to a tenth earlier, and never later, so that a loss is always detected in time.
     const jitteredMs = delayMs * (1 - this.#options.random() / 10);
     this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy().quietMs * 0.8));
   }

@@ -105,7 +105,7 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
   if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
   if (supported.attributes?.has(model.id) === false) return [];
   const access = model.effectiveAccess;
-  // matter.js marks unknown attributes as writable, but the type of their values is unknown.
+  // The value type of an unknown attribute is unknown, so it is not writable here although matter.js marks it as writable.
   const writable = model.writable && !model.name.includes('$');
   const facts: AttributeShape['facts'] = {
     ...present({ description: model.description }),

@@ -228,7 +228,7 @@ function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: num
   const [min, max] = [Number(shape.min), Number(shape.max)];
   const minimum = Math.max(min, live(shape.liveMin, state) ?? min);
   const maximum = Math.min(max, live(shape.liveMax, state) ?? max);
-  // If the device's own limits exclude every value, they are wrong, and only the range of the type applies.
+  // If the device's own limits exclude every value they are wrong, and only the range of the type is used.
   return minimum <= maximum ? { minimum, maximum } : { minimum: min, maximum: max };
 }
 
@@ -259,7 +259,7 @@ function bitmapSchema(shape: BitmapShape): MutableSchema {
 }
 
 function octetsSchema({ kind, minBytes, maxBytes }: OctetsShape): MutableSchema {
-  // JSON Schema counts code points, Matter counts octets: the schema allows too much, and the conversion checks exactly.
+  // JSON Schema counts code points and Matter counts octets. So the schema allows too much, and the conversion checks exactly.
   if (kind === 'text') return { type: 'string', ...bounds('Length', Math.ceil(minBytes / 4), maxBytes) };
   const encoded = (bytes: number): number => Math.ceil(bytes / 3) * 4;
   const maxLength = maxBytes === undefined ? undefined : encoded(maxBytes);

@@ -170,7 +170,7 @@ function enumShape(model: ValueModel, context: ShapeContext, base: ShapeBase): E
     .filter((member) => isAllowed(member, context) && (allowed === undefined || allowed.has(member.propertyName)))
     .flatMap((member) => (member.effectiveId === undefined ? [] : [{ name: member.name, value: member.effectiveId }]));
   if (values.length > 0) return { ...base, kind: 'enum', values, isOpen: context.direction === 'out' };
-  // Without named values: the meaning of an enum such as OnOff's EffectVariant depends on another attribute.
+  // The result lists no named values if their meaning depends on another attribute, as for OnOff's EffectVariant.
   const is16Bits = model.type === 'enum16' || model.primitiveBase?.name === 'uint16';
   const max = is16Bits ? 0xffffn : 0xffn;
   return { ...base, kind: 'integer', min: 0n, max: model.nullable ? max - 1n : max, isWide: false };

@@ -55,7 +55,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The hub holds its own lock. A lock file of matter.js would block the start if another process now has the process id in the file.
+    // The hub has its own lock. The lock file of matter.js would block the start if another process now has the process id in it.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -163,7 +163,7 @@ export class FabricStorage {
     this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 
-  /** Moves the damaged file and its write-ahead log away: a stale log would be replayed into the restored file. */
+  /** Moves the damaged file away, with its write-ahead log, which would otherwise be replayed into the restored file. */
   #quarantine(): string {
     const base = join(this.#stateDir, 'quarantine');
     mkdirSync(base, { recursive: true, mode: 0o700 });

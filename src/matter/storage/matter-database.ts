@@ -60,7 +60,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   return {
     prepare: prepare as unknown as ReturnType<Creator>['prepare'],
     exec(sql) {
-      // SQLite itself rolls back when the disk is full; the error of a second ROLLBACK would leave matter.js in its transaction for ever.
+      // If the disk is full, SQLite rolls back by itself. The error of a second ROLLBACK would leave matter.js in its transaction forever.
       if (sql !== 'ROLLBACK' || database.isTransaction) database.exec(sql);
       if (sql === 'COMMIT') mark();
     },
@@ -93,7 +93,7 @@ function beginCounting(database: DatabaseSync): void {
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
-  // The hub accepted rows whose checksums do not match, so count that as a change.
+  // The hub accepted rows whose checksums do not match, so this counts as a change.
   else if (before.digest !== sum) database.prepare('UPDATE hub_mark SET generation = generation + 1, sum = ?').run(Number(sum));
 }
 
@@ -172,7 +172,7 @@ const LAST = 2 ** 32 - 1;
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  // This connection counts the change, so that it does not look like damage.
+  // By this connection the write is counted as a change, so that it does not look like damage.
   const database = openMatterDatabase(path);
   try {
     const counter = database
@@ -237,7 +237,7 @@ class BatchTransaction extends StorageDriver.Transaction {
   override set(contexts: string[], keyOrValues: string | Record<string, SupportedStorageTypes>, value?: SupportedStorageTypes): void {
     this.assertActive();
     const values = typeof keyOrValues === 'string' ? { [keyOrValues]: value ?? null } : keyOrValues;
-    // Serialise now, since the caller may change its objects before the commit.
+    // The values are serialised now, since the caller may change its objects before the commit.
     const texts = Object.entries(values).map(([key, member]) => [key, toJson(member ?? null)] as const);
     this.#writes.push(() => {
       for (const [key, text] of texts) this.#driver.setText(contexts, key, text);

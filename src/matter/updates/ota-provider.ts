@@ -147,7 +147,7 @@ export function openTransfer(node: ServerNode, peer: PeerAddress, update: Runnin
       end.abort();
       await ended(bdx.sessionFor(peer, SCOPE));
       const disable = (): Promise<void> => bdx.disablePeerForScope(peer, storage, true);
-      // The first call rejects if a session ends with an error, and leaves the scope open; the second call then succeeds.
+      // If a session ends with an error, the first call rejects and leaves the scope open. A second call then succeeds.
       await disable().catch(disable);
     },
   };

@@ -125,12 +125,12 @@ export class SoftwareUpdates {
     const peer = devices.peerOf(device.id).peerAddress;
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${quoted(device.name)} is not on the fabric any more`);
     const update = new RunningUpdate({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
-    // The provider endpoint is added at the first update, since most hubs never update a device.
+    // The provider endpoint is added at the first update, because most hubs never update a device.
     this.#provider ??= addUpdateProvider(matter.node, matter.fabric, this.#updates);
     const fields = {
       providerNodeId: String(matter.fabric.rootNodeId),
       vendorId: matter.fabric.rootVendorId,
-      // Urgent, since a person requested the update (Core §11.20.7.4.1).
+      // The update is urgent because a person requested it (Core §11.20.7.4.1).
       announcementReason: 'UrgentUpdateAvailable',
       endpoint: await this.#provider,
     };
@@ -147,7 +147,7 @@ export class SoftwareUpdates {
       return to;
     } finally {
       this.#updates.delete(device.nodeId);
-      // A device that still downloads gets an error; a caller who cancelled does not wait for this.
+      // A device that still downloads gets an error. The caller, who may have cancelled, does not wait for it.
       this.#closing.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }

@@ -11,7 +11,7 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
 
-/** Delays before a dial. Of two hubs, the one with the lower id dials at once; the other hub dials only after this delay. */
+/** Milliseconds that the hub with the higher id waits before it dials; the other hub dials at once. */
 const FIRST_CONTACT_MS = 500;
 const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
@@ -20,7 +20,7 @@ const UNREACHABLE_AFTER_FAILURES = 3;
 interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly engine: MeshEngine;
   readonly meshId: string;
-  /** Undefined if discovery is switched off. */
+  /** Discovery by DNS-SD; undefined if it is switched off. */
   readonly discovery: Discovery | undefined;
   /** The owner starts it before the connection manager and disposes it. */
   readonly watch: InterfaceWatch;
@@ -129,7 +129,7 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /** Returns the hubs to connect to: neighbours among proven, among all and among reachable hubs, and the configured peers. */
+  /** Returns the hubs to connect to: the neighbours among proven, among all and among reachable hubs, and the configured peers. */
   #wanted(): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
@@ -162,7 +162,7 @@ export class ConnectionManager implements Service {
     this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Dials a configured address while its hub is unknown or unreachable; otherwise the dialler of the hub itself is used. */
+  /** Dials a configured address while its hub is unknown or unreachable. After that, the dialler of the hub itself is used. */
   #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
@@ -201,7 +201,7 @@ export class ConnectionManager implements Service {
     return dialler;
   }
 
-  /** Stops diallers that are no longer needed. Diallers of known hubs are not deleted, so that their back-off continues later. */
+  /** Stops diallers that are no longer needed. Those of known hubs are kept, so that their back-off continues later. */
   #stopUnwanted(wanted: ReadonlySet<HubId>): void {
     const known = this.#addresses.all();
     for (const [name, dialler] of this.#diallers) {
@@ -243,9 +243,9 @@ export class ConnectionManager implements Service {
   }
 }
 
-/** Number of other members below which every hub connects to every other hub. */
+/** Maximum number of members of a mesh in which every hub connects to every other hub. */
 const FULL_MESH_MEMBERS = 12;
-/** Number of rings. Each ring has two neighbours for a hub, so a hub has at most 8 neighbours. */
+/** Number of rings. A hub has two neighbours on each ring, and therefore at most 8 neighbours. */
 const RINGS = 4;
 const BYTES_PER_POSITION = 6;
 
@@ -290,7 +290,7 @@ function ringPositions(id: HubId): readonly number[] {
 const KEEP_REQUESTED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
 
-/** Ends connections that a large mesh does not need: they were made while the mesh was small, or for one call. */
+/** Ends connections that a large mesh does not need. They were made while the mesh was small, or for one call. */
 class ConnectionPruner {
   readonly #clock: Clock;
   readonly #engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>;
@@ -311,7 +311,9 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /** Ends connections that were not needed for a minute. The hub with the lower id decides: the other may know fewer members. */
+  /**
+   * Ends connections that nothing needed for a minute. Only the hub with the lower id decides, since the two may know different members.
+   */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

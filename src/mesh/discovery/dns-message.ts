@@ -59,7 +59,8 @@ export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-// dns-packet allocates as many entries as the header claims: a header of twelve bytes could claim 262,140 entries.
+// Returns whether the record counts in a header are possible. dns-packet allocates as many entries as the header claims, and twelve bytes
+// could claim 262,140.
 function hasPlausibleCounts(bytes: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const questions = bytes.readUInt16BE(4);
@@ -133,7 +134,7 @@ export type NsecRecord = RecordOf<'NSEC', readonly string[]>;
 /** DNS record of service discovery (RFC 6763). */
 export type DnsRecord = PtrRecord | SrvRecord | TxtRecord | AddressRecord | NsecRecord;
 
-/** Question of a DNS query. */
+/** A question in a DNS query. */
 export interface DnsQuestion {
   readonly name: string;
   /** Record type, or `ANY` for all types. */
@@ -211,7 +212,9 @@ interface DnsAnswer {
   readonly additionals: readonly DnsRecord[];
 }
 
-/** Returns the answers to a query, without known answers that are valid for at least half their time (RFC 6762 7.1). */
+/**
+ * Returns the answers to a query. Omits answers that the sender knows and that are valid for at least half of their time (RFC 6762 7.1).
+ */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;
@@ -224,7 +227,7 @@ function recordsFor({ name, type }: DnsQuestion, service: ServiceRecords): reado
     isSameName(record.name, name),
   );
   const asked = type === 'ANY' ? ofName : ofName.filter((record) => record.type === type);
-  // A question for a missing record type is answered with NSEC; otherwise its sender would repeat it (RFC 6762 6.1).
+  // A question for a missing record type is answered with NSEC, since its sender would otherwise repeat it (RFC 6762 6.1).
   return asked.length > 0 ? asked : service.absences.filter((absence) => isSameName(absence.name, name));
 }
 

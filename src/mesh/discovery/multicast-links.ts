@@ -10,7 +10,7 @@ import { type InterfaceAddress, type InterfaceWatch, type NetworkInterface, neig
 
 /** Observer of the events of all multicast links. */
 export interface LinkObserver {
-  /** Called when a link becomes usable, for the first time or again. */
+  /** Called when a link becomes usable. */
   onLinkUp(link: MulticastLink): void;
   /** Called when the addresses of the link's interface have changed. */
   onLinkMoved(link: MulticastLink, before: NetworkInterface): void;
@@ -95,7 +95,7 @@ export class MulticastLinks implements Service {
   }
 }
 
-// An IPv4 socket is bound to the address that the interface had at opening, an IPv6 socket to the interface.
+// An IPv4 socket is bound to the interface's current address, and an IPv6 socket to the interface.
 function linkTargets(place: NetworkInterface): [string, [NetworkInterface, InterfaceAddress['family']]][] {
   return FAMILIES.flatMap((family) => {
     const address = place.addresses.find((candidate) => candidate.family === family);
@@ -198,7 +198,7 @@ export class MulticastLink {
   }
 
   #refusal(host: string): DiscoveryDrop | undefined {
-    // An IPv4 socket receives messages from every interface. Messages of strangers belong to another link or to none (RFC 6762 11).
+    // An IPv4 socket receives messages from every interface. A message from outside of this interface's networks is dropped (RFC 6762 11).
     if (!this.#isNeighbour(host)) return 'stranger';
     if (!this.#sourceRates.tryTake(host)) return 'source_rate';
     return this.#linkRate.take() > 0 ? 'link_rate' : undefined;
@@ -269,9 +269,9 @@ interface MulticastSocket {
 export type OpenMulticastSocket = (place: SocketTarget, listener: SocketListener) => Promise<MulticastSocket>;
 
 /**
- * Opens a multicast socket that is bound to the group address instead of all addresses. Several programs share port 5353, and the kernel
- * delivers a unicast message to only one of the sockets that are bound to all addresses. So this socket never receives responses for avahi
- * or matter.js, and an IPv6 socket receives only from its own interface.
+ * Opens a multicast socket that is bound to the group address. Several programs share port 5353, and a unicast message reaches only one of
+ * the sockets that are bound to all addresses. So this socket never gets responses for avahi or matter.js, and an IPv6 socket gets messages
+ * of its own interface only.
  */
 export const openMulticastSocket: OpenMulticastSocket = async (place, listener) => {
   const zone = place.family === 'ipv6' ? `%${place.interfaceName}` : '';

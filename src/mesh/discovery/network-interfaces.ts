@@ -57,7 +57,7 @@ export class InterfaceWatch implements Service {
     try {
       return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
     } catch {
-      // Reading fails for a moment if the kernel is out of memory or file descriptors; the next check succeeds.
+      // Reading the interfaces fails while the kernel is out of memory or file descriptors. The next check succeeds.
       return this.#interfaces;
     }
   }

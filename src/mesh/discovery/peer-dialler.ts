@@ -2,8 +2,8 @@ import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
-// Pauses after the first, the second and later refusals. A full or overloaded hub refuses too, so only a hub that keeps refusing gets long
-// pauses.
+// Pauses in milliseconds after the first, the second and later refusals. A full or overloaded hub refuses too, so long pauses come only
+// after several refusals.
 const REFUSED_MS = [5_000, 30_000, 300_000];
 const LEAST_BETWEEN_TRIES_MS = 500;
 
@@ -40,7 +40,7 @@ export class PeerDialler {
     return this.#failures;
   }
 
-  /** Starts dialling after `delayMs`. If an attempt is already planned after failures and a new address is known, retries soon. */
+  /** Starts dialling after `delayMs`. If an attempt is planned after failures and a new address is known, retries soon. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
@@ -63,7 +63,7 @@ export class PeerDialler {
     this.#failures = 0;
   }
 
-  /** Called when the hub is connected: cancels the planned attempt; a running attempt ends by itself. */
+  /** Called when the connection has ended, so that the next attempts follow quickly. */
   onConnected(): void {
     this.#failures = 0;
     this.#cancelWait?.();
@@ -228,8 +228,8 @@ interface DialHistory {
 }
 
 /**
- * Returns the milliseconds until the next attempt. They double after each failure, up to a maximum that is low after a recent connection
- * loss (a pulled cable, an access point that restarts) and 30 s otherwise. `random` (0 to below 1) changes them by up to a quarter.
+ * Returns the milliseconds until the next attempt. They double after each failure, up to a maximum, which is low after a recent connection
+ * loss (a pulled cable, an access point that restarts) and else 30 s. `random` (0 to below 1) changes them by up to a quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
   const boundMs = sinceLossMs < MINUTE_MS ? 1_000 : sinceLossMs < 10 * MINUTE_MS ? 5_000 : 30_000;
@@ -238,8 +238,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 }
 
 /**
- * Returns the time limit of an attempt in milliseconds. After a recent connection loss, many short attempts work better than a long one:
- * the operating system repeats a lost first packet after 1 s, then 2 s, 4 s, …, so a long attempt notices the repair late.
+ * Returns the time limit of an attempt in milliseconds. It is short after a recent connection loss: the operating system repeats a lost
+ * first packet after 1 s, 2 s, 4 s, …, so that a long attempt would notice the repair late.
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

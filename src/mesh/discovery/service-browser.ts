@@ -186,7 +186,8 @@ class LinkBrowser {
     for (const name of instances) touched.add(name);
   }
 
-  // Accepts only addresses in the local networks: a forged record must not make this hub connect to any host on the internet.
+  // Returns addresses of a host. Only those in the local networks count, since a forged record must not make this hub connect to a host on
+  // the internet.
   #addressesOf(host: string): readonly string[] {
     const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
     return addresses
@@ -258,7 +259,7 @@ class LinkBrowser {
   }
 }
 
-/** Parses an attribute of a TXT record: a key may have no value, but a value must have a key (RFC 6763 6.4). */
+/** Parses an attribute of a TXT record. A key may lack a value, but a value without a key is ignored (RFC 6763 6.4). */
 function attributeOf(text: string): readonly [string, string][] {
   const at = text.indexOf('=');
   if (at === 0 || text === '') return [];

@@ -171,7 +171,7 @@ class LinkResponder {
 
   #delayMs(message: DnsMessage, answers: readonly DnsRecord[]): number {
     if (message.isTruncated) return 400 + 100 * this.#collaborators.random();
-    // Other hosts may answer the same question at the same time, so a shared record waits. The only owner of a name need not wait.
+    // The only owner of a name answers at once. For a shared record it waits, since other hosts may answer the same question.
     return answers.every(({ isUnique }) => isUnique) ? 0 : 20 + 100 * this.#collaborators.random();
   }
 
@@ -203,7 +203,7 @@ class LinkResponder {
       this.#sendUnicast(from, {}, [answers, additionals]);
       return;
     }
-    // Leaves out answers that were multicast after the question arrived.
+    // Answers that were multicast after the question arrived are omitted.
     const missing = answers.filter((record) => announcer.lastMulticastMs(record) < asked.askedMs);
     if (missing.length === 0) return;
     const repeatMs = asked.isProbe ? LEAST_REPEAT_TO_PROBE_MS : LEAST_REPEAT_MS;

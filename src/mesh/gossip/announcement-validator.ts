@@ -10,7 +10,7 @@ import type { DropReason } from './gossip-limits.ts';
 import type { Signed } from './hub-record.ts';
 import type { HubRecords } from './hub-records.ts';
 
-/** Port: checks membership certificates. */
+/** Port: verifies membership certificates. */
 export interface MemberCertificates {
   /** Returns hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
@@ -28,13 +28,16 @@ interface AnnouncementValidatorCollaborators {
   readonly certificates: MemberCertificates;
   readonly records: HubRecords;
   readonly clock: Clock;
-  /** Replaces the verification, for a simulation that verifies each envelope only once for all hubs. */
+  /** Replaces the verification in a simulation, which verifies each envelope once for all hubs. */
   readonly open?: OpenEnvelope | undefined;
 }
 
-/** Rate limit of one neighbour for announcements of all origins: the whole mesh after a start, then four heartbeats of 256 hubs in 10 s. */
+/**
+ * Rate limit for announcements of all hubs from one neighbour. It allows the whole mesh after a start, and four heartbeats of 256 hubs in
+ * 10 s.
+ */
 const NEIGHBOUR_RATE = { burst: 2_048, perSecond: 200 };
-/** Rate limit of one origin through one neighbour; `ANNOUNCER_RATE` is below half of it. */
+/** Rate limit for announcements of one hub from one neighbour. Hubs announce at less than half of this rate (`ANNOUNCER_RATE`). */
 const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 
 /** Validates announcements. Cheap checks (size, rate, age) come before the check of signatures. */

@@ -28,7 +28,7 @@ export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logg
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
-  /** Returns the state of this hub, or undefined while definitions are not all encoded; each call encodes some more. */
+  /** Returns the state of this hub. Returns undefined until all definitions are encoded; each call encodes some of them. */
   readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
@@ -56,7 +56,7 @@ export class Announcer implements Service {
   readonly #parts: AnnouncerCollaborators;
   readonly #bucket: TokenBucket;
   readonly #wakeup: CoalescingTimer;
-  /** Waits for the encoding of definitions. Separate from `#wakeup`, because this wait takes no token of the rate limit. */
+  /** Timer that waits for the encoding of definitions. It is separate from `#wakeup`, since this wait takes no token of the rate limit. */
   readonly #encoding: CoalescingTimer;
   #isComparing = false;
   #sequence = 0;
@@ -159,7 +159,7 @@ export class Announcer implements Service {
     this.#digest = digest;
     this.#announcedCertificate = this.#parts.certificate();
     this.#changes = 0;
-    // Later deltas build on these pages, so they are served until the next full announcement.
+    // The pages are kept until the next full announcement, since later deltas build on them.
     this.#pages = [...pages.values()].map(blobOf);
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
     this.#base = this.#sequence + 1;
@@ -198,7 +198,7 @@ export class Announcer implements Service {
     };
     const envelope = signAnnouncement(announcement, hub.privateKey);
     directory.recordOwn({ announcement, envelope, key: hub.publicKey });
-    // A hub that does not receive the announcement fetches it later.
+    // A failure is only logged, because a hub that misses the announcement fetches it later.
     return publish(envelope).catch((error: unknown) => {
       logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
     });

@@ -14,16 +14,15 @@ interface AntiEntropyCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Approximate maximum size of a response in bytes; the rest needs another request. */
+/** Maximum size of a response in bytes, approximately. For the rest the neighbour sends another request. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_REQUESTS = 16;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
 
 /**
- * Compares announcement versions with neighbours and fetches missing announcements, because gossip never repeats a message. Runs when a
- * connection comes up, after a gap, and every 30 s with a random neighbour. Other neighbours fetch such announcements by anti-entropy too,
- * because gossip does not deliver a message twice.
+ * Compares announcement versions with neighbours, and fetches missing announcements, since gossip never repeats a message. It runs when a
+ * connection is made, after a gap, and every 30 s with a random neighbour.
  */
 export class AntiEntropy implements Service {
   readonly #parts: AntiEntropyCollaborators;
@@ -49,7 +48,7 @@ export class AntiEntropy implements Service {
     this.#stopListening?.();
   }
 
-  /** Fetches announcements until none is missing. If some were new, queries the other neighbours, which may lack them too. */
+  /** Fetches announcements until none is missing. If some were new, also compares with the other neighbours, which may lack them too. */
   async #fetch(link: PeerLink): Promise<void> {
     const { clock, directory } = this.#parts;
     let hasNews = false;

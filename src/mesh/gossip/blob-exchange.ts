@@ -23,13 +23,16 @@ interface ExchangeCollaborators {
 /** Maximum number of blobs in a request. */
 const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
-/** Delay before a request, because announcements arrive in groups and their blobs are requested together. */
+/** Milliseconds that a request waits, so that the blobs of several announcements are requested together. */
 const GATHER_MS = 5;
-/** First and longest pause before a neighbour is queried again for a blob. At first, it may still be fetching the blob. */
+/** First and longest pause in milliseconds before a neighbour is asked again for a blob, which it may still be fetching. */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Rate limit of one neighbour, with one token for each 64 KiB of responses: compressing responses costs more than requesting them. */
+/**
+ * Rate limit for the requests of one neighbour. A token allows 64 KiB of responses, because making responses costs more than requesting
+ * them.
+ */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 
@@ -43,7 +46,7 @@ export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** End and length of the pause before the next request, by `name neighbour`. */
+  /** For each `name neighbour`, the pause before the next request and its end. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];
@@ -68,7 +71,7 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Deletes blobs that no hub needs and requests missing blobs. Runs periodically, because no event reports a lost blob. */
+  /** Deletes blobs that no hub needs, and requests missing ones. It runs periodically, because no event reports a lost blob. */
   sweep(): void {
     const expiredMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
@@ -89,7 +92,10 @@ export class BlobExchange implements Service {
     if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
-  /** Returns the link to the origin or, if it is no neighbour, to any free neighbour. No neighbour gets two requests at once. */
+  /**
+   * Returns the link to the hub that announces the blob or, if it is no neighbour, to any free neighbour. A neighbour gets one request at a
+   * time.
+   */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;
     const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`)?.untilMs ?? 0) > clock.monotonic();

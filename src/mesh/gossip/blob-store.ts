@@ -66,7 +66,7 @@ export class BlobStore {
   add(blob: Blob, origin?: HubId): boolean {
     const short = shortName(blob.sha256);
     const { length } = blob.bytes;
-    // If two blobs have the same short name, the first one stays, so that a hub cannot replace a blob of another hub.
+    // The first blob of a short name stays, so that no hub can replace the blob of another hub.
     if (this.#others.has(short) || this.#own.has(short)) return true;
     if (length > MAX_BLOB_BYTES || this.#bytes + length > this.#maxBytes) return false;
     if (origin !== undefined && this.isFullFor(origin)) return false;

@@ -19,16 +19,16 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /** Clock of the turns; `onNext` is called in the turn after `soon`. If `turns` is absent, everything is read at once. */
+  /** Clock for reading in turns; `onNext` is called at each turn after `soon`. If absent, everything is read at once. */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 
 /**
- * Limits of one turn: bytes of one hub, bytes of all hubs, and the time between turns. A turn takes about 20 ms, on a small board several
- * times as long; calls are handled between turns.
+ * Limits of one turn: bytes of one hub, bytes of all hubs, and milliseconds between turns. A turn takes about 20 ms, and more on a small
+ * board. Calls are handled between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/** Bytes of one hub that are read without delay, and the refill: a hub that constantly sends changes delays only itself. */
+/** Bytes of one hub that are read without delay, and how fast they are refilled. A hub that always sends changes delays only itself. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
 /** Definitions of other hubs by hash. Each definition is read once, in turns, and shared by all hubs that announce it. */
@@ -36,7 +36,7 @@ export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
   /** Definitions that were read; undefined if the definition was rejected. */
   readonly #read = new Map<string, OfferedTool | undefined>();
-  /** Number of bytes of each hub that were read in this turn. */
+  /** Bytes of each hub that were read in this turn. */
   readonly #spent = new Map<HubId, number>();
   readonly #budgets = new Map<HubId, { readonly bytes: number; readonly atMs: number }>();
   #spentByAll = 0;
@@ -97,7 +97,7 @@ export class DefinitionStore {
     if (!turns) return true;
     const spent = this.#spent.get(hub) ?? 0;
     const budget = this.#budgetOf(hub);
-    // The first definition of a turn is read even if it exceeds the limit.
+    // The first definition of a turn is read even above the limit, so that each turn makes progress.
     const isOver = (before: number, most: number) => before > 0 && before + bytes > most;
     if (budget <= 0 || isOver(spent, TURN.bytesOfHub) || isOver(this.#spentByAll, TURN.bytes)) {
       this.soon();
@@ -155,10 +155,10 @@ export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidat
   const { definition: offered, aliases } = withoutAliases(normalizeDefinition(cleaned(parse(bytes), '')));
   const definition = { ...offered, parameters: boundedSchema(offered.parameters), returns: boundedSchema(offered.returns) };
   const { maxMemoryBytes, maxFuel } = definition.execution;
-  // The other hub enforces the limits in the definition: it counts the steps of scripts and the memory of processes.
+  // No local limits are needed, since the other hub enforces those in the definition.
   const bounded = maxMemoryBytes === undefined ? undefined : 'process';
   const isolation = maxFuel === undefined ? bounded : 'script';
-  // Examples are not checked, because a hostile pattern with a hostile example can keep a processor busy for hours.
+  // Examples are not checked, since a hostile pattern and example can occupy a processor for hours.
   const plain = { ...definition, metadata: { ...definition.metadata, examples: [] } };
   const problem = lintDefinition(plain, validator, isolation).find(({ severity }) => severity === 'error');
   if (problem) throw new AtmoError('VALIDATION_ERROR', `${problem.pointer} ${problem.message}`, { pointer: problem.pointer });
@@ -182,8 +182,8 @@ function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
 }
 
 /**
- * Adds an administrator's permission to a device's tool if its permissions do not name the device or are too weak for its effects.
- * Otherwise such a tool would widen the set of tools that an agent sees.
+ * Adds an administrator's permission to a device's tool whose own permissions do not name the device or are too weak for its effects.
+ * Otherwise agents could see a tool that they may not use.
  */
 function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const { namespace, requires, metadata, execution } = definition;
@@ -191,7 +191,7 @@ function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const device = metadata.device ?? '{device_id}';
   const actions = !execution.hasSideEffects && !metadata.isDangerous ? ['read', 'control'] : ['control'];
   const enough = [STRICTEST, `${STRICTEST}:${device}`, ...actions.map((action) => `device:${action}:${device}`)];
-  // Tools such as commissioning administer a network and belong to no device.
+  // Tools such as commissioning administer a network, and belong to no device.
   const isAdministration = metadata.device === undefined && requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration || requires.permissions.some((permission) => enough.includes(permission))) return definition;
   return { ...definition, requires: { ...requires, permissions: [...requires.permissions, STRICTEST] } };
@@ -218,7 +218,7 @@ function cleanedText(value: string, key: string): string {
   if (line !== undefined) return visibleLine(value, line);
   const prose = PROSE_LIMITS[key];
   if (prose !== undefined) return visibleText(value, prose);
-  // Each byte of a name, choice or pattern has a meaning, so the text is accepted unchanged or rejected.
+  // Each character of a name, choice or pattern has a meaning, so the text is accepted unchanged or refused.
   if (isWrittenVisibly(value)) return value;
   throw new AtmoError('VALIDATION_ERROR', 'A name or value of the definition has hidden characters');
 }

@@ -11,23 +11,25 @@ export const GOSSIP_LIMITS = {
 /** Type of `GOSSIP_LIMITS`. */
 export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
-/** Period of heartbeats; a hub is gone after two missing ones. Neighbours announce the end of its connections earlier. */
+/**
+ * Milliseconds between heartbeats. A hub is gone after two missing heartbeats. If its connections end, neighbours announce that earlier.
+ */
 export const HEARTBEAT_MS = 120_000;
 /** A hub without a route is stale if its newest announcement is older than this. */
 export const STALE_MS = 90_000;
-/** Age of the newest announcement after which a hub is gone. */
+/** Age of the newest announcement, in milliseconds, above which a hub is gone. */
 export const GONE_MS = 300_000;
 /** Time to live in announcements, in seconds. */
 export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
 /** Period of the anti-entropy with a random neighbour. */
 export const ANTI_ENTROPY_MS = 30_000;
-/** Changes of tools and devices within this time are announced together. */
+/** Milliseconds within which changes of tools and devices are announced together. */
 export const COALESCE_MS = 20;
-/** Changes of direct connections within this time are announced together; calls find their route without the announcement. */
+/** Milliseconds within which changes of connections are announced together. Calls find their route without the announcement. */
 export const COALESCE_LINKS_MS = 200;
 /** Number of deltas after which a hub announces its whole state again, so that other hubs need not store more deltas. */
 export const CHANGES_PER_FULL = 16;
-/** Rate limit of a hub's own announcements: below half of the rate that validators accept. */
+/** Rate limit for announcements of this hub. It is below half of the rate that other hubs accept. */
 export const ANNOUNCER_RATE = { burst: 30, perSecond: 0.9 };
 
 /** Reasons to drop announcements, blobs and statements of other hubs. */

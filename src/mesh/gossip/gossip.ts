@@ -37,7 +37,7 @@ interface GossipOptions extends OwnStateOptions {
 }
 
 const SWEEP_MS = 10_000;
-/** Number of sweeps after which certificates are checked again, because no event reports their expiry. */
+/** Number of sweeps between two checks of certificates. Certificates are checked again because no event reports their expiry. */
 const SWEEPS_PER_RECHECK = 30;
 
 /** Announces this hub to the other hubs and stores their announcements. */

@@ -14,7 +14,10 @@ interface Moment {
   readonly wallMs: number;
 }
 
-/** Effect: `news` changes the state, `alive` only its age, `behind` reveals a gap; other values are reasons to drop it. */
+/**
+ * What an announcement does: `news` changes the state, `alive` only its age, and `behind` shows a gap. Any other value is the reason to
+ * drop it.
+ */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
 type PageSource = (hash: string) => Uint8Array | undefined;
@@ -51,12 +54,12 @@ export class HubRecord {
     this.#moment = moment;
   }
 
-  /** Version of the newest announcement that arrived, even if earlier announcements are missing. */
+  /** Version of the newest announcement that has arrived. Earlier ones may be missing. */
   get newestVersion(): AnnouncementVersion {
     return this.#newest;
   }
 
-  /** Newest version without a missing announcement before it; this hub offers this version to other hubs. */
+  /** Newest version before which no announcement is missing. This hub offers it to other hubs. */
   get completeVersion(): AnnouncementVersion {
     return this.isBehind ? this.#chain.last : this.#newest;
   }
@@ -76,7 +79,7 @@ export class HubRecord {
     return this.#moment;
   }
 
-  /** Complete state. While pages of the newest state are missing, this is the state before it; undefined if there was none. */
+  /** Complete state of the hub. While pages of the newest state are missing, this is the previous state, or undefined if there was none. */
   get state(): HubState | undefined {
     return this.#state;
   }
@@ -115,7 +118,7 @@ export class HubRecord {
     return !isNewer(announcement, changesState ? this.#chain.last : this.#newest);
   }
 
-  /** Records an announcement that is not stale. The hub counts as alive only if the announcement is newer than all others. */
+  /** Records an announcement that is not stale. It proves that the hub is alive only if it is newer than all others. */
   apply({ announcement, envelope }: Signed, { moment, pageOf, maxChanges }: ApplyOptions): AnnouncementEffect {
     if (isNewer(announcement, this.#newest)) {
       this.#newest = announcement;
@@ -221,7 +224,7 @@ class AnnouncementChain {
 
 /** Computes the state of a hub from its announcements. States are immutable, so that several directories may share them. */
 export interface StateTransitions {
-  /** Returns the announced state, undefined while pages are missing, or the reason why the pages do not make this state. */
+  /** Returns the announced state. Returns undefined while pages are missing, or the reason why the pages do not give this state. */
   first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
   /** Returns the state after the changes, or the reason why they do not make the state with the announced digest. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
@@ -261,9 +264,9 @@ const SPACE = 'mesh.gossip';
 const KEY = 'epoch';
 
 /**
- * Counts the starts of this hub on the disk. This needs one write for each start instead of one for each announcement, and announcements
- * never look older than those before the start. If the count was lost, it begins at the seconds since 1970, which is later than the former
- * count unless the clock is far behind; `surpass` repairs that case.
+ * Counts the starts of this hub on the disk. Announcements then never look older than those before the start, with one write for each
+ * start. If the count is lost it begins at the seconds since 1970, which is later than the former count unless the clock is far behind.
+ * `surpass` repairs that case.
  */
 export class AnnouncedEpoch {
   readonly #parts: { readonly store: KeyValueStore; readonly clock: Clock };

@@ -10,7 +10,7 @@ import { GONE_MS, STALE_MS } from './gossip-limits.ts';
 import { type AnnouncementVersion, type HubRecord, isNewer } from './hub-record.ts';
 import type { DirectoryChange, KnownHub } from './known-hub.ts';
 
-/** Inputs from which the freshness of a hub is computed. */
+/** What decides how fresh the record of a hub is. */
 export interface RecordsCollaborators {
   readonly self: HubId;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export class HubRecords {
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
-  /** Newest versions of deleted records, the oldest entry first. Neighbours may still send older announcements of these hubs. */
+  /** Newest versions of deleted records, oldest entry first. Neighbours may still send older announcements of these hubs. */
   readonly #tombstones = new Map<HubId, AnnouncementVersion>();
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   #sorted: readonly KnownHub[] | undefined;
@@ -114,7 +114,7 @@ export class HubRecords {
 
   /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
   sweep(): void {
-    // All states are computed before the first event, because after each event the routes to all hubs are computed again.
+    // All states are computed before the first event, since each event makes the routes to all hubs be computed again.
     const states = this.others().map((record) => ({ record, state: this.#stateOf(record) }));
     const over = states.filter(({ record, state }) => this.#isOver(record, state));
     const changed = states.filter((one) => !over.includes(one) && one.state !== this.#views.get(one.record.id)?.state);
@@ -156,9 +156,9 @@ export class HubRecords {
   }
 
   /**
-   * Returns the freshness of a hub: stale after 90 s without announcements, gone after 300 s, left after a withdrawal. A hub with a route
-   * stays fresh between its heartbeats, since its neighbours announce the end of a connection within seconds. Without own heartbeats a hub
-   * is gone after 300 s even if its neighbours announce a route. Clocks of other hubs are not used.
+   * Returns the freshness of a hub: stale after 90 s without announcements, gone after 300 s, left after a withdrawal. With a route a hub
+   * stays fresh between its heartbeats, since its neighbours announce the end of a connection within seconds. After 300 s without its own
+   * heartbeats it is gone, whatever neighbours announce. Clocks of other hubs are not used.
    */
   #stateOf(record: HubRecord): PeerState {
     if (record.hasLeft) return 'left';
@@ -192,8 +192,8 @@ const NOTHING: readonly never[] = [];
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
 /**
- * Returns the view of a record, with control characters removed from texts that people read. Head data is that of the newest announcement;
- * tools and devices stay those of the earlier state until the new pages have arrived.
+ * Returns the view of a record. Control characters are removed from texts that people read. Its head data come from the newest
+ * announcement; tools and devices are those of the earlier state until new pages have arrived.
  */
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const isWaiting = record.isWaitingForPages();
@@ -201,7 +201,7 @@ function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const head = headOf(newest);
   return {
     ...head,
-    // A call that names a hub by its id must not reach a hub that has this id as its name.
+    // If a hub has the id of another hub as its name, it is shown under its own id. A call by id must not reach it.
     name: HUB_ID.test(head.name) ? record.id : head.name,
     id: record.id,
     state,

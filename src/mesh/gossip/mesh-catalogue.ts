@@ -44,8 +44,8 @@ const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 
 /**
- * Tools of the other hubs. A name is resolved on each hub separately, so that the tools of one hub do not change the meaning of a name on
- * another hub; then equal tools become one tool. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
+ * The tools of other hubs. A name is resolved on each hub separately, so that a tool of one hub does not change what a name means on
+ * another. Then equal tools become one tool. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
  */
 export class MeshCatalogue implements RemoteTools {
   readonly #parts: CatalogueCollaborators;
@@ -53,7 +53,7 @@ export class MeshCatalogue implements RemoteTools {
   readonly #indexed = new Map<HubId, IndexedHub>();
   /** Tools by merge key. A tool stays here while any hub has it, so that all callers get the same object. */
   readonly #tools = new Map<string, RegisteredTool>();
-  /** Texts from which distinct names are derived. */
+  /** For each tool, the text from which its distinct name is made. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
@@ -128,7 +128,7 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Returns the hubs that left or are gone and have a tool that `resolve` would find if they were present. */
+  /** Returns hubs that left or are gone, and that had a tool which `resolve` would find. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
     const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
@@ -167,7 +167,7 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Returns the hubs whose newest tools are not all read; hubs that left only while they have definitions to read. */
+  /** Returns the hubs whose newest tools are not all read. Hubs that left count only while definitions of theirs can be read. */
   #unread(): readonly KnownHub[] {
     const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
@@ -193,13 +193,13 @@ export class MeshCatalogue implements RemoteTools {
 
   #read(): void {
     const unread = this.#unread();
-    // Each call begins with a different hub, so that no hub uses up the turns of all hubs.
+    // Each call begins with another hub, so that no hub uses up the turns of all.
     const first = this.#reads++ % Math.max(1, unread.length);
     const hasRead = [...unread.slice(first), ...unread.slice(0, first)].map((hub) => this.#readOf(hub)).includes(true);
     if (!hasRead) return;
     this.#hasNews = true;
     this.#parts.definitions.soon();
-    // Collecting many tools is slow: it happens at once if a hub is now complete, otherwise at most every NOTIFY_MS.
+    // Collecting many tools is slow. So it is done at once if a hub has become complete, and otherwise every NOTIFY_MS.
     if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
     if (this.#isDue()) this.#invalidate();
   }

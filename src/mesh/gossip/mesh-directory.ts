@@ -39,7 +39,7 @@ export class MeshDirectory implements HubDirectory {
   readonly #limits: GossipLimits;
   readonly #validator: AnnouncementValidator;
   readonly #records: HubRecords;
-  /** Hubs whose blobs may be missing. Checking all hubs at each announcement took most of the time. */
+  /** Hubs whose blobs may be missing. Without this set, each announcement would check all hubs, which took most of the time. */
   readonly #unchecked = new Set<HubId>();
   #lossesSeen = 0;
   /** Result of `usedBlobs`; undefined after a change. */
@@ -75,7 +75,7 @@ export class MeshDirectory implements HubDirectory {
 
   /** Validates and records an announcement from gossip or anti-entropy. Returns the verdict for gossip. */
   receive(envelope: Uint8Array, from: HubId): GossipVerdict {
-    // Announcements of this hub pass through its own validator too.
+    // Gossip asks for a verdict on this hub's own announcements too.
     if (from === this.#parts.self) return 'accept';
     const admitted = this.#validator.admit(envelope, from);
     if (typeof admitted === 'string') return this.#drop(admitted, from);
@@ -147,7 +147,7 @@ export class MeshDirectory implements HubDirectory {
   /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
   sweep(): void {
     this.#records.sweep();
-    // A removed blob may be missing now, such as a blob that this hub served until now.
+    // A removed blob may be missing now, for example one that this hub served until now.
     if (this.#parts.blobs.losses === this.#lossesSeen) return;
     this.#lossesSeen = this.#parts.blobs.losses;
     this.#uncheckAll();
@@ -195,7 +195,7 @@ export class MeshDirectory implements HubDirectory {
   #drop(reason: DropReason, from: HubId): GossipVerdict {
     this.#parts.drops.count(reason);
     if (reason === 'unknown_origin' || reason === 'gap') this.#emitBehind(from);
-    // Only this hub has the gap, so other hubs may need the announcement.
+    // Only this hub has the gap, so the announcement is accepted for forwarding to other hubs.
     if (reason === 'gap') return 'accept';
     return FAULTS_OF_NEIGHBOUR.has(reason) ? 'reject' : 'ignore';
   }
@@ -219,7 +219,7 @@ export class MeshDirectory implements HubDirectory {
   #apply({ announcement, envelope, key }: ValidAnnouncement): AnnouncementEffect {
     const { self, blobs, clock, steps = STATE_TRANSITIONS } = this.#parts;
     const moment = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
-    // The state of this hub is not assembled, because nothing reads it and assembling a large state takes long.
+    // Pages of this hub are not looked up, since nothing reads its own state here and assembling a large one takes long.
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {

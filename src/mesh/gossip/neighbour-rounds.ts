@@ -11,9 +11,9 @@ interface RoundsCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Maximum number of neighbours that are queried at once; the next neighbour need not send again what the first one has sent. */
+/** Maximum number of neighbours that are queried at once. With few at a time, a neighbour need not send what another one has sent. */
 const PARALLEL = 2;
-/** Minimum time between two queries of a neighbour; requests in between share the next query. */
+/** Minimum milliseconds between two queries of a neighbour. Requests in between share the next query. */
 const PAUSE_MS = 250;
 
 /** Queries neighbours: each neighbour when its connection comes up, enqueued neighbours, and every 30 s a random neighbour. */

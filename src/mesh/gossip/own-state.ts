@@ -51,7 +51,7 @@ export interface OwnStateOptions {
 
 const MAX_TOOL_ID = 225;
 
-/** Administrative tools that other hubs may call. The decision of a person is valid by its signature, on whatever hub it is given. */
+/** Administrative tools that other hubs may call. A person's decision is valid by its signature, whichever hub receives it. */
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
 
 /**
@@ -71,7 +71,7 @@ export function ownState(
     version: options.version,
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
-    // Protocol features come last, because tools name their capability by its index.
+    // Protocol features come last, since tools name their capability by its index.
     capabilities: [
       ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
       ...features.map((type) => ({ type, description: '' })),

@@ -38,8 +38,8 @@ const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
 
 /**
- * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender. So it both
- * fetches and offers statements: a neighbour that lacks a listed statement sends a request back.
+ * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender, so it both
+ * fetches and offers statements: a neighbour that lacks a listed one sends a request back.
  */
 export class StatementExchange implements Service {
   readonly #parts: ExchangeCollaborators;
@@ -68,7 +68,7 @@ export class StatementExchange implements Service {
 
   async #fetch(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      // A hub with more statements than a request can list offers the rest later.
+      // If this hub has more statements than a request can list, it offers the rest later.
       const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });

@@ -25,8 +25,8 @@ interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'ev
 }
 
 /**
- * Renews the certificate of this hub: from 30 days before its end, requests a new one from connected inviters, every hour and when an
- * inviter connects. Answers the requests of other hubs, and delivers certificates that the root key signed for them.
+ * Renews the certificate of this hub. From 30 days before its end it asks connected inviters for a new one, every hour and when an inviter
+ * connects. It also answers requests of other hubs, and delivers certificates that the root key has signed for them.
  */
 export class CertificateRenewal implements Service {
   readonly #collaborators: RenewalCollaborators;

@@ -115,7 +115,7 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
   };
 }
 
-/** Runs `read` and turns a VALIDATION_ERROR into a refusal of the certificate. */
+/** Runs `read`. A VALIDATION_ERROR is thrown again as a refusal of the certificate. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -240,15 +240,15 @@ export function requireInTime(member: Member, time: TrustedTime): void {
       `The membership of ${member.hubId} ended at ${isoTime(member.expiresAtMs)}. Let it join again with a new invite, or check the clocks`,
     );
   }
-  // If its clock is behind, a board would refuse every certificate as not yet valid. No issuer makes certificates for the future, so this
-  // check can be skipped.
+  // A board whose clock is behind would refuse every certificate as not yet valid. The check can be skipped, since no certificate is made
+  // for the future.
   if (!time.isTrusted()) return;
   const startMs = Math.max(member.notBeforeMs, member.issuedAtMs - BACKDATED_MS);
   if (time.now() >= startMs - TOKEN_SKEW_MS) return;
   refuseAtGate('not_yet_valid', `The membership of ${member.hubId} begins at ${isoTime(startMs)}. Check the clocks of both hubs`);
 }
 
-/** Milliseconds by which a certificate begins before its issue, so that a hub with a slow clock does not refuse a new member. */
+/** Milliseconds by which a certificate begins before its issue, for new members whose clock is slow. */
 const BACKDATED_MS = 3_600_000;
 
 /** Reason to refuse a hub during the handshake; metrics count refusals by reason. */

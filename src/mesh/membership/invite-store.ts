@@ -31,8 +31,8 @@ interface InviteClaim {
 }
 
 /**
- * Invites of this hub; each invite admits one hub. The use of an invite is stored before the hub is admitted. The same hub may repeat its
- * request until the invite expires, because the connection may have ended before the response.
+ * Invites of this hub, each of which admits one hub. The use of an invite is stored before the hub is admitted. The same hub may repeat its
+ * request until the invite expires, since the connection may end before the response.
  */
 export class InviteStore {
   readonly #parts: { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -50,7 +50,7 @@ export class InviteStore {
       throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_OPEN} invites are open; wait until one is used or expires`);
     }
     const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
-    // The invite text has whole seconds.
+    // The expiry is rounded, because an invite text contains whole seconds.
     const expiresAtMs = Math.floor((this.#parts.time.now() + ttlMs) / 1000) * 1000;
     const state = { state: 'open', secret: secret.toString('base64url') } as const;
     this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });

@@ -77,8 +77,8 @@ function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoErr
 }
 
 /**
- * Connection gate of a hub that joins. Never admits the connection: after the membership is stored, the connection ends and this hub
- * connects again as a member. The invite contains the full root key, so the joining hub detects an imitation of the mesh.
+ * Connection gate of a hub that joins a mesh. It never admits the connection: when the membership is stored, the connection ends and the
+ * hub connects again as a member. The invite contains the full root key, so an imitation of the mesh is detected.
  */
 export class JoinAttempt implements ConnectionGate {
   readonly #membership: MeshMembership;

@@ -189,14 +189,14 @@ function isNewer(one: Member, other: Member): boolean {
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
-/** Maximum number of revocations by inviters; the rest of the room is for the root key. */
+/** Maximum number of revocations by inviters. The remaining space is for those by the root key. */
 const MAX_BY_INVITERS = 512;
 
 interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /** Hash that decides between two statements about one hub; a hub cannot make an endless series of higher hashes. */
+  /** Hash that decides between two statements about one hub. No hub can make an endless series of ever higher hashes. */
   readonly rank: string;
 }
 
@@ -223,7 +223,7 @@ export class RevokedMembers {
       try {
         this.#revoked.set(key as HubId, this.#read(statement));
       } catch (error) {
-        // The key of a damaged entry still names the revoked hub; trusting this hub again would be worse than an unreadable statement.
+        // A damaged entry still revokes the hub in its key. Trusting this hub again would be worse than an unreadable statement.
         this.#revoked.set(key as HubId, { hubId: key as HubId, isByRoot: true, statement: new Uint8Array(), rank: '' });
         this.#parts.logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
       }
@@ -284,7 +284,7 @@ export class RevokedMembers {
   #read(bytes: Uint8Array): Revocation {
     const { signed, signer } = revocationStatementCodec.decode(bytes);
     const meshId = meshIdOf(this.#rootKey);
-    // A statement stays valid if its signer expires or is revoked, because the set must not depend on the order of statements.
+    // The expiry or revocation of the signer does not matter, because the set must not depend on the order of statements.
     const inviter = signer && verifyCertificate(signer, this.#rootKey);
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
     const { hubId } = memberRevocationCodec.open(signed, (unverified) => {

@@ -79,13 +79,13 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /** Returns the revocation statement for the revoked hub itself; it can receive the statement only on this connection. */
+  /** Returns the revocation statement for a revoked hub, which can get it only on this connection. */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
   }
 
-  /** Adds a revocation if its own signature is valid; the sending hub has not proven that it is a member. */
+  /** Adds a revocation if its signature is valid. The hub that sends it need not be a member. */
   #learn(revocation: Uint8Array): void {
     try {
       this.#membership.merge(revocation);
@@ -116,7 +116,7 @@ export class MembershipGate implements ConnectionGate {
     const { inviteId, proof, name } = join;
     const { certificate } = this.#grant({ inviteId, proof, name, publicKey: peer.publicKey });
     await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
-    // The joining hub closes the connection after it has read the grant; closing it here could lose the grant.
+    // The joining hub closes the connection after reading the grant. Closing it here could lose the grant.
     await channel.read().catch(() => undefined);
     throw new AtmoError('PERMISSION_DENIED', `${peer.id} has joined and comes again as a member`, { reason: JOINED });
   }

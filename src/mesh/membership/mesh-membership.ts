@@ -156,7 +156,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.requireFree(meshId);
     const own = this.#ownMember(record);
     const members = this.#current?.members ?? new MemberSet(this.#parts, record.rootKey);
-    // The records of a former mesh must be deleted first; otherwise a restart could load them as records of this mesh.
+    // Records of a former mesh are deleted first, since a restart could otherwise load them as records of this mesh.
     if (!this.#current) members.clear();
     this.#parts.store.set(SPACE, OWN, { ...record, certificate: certificateText(record.certificate) });
     this.#current = { record, own, members };
@@ -231,11 +231,11 @@ export class MeshMembership implements Service, MeshTrust {
     try {
       const hub = members.revoked.merge(statement);
       const lost = this.#reportLosses();
-      // A revoked hub may be connected even if its certificate is not stored.
+      // A hub may be connected although its certificate is not stored.
       if (hub !== undefined && hub !== this.self.hubId && !lost.has(hub) && !members.member(hub)) this.#report(hub, 'revoked');
       return hub;
     } finally {
-      // A revocation ends connections even if it could not be written to a full disk.
+      // Connections end even if the revocation could not be written to a full disk.
       this.#reportLosses();
     }
   }

@@ -51,8 +51,8 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 }
 
 /**
- * Returns `rowOf` without the hash in RFC 8785 form, so that the owner of an export can recompute the chain. Assembles the text by hand,
- * since the stored content already has this form.
+ * Returns the text of `rowOf` without the hash, in RFC 8785 form, so that the owner of an export can recompute the chain. It is assembled
+ * by hand, because the stored content already has this form.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];
@@ -81,7 +81,7 @@ export const AUDIT_LOG_NOTES = {
   resumed: 'audit.resumed',
   /** The rows after this note belong to a hub that was restored from a backup. */
   restored: 'audit.restored',
-  /** Rows are lost or do not match their hash. A check reports this as long as the note is stored. */
+  /** Rows were lost or do not match their hash. Every check reports this while the note is stored. */
   lost: 'audit.lost',
 } as const;
 
@@ -89,19 +89,19 @@ interface CheckStart {
   readonly hub: string;
   /** Link of the last pruned row, or the genesis. */
   readonly after: ChainLink;
-  /** Earlier stored links of this chain; a row with the same number must have the same hash. */
+  /** Links of this chain that were stored earlier. A row with the same number must have the same hash. */
   readonly witnesses: readonly ChainLink[];
   /** True for a check of all stored rows, where a note must account for the pruned rows. */
   readonly isWhole: boolean;
 }
 
-/** Recomputes a chain row by row and keeps the first row that does not match, with the reason. */
+/** Recomputes a chain row by row. Keeps the first row that does not match, and the reason. */
 export class AuditCheck {
   readonly #start: CheckStart;
   #last: ChainLink;
   #rows = 0;
   #problem: Problem | undefined;
-  /** A row that does not match the row before it; the next row shows whether only the row's content is wrong. */
+  /** A row that does not match the row before it. The next row shows whether only the content of this row is wrong. */
   #suspect: ChainLink | undefined;
   #loss: Problem | undefined;
   #pruneNote: ChainLink | undefined;
@@ -132,12 +132,12 @@ export class AuditCheck {
     else this.#suspect = link;
   }
 
-  /** Call after the last row: returns the first problem of the chain, or undefined. `headSeq` is the expected last row number. */
+  /** Returns the first problem of the chain, or undefined. Call it after the last row. `headSeq` is the expected number of the last row. */
   finish(headSeq: number): Problem | undefined {
     return this.finishRows(headSeq) ?? this.#loss;
   }
 
-  /** Returns the same as `finish`, but ignores losses that the audit log itself has noted. */
+  /** Returns the first problem like `finish`, but ignores losses that the audit log itself has noted. */
   finishRows(headSeq: number): Problem | undefined {
     if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
     const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
@@ -183,7 +183,7 @@ export class AuditCheck {
   }
 
   #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
-    // The hub never writes a row with an invalid time, so such a row matches no hash.
+    // The hub never writes a row with an invalid time, so the hash of such a row cannot match.
     return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
   }
 }
@@ -196,7 +196,7 @@ export type AuditEntry = AuditIntent | AuditOutcome | AuditNote;
 const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
-// Setup codes and tokens; no identifier looks like them. Endpoints and pipeline mask secrets by schema, and this is the second defence.
+// Matches setup codes and tokens, and no identifier. Endpoints and the pipeline mask secrets by schema; this is a second defence.
 const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
 /** Most names match this pattern and need no further check. */
@@ -268,7 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** Returns the members as text. Replaces members that are too long by a list of their names, so that no row is refused for its content. */
+/** Returns the members as text. If they are too long, returns only their names, so that no row is refused because of its content. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;

@@ -43,14 +43,14 @@ const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS toke
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TRACE = /^[0-9a-f]{32}$/;
 
-/** Packs an id: a UUID becomes 16 bytes, a W3C Trace Context trace id 16 bytes after a zero byte; any other id stays text. */
+/** Packs an id: a UUID becomes 16 bytes, and a W3C trace id becomes a zero byte and 16 bytes. Any other id stays text. */
 function packId(id: string | undefined): Uint8Array | string | null {
   if (id === undefined) return null;
   if (id.length === 36 && UUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
   return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
 }
 
-/** Parses an untrusted row; a row that no hub wrote gets content that does not match its hash. */
+/** Parses an untrusted row. A row that no hub wrote gets content that cannot match its hash. */
 function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   const [agent, tool, tokens] = [optional(row.agent), optional(row.tool), optional(row.tokens)?.split(' ')];
   const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
@@ -133,7 +133,10 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
     .map(parseRow);
 }
 
-/** Returns the last row to prune now, at most SLICE_ROWS after the first; undefined if no row is due. The newest SLICE_ROWS always stay. */
+/**
+ * Returns the last row to prune now, at most SLICE_ROWS after the first row; undefined if no row is due. The newest SLICE_ROWS rows are
+ * always kept.
+ */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
   const first = Number(edges?.first);
@@ -196,7 +199,7 @@ export class AuditWriter {
       AUDIT_KINDS.indexOf(kind),
       this.#word(agent),
       this.#word(tokens?.join(' ')),
-      // Words are never deleted, and refused callers can invent tool names: a refusal stores the tool name as text in the row.
+      // Words are never deleted, and refused callers can invent tool names. So a refusal has the tool name as text in its row.
       kind === 'refusal' ? (tool ?? null) : this.#word(tool),
       packId(request),
       packId(trace),
@@ -330,7 +333,7 @@ function* rowRangesFor(
   }
 }
 
-/** Returns hashes of the names in a row; a collision only costs a needless search of a block. */
+/** Returns hashes of the names in a row. If two names have the same hash, a block is searched in vain. */
 function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
   return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
 }

@@ -21,7 +21,10 @@ import {
 import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-front.ts';
 import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
 
-/** Size at which the front file is committed before the next row: some hundred rows block the event loop for two milliseconds. */
+/**
+ * Size in bytes at which the front file is committed before the next row, since committing some hundred rows blocks the event loop for two
+ * milliseconds.
+ */
 const FULL_FRONT_BYTES = 131_072;
 
 interface AuditFilesOptions {
@@ -48,7 +51,7 @@ export class AuditFiles {
   /** CRC-32 of the last line of the front file. */
   #check = 0;
   #openIntents = new OpenIntents();
-  /** Notes of the audit log about itself that could not be written yet. */
+  /** Notes of the audit log about itself that still have to be written. */
   #owed: readonly AuditFields[] = [];
   #missed = 0;
 
@@ -85,7 +88,7 @@ export class AuditFiles {
     return this.#ledger;
   }
 
-  /** Number of the first intent without an outcome; all earlier intents have one. */
+  /** Number of the first intent without an outcome; all intents before it have an outcome. */
   get openFromSeq(): number {
     this.#chain();
     return this.#openIntents.first() ?? this.#head.seq + 1;
@@ -106,7 +109,7 @@ export class AuditFiles {
     }
   }
 
-  /** Appends rows now, or before the next row that can be appended. */
+  /** Appends rows now or, if that is impossible, before the next row that can be appended. */
   owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
     this.#openIntents = openIntents;
     this.#owed = rows;
@@ -168,7 +171,7 @@ export class AuditFiles {
     return { seq: problem.seq, reason: `${problem.reason}. The file was renamed to ${aside}` };
   }
 
-  /** Logs a failure of the disk instead of throwing: a full disk must not keep a hub from starting. */
+  /** Runs work and logs a failure of the disk, which must not prevent the start of a hub. */
   #attempt(work: () => void): void {
     try {
       work();
@@ -217,7 +220,10 @@ export class AuditFiles {
     this.#anchorRows();
   }
 
-  /** Anchors the number of rows, and of rows that a full disk refused; the anchor file never grows, so a full disk takes the write. */
+  /**
+   * Stores the number of rows in the anchor file, and the number of rows that a full disk refused. That file never grows, so it can be
+   * written on a full disk.
+   */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });

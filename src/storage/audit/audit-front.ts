@@ -8,9 +8,8 @@ import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-database.ts';
 
 /**
- * The file `audit.front`: the rows that are not committed to audit.db yet, one per line. Each line is passed to the kernel by one write,
- * which survives the end of the process and costs a tenth of a commit. The file is never synced: rows that must survive a power cut are
- * committed first.
+ * The file `audit.front` with the rows that are not in audit.db yet, one per line. Each line is written by one system call, which survives
+ * the end of the process and costs a tenth of a commit. The file is never synced: rows that must survive a power cut are committed first.
  */
 export class AuditFront {
   readonly path: string;
@@ -71,7 +70,7 @@ export class AuditFront {
     this.#descriptor = undefined;
   }
 
-  /** Opens the file at the first write, so that a full disk does not keep a hub from starting. */
+  /** Opens the file. This happens at the first write, so that a full disk does not prevent the start of a hub. */
   #opened(): number {
     this.#descriptor ??= openSync(this.path, 'a', 0o600);
     return this.#descriptor;
@@ -88,7 +87,7 @@ interface FrontContext {
 /** Rows of the front file that follow the last row of audit.db. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Length in bytes of all lines up to the last matching line, and the CRC-32 of the last matching line. */
+  /** Length in bytes of all lines that match, and the CRC-32 of the last of them. */
   readonly lengthBytes: number;
   readonly check: number;
   /** The first line that does not match; this line and all later lines are ignored. */
@@ -102,18 +101,18 @@ interface ParsedLine {
   readonly fields: AuditFields;
 }
 
-/** Returns the seed of the first line's CRC-32, so that a front file matches only after one specific row of audit.db. */
+/** Returns the value with which the CRC-32 of the first line begins. It makes the front file match only after one row of audit.db. */
 export function frontCheck({ hash }: ChainLink): number {
   return crc32(hash);
 }
 
 /**
- * Returns a row as a line of the front file: a CRC-32 that continues over all lines, then the fields. The SHA-256 chain is computed later
- * for many rows at once, because every call waits for its line.
+ * Returns a row as a line of the front file: a CRC-32 that continues over all lines, then the fields. Every call waits for its line, so the
+ * SHA-256 chain is computed later, for many rows at once.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
-  // JSON text contains no tab, since JSON escapes tabs inside strings.
+  // A tab separates the parts, because JSON escapes tabs in strings.
   const body = `${JSON.stringify([seq, kind, atMs, agent, tokens, tool, request, trace])}\t${content}`;
   const next = crc32(body, check);
   return { check: next, text: `${next}\t${body}\n` };

@@ -6,7 +6,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
 import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAfter } from './audit-database.ts';
 
-/** A fault found when the audit log was opened: written to the log, to a `hub.warning` event, and as a note to the chain. */
+/** A fault found when the audit log was opened. It is logged, emitted as `hub.warning`, and noted in the chain. */
 export interface Loss {
   readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
   readonly seq: number;
@@ -27,7 +27,7 @@ export interface OpenedChain {
 interface ChainAnchors {
   readonly hub: string;
   readonly anchor: AuditAnchor;
-  /** Number of the last written row, from the file `anchors`. */
+  /** Number of the last written row, according to the file `anchors`. */
   readonly rowsGiven: number;
 }
 
@@ -112,7 +112,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Stores the head, whose row must already be on the disk: otherwise a power cut would look like truncation. */
+  /** Stores the head. Its row must already be on the disk, because otherwise a power cut would look like truncation. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
@@ -136,7 +136,8 @@ interface OpenIntent {
 
 /** The intents without an outcome. */
 export class OpenIntents {
-  // Callers may use a request id twice. An outcome closes the newest intent, so a recount from the first open intent gives the same list.
+  // Callers may use a request id twice. An outcome belongs to the newest intent, so that counting from the first open intent gives the same
+  // result.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
   /** Must be called with every row, in order. */

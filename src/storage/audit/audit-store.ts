@@ -37,11 +37,14 @@ interface AuditServices extends StorageServices {
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
-/** Interval at which the head is stored, which reveals rewritten rows. Each write costs a page of the SD card. */
+/** Interval in milliseconds at which the head is stored, so that rewritten rows are detected. Each write costs a page of the SD card. */
 const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
-/** Pace of the check of older rows: begins after the start, then checks a hundred rows (some milliseconds on a small board) every 50 ms. */
+/**
+ * When the check of older rows begins after the start. It checks a hundred rows, which take some milliseconds on a small board, every 50
+ * ms.
+ */
 const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
 const OLDER_ROWS_REST_MS = 50;
@@ -64,7 +67,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   #headKeptMs = Number.NEGATIVE_INFINITY;
   #syncedSeq = -1;
   #closing = new AbortController();
-  /** Resolves when the rows that the start did not check are checked. */
+  /** Resolves when the rows that the start skipped have been checked. */
   #olderRows: Promise<void> = Promise.resolve();
   #cancelUpkeep: () => void = () => {};
 
@@ -80,9 +83,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
-      // A checkpoint syncs twice on the event loop, so it is rare; several rewrites of a page then become one.
+      // A checkpoint syncs twice on the event loop, so checkpoints are rare. Several writes of a page then become one.
       checkpointPages: 4000,
-      // Room for new rows while older rows are pruned.
+      // The additional space is for new rows while older rows are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,
       migrations: AUDIT_MIGRATIONS,
       snapshots: { directory: options.snapshotDirectory, everyMs: DAY_MS, kept: 1 },
@@ -108,7 +111,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const restoreNotes = restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
     const lossNotes = losses.map((loss) => this.#reportLoss(loss, nowMs));
     this.#files.owe([...restoreNotes, this.#openingNote(nowMs), ...lossNotes, ...unknown], openIntents);
-    // The chain itself now has the note about the loss.
+    // The chain now contains the note about the loss, so the anchor may move on.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
     this.#cancelUpkeep = repeat(this.#services.clock, UPKEEP_MS, () => void this.#upkeep());
@@ -148,7 +151,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   /** Prunes rows that are too old or too many, in slices. Throws STORAGE_FAILED if the disk refuses. */
   async prune(): Promise<void> {
     const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
-    // A running check still has to read the rows.
+    // Rows are not pruned while a check must still read them.
     while (this.#file.isOpen && this.#checksRunning === 0 && this.#files.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
       this.#sync.soon();
       await nextTurn();
@@ -165,7 +168,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.#file[Symbol.asyncDispose]();
   }
 
-  /** Appends a row. If the disk refuses, the hub reports the problem until a row is written again. */
+  /** Appends a row. While the disk refuses rows, the hub reports a problem. */
   #append(fields: AuditFields): void {
     const { problems } = this.#services;
     try {
@@ -178,7 +181,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     problems.clear(NOT_WRITTEN);
   }
 
-  /** Checks the rows that the start did not check. There may be a million, so the check leaves time for other work. */
+  /** Checks the rows that the start skipped. There may be a million of them, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
     const { clock } = this.#services;
     await pause(clock, OLDER_ROWS_AFTER_MS, signal);
@@ -286,12 +289,12 @@ interface WalSyncOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Delay of a sync; with the time of the sync itself, a row is on the disk within 250 ms. */
+/** Milliseconds from a request to its sync. Including the sync, a row is on the disk within 250 ms. */
 const SOON_MS = 200;
 
 /**
- * Syncs the write-ahead log of an open database in the background; SQLite with synchronous FULL would block the event loop at each commit.
- * The log stays the same file as long as the database is open.
+ * Syncs the write-ahead log of an open database in the background. With synchronous FULL, SQLite would block the event loop at each commit.
+ * The log remains the same file while the database is open.
  */
 export class WalSync implements AsyncDisposable {
   readonly #options: WalSyncOptions;
@@ -318,7 +321,7 @@ export class WalSync implements AsyncDisposable {
 
   /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
   now(): Promise<void> {
-    // A running sync may have begun before the last commit, so a second sync follows it.
+    // A second sync follows the running one, which may have begun before the last commit.
     if (!this.#running) return this.#begin();
     this.#next ??= this.#running
       .catch(() => {})

@@ -109,7 +109,7 @@ function entryOf(value: unknown): ArchiveEntry {
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw unusableBackup(`${JSON.stringify(path)} is no path of a file`);
   }
-  // With these names, an archive could make the next start of the hub move other folders.
+  // A path with such a name could make the next start of the hub move other folders, so it is refused.
   if (RESTORE_NAMES.test(path)) throw unusableBackup(`${path} belongs to a restore, and to no backup`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw unusableBackup(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };

@@ -56,7 +56,7 @@ export async function createArchive(order: BackupOptions, target: Pick<BackupFil
 /** Yields each path in the archive with its path on the disk. */
 function* filesOf({ stateDir, copies, isRunning, outside }: BackupOptions): Generator<readonly [path: string, file: string]> {
   for (const { database, copy } of copies) yield [database, join(stateDir, copy)];
-  // While the hub runs, the copy of audit.db already contains the lines of the front file.
+  // audit.front is omitted while the hub runs, because the copy of audit.db already contains its rows.
   const isWanted = (path: string) => !(isRunning && path === AUDIT_FRONT);
   for (const path of stateFiles(stateDir).others.filter(isWanted)) yield [path, join(stateDir, path)];
   for (const file of outside) yield [`${OUTSIDE}${file}`, file];
@@ -93,7 +93,8 @@ export class BackupFile {
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
     return await guardStorageAsync(file, async () => {
-      // In a shared folder such as /tmp, an existing file may be another user's link to a file of ours, or readable for others.
+      // An existing file is removed first: in a shared folder such as /tmp it may be another user's link to a file of ours, or be readable
+      // by others.
       await rm(`${file}.partial`, { force: true });
       return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
     });
@@ -113,10 +114,10 @@ export class BackupFile {
       if (file !== undefined) await rename(`${file}.partial`, file);
     });
     try {
-      // Syncs the new name: a disk that is removed at once could otherwise have the file under its partial name.
+      // The folder is synced, so that a disk that is removed at once has the file under its final name.
       if (file !== undefined) syncPath(dirname(file));
     } catch {
-      // Some file systems cannot sync a folder; the content of the file is on the disk.
+      // The error is ignored: some file systems cannot sync a folder, and the content of the file is on the disk.
     }
   }
 
@@ -126,7 +127,7 @@ export class BackupFile {
       await this.#handle.close();
       if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
     } catch {
-      // A disk that refuses writes also deletes no file; the next backup of the same name replaces it.
+      // The error is ignored: such a disk also refuses to delete the file, and the next backup of the same name replaces it.
     }
   }
 }
@@ -153,7 +154,10 @@ export class DatabaseCopies {
   readonly #stateDir: string;
   readonly #open: readonly OpenDatabase[];
 
-  /** `open` lists the databases in the order of copying: a copy may refer to the next one. The last is copied after all other files. */
+  /**
+   * `open` lists the databases in the order in which they are copied, since a copy may refer to the next one. The last one is copied after
+   * all other files.
+   */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;
     this.#stateDir = stateDir;
@@ -171,7 +175,7 @@ export class DatabaseCopies {
     return copies;
   }
 
-  /** Removes the copies that only a backup needs. Copies that cannot be deleted now are removed after the next backup. */
+  /** Deletes the copies that only a backup needs. Copies that cannot be deleted now are deleted after the next backup. */
   drop(): void {
     const folder = join(this.#stateDir, SNAPSHOTS);
     attemptWrite(() => {

@@ -64,7 +64,7 @@ function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
   for (const path of paths.filter((name) => name.endsWith('.db'))) {
     const file = join(folder, path);
     guardStorage(file, () => {
-      // A read-only connection would leave side files (`-wal`, `-shm`).
+      // The database is opened for writing, since a read-only connection would leave side files (`-wal`, `-shm`).
       using database = new DatabaseSync(file);
       quickCheck(database, file);
     });

@@ -32,9 +32,9 @@ export function slotStart(atMs: number, slotMs: number): number {
 }
 
 /**
- * Splits a range, end excluded, into segments. Their sums over buckets of `everyMs` (one bucket if absent) equal the sums of the raw
- * readings, since slots are used only if they lie completely inside one bucket. Where finer readings have been deleted, the next coarser
- * slots replace them, counted at their start.
+ * Splits a range, end excluded, into segments of stored resolutions. Sums over buckets of `everyMs` (one bucket if absent) equal those of
+ * raw readings, because a slot is used only if it lies completely inside a bucket. Where finer readings were deleted, coarser slots replace
+ * them, counted at their start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));
@@ -105,7 +105,7 @@ export function readBuckets(
   { range, everyMs, aggregation }: { range: SensorRange; everyMs: number | undefined; aggregation: Exclude<Aggregation, 'none'> },
 ): readonly HistoryPoint[] {
   const buckets = new Map<number, Sums>();
-  // Without `everyMs`, a bucket wider than any time covers the whole range.
+  // Without `everyMs` one bucket covers the whole range.
   const every = everyMs ?? Number.MAX_SAFE_INTEGER;
   for (const { from, startMs, endMs } of segments) {
     const rows = database.prepare(SUMS[from]).all({ every, start: startMs, end: endMs, sensor: range.sensor });

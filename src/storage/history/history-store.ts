@@ -67,7 +67,8 @@ export class HistoryStore implements ReadingStore, Service {
       anchor: 'history.db',
       measure: measureHistory,
       synchronous: 'NORMAL',
-      // Measured: 1024 writes half as many bytes as 4096. The longer log merges rewrites of a page.
+      // These values were measured: pages of 1024 bytes write half as many bytes as pages of 4096. A longer log merges several writes of a
+      // page.
       pageSizeBytes: 1024,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
@@ -93,11 +94,11 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // Too old to store: the other readings of the slot are deleted already, so that a new sum would be wrong.
+    // Older readings are not stored: other readings of their slot are already deleted, so that a new sum would be wrong.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 
-  /** Returns when a value without a known time was last reported, from the history; 0 if the history ends with another value. */
+  /** Returns when a value without a known time was last reported, according to the history; 0 if the last stored value is another one. */
   #lastReportMs(id: SensorId, value: ReadingValue | null): number {
     if (value === null) return 0;
     const sensor = this.#file.use((database) => this.#numbers.get(database, id));
@@ -198,7 +199,10 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Returns the oldest stored time of each resolution. Whole hours keep sums of deleted readings apart from remaining readings. */
+  /**
+   * Returns the oldest stored time of each resolution. It is a whole hour, so that sums of deleted readings never mix with remaining
+   * readings.
+   */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
@@ -235,7 +239,7 @@ export class CurrentReadings {
     }
   }
 
-  /** Sets the current value; ignores a value older than the current value. */
+  /** Sets the current value of a sensor. Ignores a value that is older than the current one. */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void {
     const known = this.#latest.get(id);
     if (known && known.atMs > atMs) return;
@@ -270,7 +274,10 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Readings that wait for the next commit. Drops repetitions within `unchangedEveryMs`, and the oldest readings beyond the capacity. */
+/**
+ * Readings that wait for the next commit. Repeated values within `unchangedEveryMs` are dropped, and above the capacity the oldest
+ * readings.
+ */
 class PendingReadings {
   readonly #unchangedEveryMs: number;
   readonly #lastAdded = new Map<SensorId, PendingReading>();
@@ -293,7 +300,7 @@ class PendingReadings {
     if (this.#waiting.length > PENDING_CAPACITY) this.#waiting.shift();
   }
 
-  /** Makes the next value of the sensor count as changed. */
+  /** Forgets the last value of a sensor, so that its next value counts as changed. */
   forget(id: SensorId): void {
     this.#lastAdded.delete(id);
   }

@@ -37,7 +37,7 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
     const [fromMs, toMs] = [slotStart(untilMs, SLOT_MS[step]), slotStart(nowMs, SLOT_MS[step])];
     if (fromMs < toMs) sumUp(database, step, fromMs, toMs);
   }
-  // The end of the aggregated slots only moves forward, even if the clock was set back.
+  // The end of the aggregated slots never moves back, even if the clock does.
   const closedMs = slotStart(nowMs, SLOT_MS['5min']);
   if (closedMs > untilMs) database.prepare('UPDATE summed SET until = ?').run(closedMs);
 }
@@ -48,8 +48,8 @@ export function summedUntil(database: DatabaseSync): number {
 }
 
 /**
- * Counts the commit and returns its number. Must run inside the transaction of the commit. The number is in the file header, whose page a
- * commit writes anyway as the file grows; in a table it would cost one more page each minute.
+ * Counts a commit and returns its number. Must run inside the transaction of the commit. The number is in the file header, whose page is
+ * written anyway when the file grows; a table would cost one more page each minute.
  */
 export function nextGeneration(database: DatabaseSync): number {
   const generation = measureHistory(database).generation + 1;
@@ -78,7 +78,7 @@ function sumUp(database: DatabaseSync, step: '5min' | '1h', startMs: number, end
   database.prepare(SUM_UP[step]).run(startMs, endMs);
 }
 
-/** Converts integers to bigint: node:sqlite binds numbers as 8-byte floats, while integers take 1 to 6 bytes. */
+/** Returns an integer as a bigint, which takes 1 to 6 bytes in the database. node:sqlite stores a number as an 8-byte float. */
 function compact(value: number | string): number | bigint | string {
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
