@@ -243,7 +243,7 @@ export class ConnectionManager implements Service {
   }
 }
 
-/** Maximum number of members of a mesh in which every hub connects to every other hub. */
+/** Number of other members below which every hub connects to every other hub. */
 const FULL_MESH_MEMBERS = 12;
 /** Number of rings. A hub has two neighbours on each ring, and therefore at most 8 neighbours. */
 const RINGS = 4;
