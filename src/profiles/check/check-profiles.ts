@@ -101,7 +101,7 @@ interface DeviceContext {
   readonly model: StandardClusterModel;
 }
 
-/** Reports unknown device types, capabilities and tools in device files, and two files that match the same device. */
+/** Reports names of unknown device types, capabilities and tools in device files, and device files that match the same device. */
 function checkDevices(files: readonly RawProfileFile[], context: DeviceContext): readonly ProfileProblem[] {
   const { capabilities, model } = context;
   const first = new Map<string, string>();

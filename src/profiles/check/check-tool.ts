@@ -130,14 +130,14 @@ function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, 
     const from = typeof offer === 'string' ? offer : offer.from;
     report.find(pointer, from, cluster.attributes);
     if (typeof offer === 'string') continue;
-    // The model narrowed to all features hides values that exist only on devices without a feature.
+    // The model with all features omits values that exist only without some feature, so the model without features is read too.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
     requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(offer.names).flat(), own);
   }
 }
 
-/** Requires sensible bounds for a parameter with a unit such as W, °C or s, because its type allows absurd values. */
+/** Reports a parameter with a unit such as W, °C or s whose bounds are too wide, because its type allows absurd values. */
 function checkBounds(
   report: CheckReport,
   pointer: string,
@@ -178,7 +178,7 @@ function checkLimits(report: CheckReport, pointer: string, { entry: { limits }, 
   }
 }
 
-/** Returns the schema with each array replaced by the schema of its items, so that paths need no index. */
+/** Returns the schema with each array replaced by its items' schema, so that a path to a member contains no array index. */
 function itemsOf(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }

@@ -30,7 +30,7 @@ export class CheckReport {
     return found;
   }
 
-  /** Returns whether a name is among the known names, and reports an unknown name. */
+  /** Returns whether a name is known. Reports a name that is not. */
   requireKnown(pointer: string, name: string, known: readonly string[]): boolean {
     const isKnown = known.includes(name);
     if (!isKnown) this.#unknown(pointer, name, known);
@@ -41,7 +41,7 @@ export class CheckReport {
     return this.requireKnown(pointer, name, model.clusterNames) ? model.cluster(name) : undefined;
   }
 
-  /** Returns the schema of a member, by a dotted path in any letter case, or reports that the object schema lacks the member. */
+  /** Returns the schema of a member, given as a dotted path in any letter case. If the schema lacks the member, reports that. */
   field(pointer: string, path: string, schema: JsonSchema): JsonSchema | undefined {
     const found = fieldAt(schema, path);
     if (!found) this.#unknown(pointer, path, Object.keys(propertiesOf(schema)));

@@ -4,8 +4,8 @@ import type { LiveValues } from './cluster-view.ts';
 import type { DeviceStep } from './compiled-device.ts';
 
 /**
- * New raw values by attribute name of the same cluster, or by `Cluster.Attribute` of the same endpoint. A value is undefined if it is not
- * known before the call runs.
+ * New raw values by attribute: by name in the same cluster, by `Cluster.Attribute` in the same endpoint. An undefined value means that the
+ * new value is unknown before the call runs.
  */
 export type AttributeChanges = Readonly<Record<string, Json | undefined>>;
 
@@ -33,7 +33,7 @@ export class TouchedCluster {
     return numberOrUndefined(this.field(name));
   }
 
-  /** Returns the last raw value of an attribute of this cluster, or of another cluster of the endpoint. */
+  /** Returns the last raw value of an attribute. Its cluster is this one, or another cluster of the endpoint. */
   live(attribute: string, cluster = this.#step.cluster): Json | undefined {
     return this.#live(this.#step.endpoint, cluster, attribute) ?? undefined;
   }
@@ -55,7 +55,7 @@ function unknownChanges(...attributes: readonly string[]): AttributeChanges {
   return Object.fromEntries(attributes.map((attribute) => [attribute, undefined]));
 }
 
-/** No change: the owner's rules judge a movement when it begins, and stopping a movement sets no value. */
+/** A stopped movement changes nothing: the owner's rules check a movement when it begins, and a stop sets no value. */
 const NO_CHANGE: Changes = () => ({});
 
 const LOWEST_LEVEL = 1;
@@ -66,7 +66,7 @@ const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
 const off: Changes = () => ({ OnOff: false });
 
-/** The device keeps the longer of the running and the new on-time (§1.5.7.6). */
+/** Returns the changes of a timed switch. The device keeps the longer of the running and the new on-time (§1.5.7.6). */
 function onWithTimedOff(touched: TouchedCluster): AttributeChanges {
   const time = touched.number('onTime');
   const left = time === undefined ? undefined : Math.max(time, touched.liveNumber('OnTime') ?? 0);
@@ -106,7 +106,7 @@ function steppedLevel(touched: TouchedCluster): number | undefined {
   return Math.min(Math.max(now + (mode === 'Up' ? size : -size), min), max);
 }
 
-/** Returns whether a light is on at a level. At the lowest level the command may have turned the light off (§1.6.7): undefined. */
+/** Returns whether a light is on at a level. Returns undefined for the lowest level, at which a command may turn the light off (§1.6.7). */
 function isOnAt(touched: TouchedCluster, level: number | undefined): boolean | undefined {
   const lowest = touched.liveNumber('MinLevel') ?? LOWEST_LEVEL;
   return level === undefined || level === lowest ? undefined : level > lowest;
@@ -174,7 +174,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** Returns the changes of a setpoint. The device also moves the other setpoint if the two come closer than the dead band (§4.3.11.19). */
+/** Returns the changes of a setpoint. If the setpoints come closer than the dead band, the device moves the other one too (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefined): AttributeChanges {
   const change = { [attribute]: raw };
   const deadBand = touched.liveNumber('MinSetpointDeadBand');
@@ -188,7 +188,7 @@ function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefi
   return isMoved ? { ...change, [other]: bound } : change;
 }
 
-/** Treats the setpoint for an unoccupied home as the occupied one, so that rules hold whether or not anybody is at home. */
+/** Treats the setpoint for an unoccupied home like the occupied one, so that rules apply whether people are at home or not. */
 const setpointWrite =
   (attribute: string): Changes =>
   (touched) =>
@@ -255,7 +255,7 @@ function openValve(touched: TouchedCluster): AttributeChanges {
   };
 }
 
-/** The device rejects a total time above its MaxCookTime (§8.13.6.3). */
+/** Returns the new cook time. The device refuses a total time above its MaxCookTime (§8.13.6.3). */
 function addCookTime(touched: TouchedCluster): AttributeChanges {
   const [now, added] = [touched.liveNumber('CookTime'), touched.number('timeToAdd')];
   return { CookTime: now === undefined || added === undefined ? undefined : now + added };
@@ -272,7 +272,7 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.UnlockDoor': locked('Unlocked'),
   'DoorLock.UnlockWithTimeout': locked('Unlocked'),
   'DoorLock.UnboltDoor': locked('Unlocked'),
-  // In passage mode a lock stays open, and other mode changes may leave the lock in any state (§5.2.9.24).
+  // In passage mode a lock stays open. Other mode changes can leave it in any state (§5.2.9.24).
   'DoorLock.OperatingMode': ({ value }) => ({ OperatingMode: value, LockState: undefined }),
   'WindowCovering.UpOrOpen': wholeCover(0),
   'WindowCovering.DownOrClose': wholeCover(10_000),

@@ -67,7 +67,7 @@ export class ClusterView {
     return this.#around.live(this.endpoint, cluster, attribute);
   }
 
-  /** Returns the tightest limit that the device has reported; undefined if it has reported no limit. */
+  /** Returns the tightest limit that the device reports; undefined if it reports none. */
   limit(entry: LimitsEntry, end: 'min' | 'max'): number | undefined {
     const paths = [entry[end] ?? []].flat();
     const at = { cluster: entry.cluster ?? this.name, end };
@@ -77,7 +77,7 @@ export class ClusterView {
     return end === 'min' ? Math.max(...stated) : Math.min(...stated);
   }
 
-  /** For a path through a list, the widest limit among the items counts. */
+  /** Returns a reported limit. For a path through a list, the widest limit of its items counts. */
   #limitAt(path: string, { cluster, end }: { readonly cluster: string; readonly end: 'min' | 'max' }): number | undefined {
     const [attribute = '', ...members] = path.split('.');
     const root = cluster === this.name ? this.live(attribute) : this.liveOf(cluster, attribute);
@@ -142,12 +142,12 @@ export interface CompiledValue {
   readonly endpoint: number;
   readonly cluster: string;
   readonly attribute: string;
-  /** True if the device does not report changes of the value: the hub has to read it, since the cached value may be outdated. */
+  /** True if the device does not report changes of the value. The hub must then read it, since the cached value may be outdated. */
   readonly hasToBeAsked: boolean;
   /** Schema of the value in human units; it allows null. */
   readonly schema: JsonSchema;
   toHuman(raw: Json): Json;
-  /** Returns whether the raw value equals the wanted value within the resolution of the device. */
+  /** Returns whether the raw value equals the wanted value, as far as the device can represent it. */
   shows(raw: Json, wanted: Json): boolean;
 }
 

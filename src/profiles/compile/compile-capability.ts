@@ -24,7 +24,7 @@ interface CompileContext {
 }
 
 /**
- * Returns the capability's tools and values for one cluster of a device, without those that need a command, attribute or feature that the
+ * Returns the capability's tools and values for one cluster of a device. Omits those that need a command, attribute or feature that the
  * cluster lacks.
  */
 export function compileCapability(capability: Capability, view: ClusterView, siblings: readonly ClusterView[]) {
@@ -139,7 +139,7 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], { view, valu
       });
       const steps = [...fixed, ...written];
       if (steps.length > 0) return { steps, target: targetOf(entry, given, values) };
-      // Servers of language models reject `anyOf` at the root of parameters, so the schema cannot say "at least one".
+      // The schema cannot say "at least one", because servers of language models refuse `anyOf` at the root of parameters.
       throw new AtmoError('VALIDATION_ERROR', `Give at least one of ${params.map((param) => param.name).join(', ')}`);
     },
   };
@@ -174,7 +174,7 @@ function readBehaviour(names: readonly string[], values: readonly CompiledValue[
   };
 }
 
-/** Returns the parameters whose field this device has; the tool does not offer the others. */
+/** Returns the parameters whose field this device has. The tool offers no others. */
 function paramsOf(
   entry: ToolEntry,
   view: ClusterView,

@@ -25,7 +25,10 @@ interface CompiledEndpoint {
   readonly noun: string;
 }
 
-/** Compiles a device with its product file, then capability files, then the generic tools. The same input always gives the same names. */
+/**
+ * Returns the compiled device: tools and values of its product file, then of capability files, then generic tools. The same input always
+ * gives the same names.
+ */
 export function compileDevice(description: DeviceDescription, profiles: ProfileSet, live: LiveValues = NO_LIVE_VALUES): CompiledDevice {
   const dependsOn = new Set<string>();
   const watched: LiveValues = (endpoint, cluster, attribute) => {
@@ -46,7 +49,7 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
-    // Copied, because later calls look up more attributes.
+    // The set is copied because later calls look up further attributes.
     dependsOn: new Set(dependsOn),
     live,
   };
@@ -120,7 +123,7 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
 type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
 type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
 
-/** Renames duplicate actions of an endpoint: the action of the later cluster starts with its capability's name. */
+/** Gives tools of an endpoint different actions. If two are the same, that of the later cluster begins with its capability's name. */
 function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
@@ -206,7 +209,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   }));
 }
 
-/** Returns a new name for a reading whose own name is already in use on the endpoint; it avoids repeated words if possible. */
+/** Returns a new name for a reading whose name is already used on the endpoint. It repeats no word if possible. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
   const own = readableName(cluster);
   const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);

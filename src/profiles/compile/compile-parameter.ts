@@ -81,7 +81,7 @@ function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterVie
   return Math.min(Math.max(raw, min), max);
 }
 
-/** Returns the conversion context. It is built for each call, because limits and lists of names change. */
+/** Returns the context of a conversion. It is new for each call, because limits and lists of names change. */
 function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionContext {
   const min = entry.limits && view.limit(entry.limits, 'min');
   const max = entry.limits && view.limit(entry.limits, 'max');
@@ -105,7 +105,7 @@ export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
   };
 }
 
-/** Returns example parameters: all required parameters; undefined if a required parameter has no sample. */
+/** Returns example parameters with all required ones. Returns undefined if a required parameter has no sample. */
 export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
   const required = params.filter((param) => param.isRequired);
   if (required.some((param) => param.example === undefined)) return undefined;
@@ -137,7 +137,10 @@ function fits(example: Json, schema: JsonSchema): boolean {
   return !Array.isArray(schema.enum) || schema.enum.includes(example);
 }
 
-/** Returns the schema of a name or list of names that the device offers; unchanged until the device has reported them. */
+/**
+ * Returns the schema of a name or a list of names, limited to those that the device offers. Before the device has reported them it is
+ * unchanged.
+ */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
 }
@@ -145,7 +148,7 @@ function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly Offere
 function withNames(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   if (isJsonObject(schema.items as Json)) return { ...schema, items: withNames(schema.items as JsonSchema, isOffered) };
   const names = (Array.isArray(schema.enum) ? schema.enum : []).filter((name) => isOffered(String(name)));
-  // A device that reports no names at all is faulty; the schema then stays open and the device rejects wrong names itself.
+  // A device that offers no names is faulty. Then any name is allowed, and the device itself refuses wrong ones.
   return names.length === 0 ? schema : { ...schema, enum: names };
 }
 

@@ -9,7 +9,7 @@ import type { ClusterView, CompiledValue, LiveValues } from './cluster-view.ts';
 
 /** A tool of a device, with its final action. */
 export interface DeviceTool extends ToolBlueprint {
-  /** Endpoint, cluster and action; it identifies the tool even if its name changes. */
+  /** Endpoint, cluster and action of the tool. They identify it even if its name changes. */
   readonly key: string;
   readonly risk: Risk;
   /** Noun for the endpoint, such as `light`. */
@@ -25,7 +25,7 @@ export interface DeviceTool extends ToolBlueprint {
 /** A reading of a device. A newly added device gets the sensor id `<device id>/<path>`. */
 export interface DeviceReading extends CompiledValue {
   readonly kind: string;
-  /** Endpoint, cluster and value; it identifies the reading even if its name changes. */
+  /** Endpoint, cluster and value of the reading. They identify it even if its name changes. */
   readonly key: string;
   /** Path such as `temperature`, or `temperature/3` if several endpoints have the reading. */
   readonly path: string;

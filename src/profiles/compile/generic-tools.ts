@@ -7,7 +7,7 @@ import type { CompiledValue } from './cluster-view.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
 import { privilegeRisk } from './element-risk.ts';
 
-/** A generic tool without its endpoint; all devices with the same description object share it. */
+/** A generic tool without its endpoint. All devices with the same description object share it. */
 type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
   readonly readable: readonly AttributeDescription[];
   plan(endpoint: number): ToolBlueprint['plan'];

@@ -10,13 +10,12 @@ export type StepOutcome = Pick<Effect, 'values' | 'unforeseen'>;
 /** Outcome for a device without a description: any value may change. */
 export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutcome;
 
-/** Commands, such as recalling a scene, that may set an endpoint to any state. */
+/** Commands, such as recalling a scene, after which an endpoint can have any state. */
 const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
 
 /**
- * Returns the outcome of one command or write in the device's current state. `fresh` values take precedence over the last reported values.
- * The raw step decides, so that no other tool name, unit or path bypasses a rule about a value. An unknown element is assumed to change the
- * whole cluster.
+ * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported ones. The raw step
+ * decides, so that no other tool name, unit or path avoids a rule about a value. An unknown element may change its whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
   if (step.kind === 'read') return {};
@@ -62,7 +61,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** Returns the targets of all tools that send the same command with the same fixed fields. */
+/** Returns the targets that tools state for the same command with the same fixed fields. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),

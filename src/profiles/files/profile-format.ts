@@ -9,9 +9,7 @@ export interface DraftFile {
   readonly content: JsonObject;
 }
 
-/**
- * Risk in a profile file. `highest` means the highest risk of all tools of the endpoint; scenes use it, because they may do anything there.
- */
+/** Risk in a profile file. `highest` means the highest risk of all tools of the endpoint, as for scenes, which may do anything there. */
 export type StatedRisk = Risk | 'highest';
 
 /** Name of a recipe: hub code for tools that data cannot describe. */
@@ -36,8 +34,8 @@ export interface ChoicesEntry {
 }
 
 /**
- * Tells which names of an enum or bitmap a device supports: an attribute lists or flags them, an attribute's value implies some of them, or
- * they need another cluster of the endpoint.
+ * How to find out which names of an enum or bitmap a device supports: an attribute lists or flags them, the value of an attribute implies
+ * some, or they need another cluster of the endpoint.
  */
 export type OfferedEntry =
   | string
@@ -58,7 +56,7 @@ export interface LimitsEntry {
 interface Conversion {
   /** If absent, booleans, texts and numbers stay unchanged, and enum names become snake_case. */
   readonly convert?: ConverterName;
-  /** Unit of the human value, if the converter does not define it. */
+  /** Unit of the human value, if the converter does not set one. */
   readonly unit?: string;
   readonly choices?: ChoicesEntry;
   /** Plain words for names of the Matter model: name in snake_case → word. */
@@ -76,9 +74,9 @@ export interface ValueEntry extends Conversion {
   readonly description?: string;
   /** Measured quantity, which makes the value a reading. */
   readonly kind?: string;
-  /** True if the value counts down to 0: any value up to the target then fulfils the target. */
+  /** True if the value counts down to 0. Then any value up to the target meets the target. */
   readonly countsDown?: boolean;
-  /** A better attribute for the same quantity: if the device has it, this value is no reading. */
+  /** An attribute that is better for the same quantity. If the device has it, this value is not a reading. */
   readonly readingUnless?: string;
 }
 
@@ -90,7 +88,7 @@ export interface ParamEntry extends Conversion {
   readonly optional?: boolean;
   readonly example?: Json;
   readonly limits?: LimitsEntry;
-  /** True if values beyond the device's limits become the limit: 0 on a speaker is then its lowest volume. */
+  /** True if a value beyond the device's limits is replaced by the limit. So 0 means the lowest volume of a speaker. */
   readonly toLimits?: boolean;
   /** Another parameter of the tool that is the maximum of this parameter. */
   readonly notAbove?: string;
@@ -114,9 +112,9 @@ export interface ToolEntry {
   readonly params?: Readonly<Record<string, ParamEntry>>;
   /** Constant raw values of fields or attributes. */
   readonly fixed?: JsonObject;
-  /** Values, in human units, that the device should report after the call; parameters named like a value are added to them. */
+  /** Values in human units that the device should report after the call. Parameters with the name of a value are added. */
   readonly target?: JsonObject;
-  /** Maps a parameter to the value that reflects it, if their names differ: parameter → value. */
+  /** For each parameter, the value that shows it, if the names differ. */
   readonly shows?: Readonly<Record<string, string>>;
   /** Values in the `state` of the result; if absent, all values of the file. */
   readonly state?: readonly string[];

@@ -99,7 +99,7 @@ export class ProfileSet {
   /** Returns the risk of a command on any device; `medium` if no file states a risk. */
   riskOf(cluster: string, command: string): Risk {
     const stated = this.statedRisk(cluster, command) ?? 'medium';
-    // The effect of a scene is not known at this point.
+    // The effect of a scene is unknown here, so its risk is dangerous.
     return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
   }
 }

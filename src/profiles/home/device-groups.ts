@@ -17,7 +17,7 @@ const NO_TYPES: ReadonlySet<string> = new Set();
 export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
-  // Cached, because each permission check needs the types. A device gets a new array when its list of types changes.
+  // The types by device, cached because each permission check needs them. If they change, the device has another array.
   readonly #typesOfList = oncePerObject(typesAndFamilies);
   readonly #keyOfArea = new Map<string, string>();
 
@@ -91,12 +91,12 @@ const NO_HUBS: GroupsByHub = new Map();
 const TYPES_UNKNOWN: ReadonlySet<string> = new Set();
 
 /**
- * Resolves the types and areas of remote devices: types from the announced device, areas from the device's tools. An announcement applies
- * only to devices of the hub that sent it, whatever ids it contains.
+ * Finds the types and areas of devices of other hubs. Types come from the announced device, areas from its tools. An announcement only
+ * applies to devices of the hub that sent it, whatever ids it contains.
  */
 export class RemoteDeviceGroups implements RemoteGroups {
   readonly #source: () => RemoteDeviceSource | undefined;
-  /** Valid while the tool list is the same array; every announcement replaces the array. */
+  /** The cache is valid while the tool list is the same array, which every announcement replaces. */
   #cached: { readonly tools: readonly RegisteredTool[]; readonly hubs: GroupsByHub } | undefined;
 
   constructor(source: () => RemoteDeviceSource | undefined) {

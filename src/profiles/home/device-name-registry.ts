@@ -10,7 +10,7 @@ const SPACE = 'device.names';
 const STATE = 'device.names.state';
 const OPENED = 'opened';
 const READINGS_OPENED = 'readings-opened';
-/** Most names of one device, so that a device that keeps changing its name cannot take the names of other devices. */
+/** Maximum number of names of one device, so that a device that keeps changing its name cannot take those of others. */
 const MAX_NAMES = 32;
 
 /** A tool of a device, before it has a name. */
@@ -37,9 +37,9 @@ interface PrefixClaim {
 /** The names of a device; each list begins with the newest. */
 interface NameRecord {
   readonly prefixes: readonly PrefixClaim[];
-  /** Key of a tool → its names. */
+  /** The names of each tool by the tool's key. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
-  /** People's names of the device. */
+  /** Names that people gave the device. */
   readonly names: readonly string[];
   readonly readings: Readonly<Record<string, string>>;
 }
@@ -51,14 +51,17 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/** A long action leaves space for a two-digit number only: with more tools of one name, the names end in a hash. */
+/**
+ * Maximum number of tools that are numbered to get different names. Above it names end in a hash, since a long action leaves space for two
+ * digits only.
+ */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
 
 /**
- * Stores the names of all devices permanently. The first device that takes a prefix of tool names, or a tool name, keeps it after renames,
- * restarts and its own removal; other devices get a different name. Only the owner can free names.
+ * Stores the names of all devices permanently. The first device with a prefix of tool names, or with a tool name, keeps it after renames,
+ * restarts and its own removal. Other devices get different names. Only the owner can release names.
  */
 export class DeviceNameRegistry {
   readonly #store: KeyValueStore;
@@ -73,12 +76,12 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** False until the former names of an older hub version's devices are claimed; that version stored no names. */
+  /** Whether the former names of devices from an older hub version, which stored no names, have been claimed. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** False until readings from an older hub version, which stored no ids, have their former ids. */
+  /** Whether readings from an older hub version, which stored no ids, have their former ids. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -271,7 +274,7 @@ export class DeviceNameRegistry {
     const own = prefixes.find((claim) => claim.plain === plain);
     const isFree = (prefix: string) => (this.#prefixes.get(prefix) ?? device.id) === device.id;
     const [newest] = prefixes;
-    // Claims are permanent, because rules and automations refer to them, so the number of claims per device is limited.
+    // The number of claims of a device is limited, because claims are permanent: rules and automations refer to them.
     if (!own && newest && prefixes.length >= MAX_NAMES) return { prefix: newest.prefix, prefixes };
     const claim = own ?? { plain, prefix: firstFree(plain, (candidate) => candidate, isFree) };
     return { prefix: claim.prefix, prefixes: [claim, ...prefixes.filter((one) => one !== own)] };
@@ -312,7 +315,7 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
   return distinct([...names, ...prefixes.map(({ prefix }) => prefix), ...Object.values(tools).flat()]);
 }
 
-/** Returns the first free name of a prefix: `lamp`, `lamp_2`, … The loop ends, as `nameOf` has endlessly many names. */
+/** Returns the first free name with a prefix: `lamp`, `lamp_2`, … The loop ends because there are endlessly many names. */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = nameOf(number === 1 ? prefix : `${prefix}_${number}`, number);

@@ -22,8 +22,8 @@ export function plainText(text: string): string | undefined {
 }
 
 /**
- * Returns devices in the order in which they take names if several appear at once. Among devices with the same name, a name that a person
- * gave comes before a reported name; then a device whose id is the name, then the lowest id.
+ * Returns devices in the order in which they take names if several appear at once. For the same name, a device that a person named comes
+ * before one that reported its name. Then comes a device whose id is the name, then the lowest id.
  */
 export function byRightToName(devices: readonly Device[]): readonly Device[] {
   const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));

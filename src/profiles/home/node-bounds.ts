@@ -50,7 +50,7 @@ export class NodeBounds implements DeviceBounds {
     }));
   }
 
-  /** Returns the highest risk if the device is not compiled, because it may do anything. */
+  /** A device that is not compiled has the highest risk, because it may do anything. */
   riskOn(device: DeviceId, endpoint: number): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';

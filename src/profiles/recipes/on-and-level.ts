@@ -18,7 +18,7 @@ export const adjustBrightness: Recipe = {
   parameters: () => difference('Percentage points to add, negative to make it darker.', -20),
   plan(params, view) {
     const isUp = differenceOf(params) > 0;
-    // The target of a lamp that is on follows from its state at the start of the call.
+    // The state at the start of the call decides the target of a lamp that is on.
     const target = !isUp && view.liveOf('OnOff', 'OnOff') === false ? { is_on: false } : {};
     return { steps: [stepOf(view, params, { command: isUp ? 'StepWithOnOff' : 'Step', options: ONLY_WHILE_ON })], target };
   },

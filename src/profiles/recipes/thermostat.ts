@@ -59,7 +59,7 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   requireWithin(wanted, range(view, ['heat', 'cool']));
   const { heat, cool } = bandAround(wanted, view);
   const steps = [write(view, ATTRIBUTE.heat, heat), write(view, ATTRIBUTE.cool, cool)];
-  // When the temperature rises, the cooling setpoint is written first: otherwise the heating setpoint would enter the dead band.
+  // If the temperature rises, the cooling setpoint is written first. Otherwise the heating setpoint would come into the dead band.
   const isUpwards = heat > (view.liveNumber(ATTRIBUTE.heat) ?? heat);
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }

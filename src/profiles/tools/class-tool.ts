@@ -41,7 +41,7 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
-/** Returns whether a tool does an action; the tool's name may add a suffix for its endpoint. */
+/** Returns the tool for an action of a capability. */
 export function isAction(tool: DeviceTool, action: string): boolean {
   return tool.action === action || tool.plainAction === action;
 }
@@ -83,7 +83,7 @@ export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
-  // Without a caller, error messages must not name other devices.
+  // Without a caller, error messages name no other devices.
   const discreet = visibleTo(ports, { canSee: () => false });
   const run = (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
     runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context);

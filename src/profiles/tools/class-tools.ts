@@ -242,7 +242,7 @@ function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest
   ];
 }
 
-/** Runs `make`; an error about the temperature then names the parameter of this tool. */
+/** Runs `make`. If it throws an error about the temperature, the error names the parameter of this tool. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();

@@ -20,13 +20,13 @@ import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement 
 
 /** The second name of the tool, with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
-// Large clusters have dozens of attributes; the result only needs those that the call may have changed.
+// Maximum number of attributes in a result. Large clusters have dozens, and only those that the call may have changed matter.
 const MAX_STATE_ATTRIBUTES = 16;
 
 const SWITCH = { cluster: 'OnOff', attribute: 'OnOff' } as const;
 const OPTIONS = 'Options';
 
-/** The device acknowledged a command that it does not carry out while it is off. */
+/** Result if the device acknowledged a command that it does not carry out while it is off. */
 const IGNORED_WHILE_OFF: Settlement = notCompared(
   'the device is off, and while it is off it acknowledges this command and ignores it; turn it on first, or give optionsMask and optionsOverride {"executeIfOff": true}',
 );
@@ -221,7 +221,7 @@ async function stateAfter(
       isIgnored: isOn === false && executes === false,
     };
   } catch (error) {
-    // The device acknowledged the command, so the call stays a success even if the following read fails.
+    // The call is a success even if this read fails, because the device has acknowledged the command.
     if (element.kind === 'attribute') throw error;
     return { state: {}, isIgnored: false };
   }

@@ -66,7 +66,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 
   /**
-   * Makes the tools of all devices. Call it once all devices are loaded: their loading order must not decide which new device gets a name.
+   * Makes the tools of all devices. Call it when all devices are loaded, so that their order does not decide which new device gets a name.
    */
   open(): void {
     const { directory, names, logger } = this.#ports;
@@ -77,7 +77,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
     for (const one of compiled.values()) if (one) this.#nameTools(one);
     for (const { id } of directory.list()) this.#enter(compiled.get(id));
-    // If the write fails, the next start assigns the same names again.
+    // A failed write is harmless, because the next start assigns the same names again.
     attemptWrite(
       () => names.open(),
       (problem) => logger.error('device.names_not_kept', { problem }),
@@ -217,7 +217,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       const named = tools.map((tool): [string, readonly string[]] => {
         const forms = [tool.formerAction ?? tool.numbered ?? tool.action, tool.alias ?? []].flat();
         const plain = forms.map((form) => unclaimedToolName(prefix, form));
-        // If another device had taken the plain name first, this device's tools had the second name.
+        // If another device had the plain name first, this device's tools had the second name.
         const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
         return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
       });
@@ -237,7 +237,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     try {
       this.#ports.registry.register(tool, { replace: true });
     } catch (error) {
-      // One tool that cannot be registered must not prevent the registration of the others.
+      // The error is only logged, so that one tool does not prevent the registration of the others.
       this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
     }
   }

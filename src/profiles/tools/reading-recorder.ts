@@ -82,7 +82,7 @@ export class ReadingRecorder {
   }
 }
 
-/** Returns a title for use inside a sentence: in lower case, but abbreviations such as HEPA stay in capitals. */
+/** Returns a title for use inside a sentence: in lower case, except abbreviations such as HEPA. */
 function inSentence(title: string): string {
   return title.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 }

@@ -35,7 +35,7 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
   }));
 }
 
-/** Most values that an error message names; the error's details contain all of them. */
+/** Maximum number of values that an error message names. The error's details contain all of them. */
 const MAX_NAMED_VALUES = 6;
 
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
@@ -159,7 +159,7 @@ async function stateAfter(
     const readings = await access.read(pathsOf(device, values), { signal });
     return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
-    // An error here would hide that the device has acknowledged the command.
+    // The error is only in the result, because throwing it would hide that the device has acknowledged the command.
     return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
   }
 }
@@ -194,8 +194,8 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
 }
 
 /**
- * Tells whether the device reports the target. True and false come from a comparison with its state; null means that nothing was compared,
- * for the given reason.
+ * Whether the device reports the target values. A boolean comes from a comparison with its state. Null means that nothing was compared, and
+ * has a reason.
  */
 export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
 
@@ -209,7 +209,7 @@ export const SETTLEMENT_PROPERTIES = {
   settled_reason: { type: 'string', description: 'Why settled is null' },
 } as const satisfies Readonly<Record<string, JsonSchema>>;
 
-/** The device acknowledged the command, and its state could not be read afterwards. */
+/** Result if the device acknowledged the command and its state could then not be read. */
 const UNREAD: Settlement = notCompared('the device acknowledged the action, and its state could not be read afterwards');
 
 const NOTHING_NAMED = notCompared('this action names no state in which the device has to be afterwards');
@@ -233,7 +233,7 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** Returns the settlement of a call with several actions: that of the action farthest from its target. */
+/** Returns the settlement of a call with several actions, which is that of the action farthest from its target. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };

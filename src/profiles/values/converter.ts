@@ -87,7 +87,7 @@ export function rawBounds(context: ConversionContext): { readonly min: number; r
   const min = stated('minimum') ?? Number.NEGATIVE_INFINITY;
   const max = stated('maximum') ?? Number.POSITIVE_INFINITY;
   const narrow = { min: Math.max(min, context.min ?? min), max: Math.min(max, context.max ?? max) };
-  // Device limits that allow no value are a fault of the device; the range of the Matter type then applies.
+  // Limits that allow no value are a fault of the device. Then the range of the Matter type is used.
   return narrow.min <= narrow.max ? narrow : { min, max };
 }
 

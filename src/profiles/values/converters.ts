@@ -204,7 +204,7 @@ const text: Converter = {
 
 const time = (perSecond: number): Converter => ({
   takes: ['integer'],
-  // A device may report a time beyond the range of Date.
+  // The time is checked because a device may report one that Date cannot represent.
   toHuman: (raw) => {
     const at = new Date((numberOf(raw) / perSecond) * 1000);
     return Number.isNaN(at.getTime()) ? null : at.toISOString();
@@ -228,27 +228,30 @@ export const CONVERTERS = {
   count,
   /** Measured number, unchanged, without bounds. */
   measured,
-  /** Tenths. */
+  /** From tenths to the unit. */
   deci: dividing(10),
-  /** Hundredths. */
+  /** From hundredths to the unit. */
   centi: dividing(100),
-  /** Thousandths. */
+  /** From thousandths to the unit. */
   milli: dividing(1000),
-  /** Steps of 0.005 (PumpConfigurationAndControl.Capacity). */
+  /** From steps of 0.005 to the unit (PumpConfigurationAndControl.Capacity). */
   two_hundredths: dividing(200),
-  /** 1/65536 of CIE 1931 x and y (Application Clusters §3.2.7.4). */
+  /** From 1/65536 of CIE 1931 x and y (Application Clusters §3.2.7.4) to 0 to 1. */
   chromaticity: numberConverter({ decimals: 4, human: (raw) => raw / 65_536, raw: (human) => human * 65_536 }),
-  /** Millionths: mWh to kWh. */
+  /** From millionths to the unit, such as mWh to kWh. */
   micro: dividing(1_000_000),
-  /** 0.01 °C (Core §7.19.2.6 `temperature`). */
+  /** From 0.01 °C to °C (Core §7.19.2.6 `temperature`). */
   centi_celsius: dividing(100, '°C'),
-  /** 0.1 °C (`SignedTemperature`). */
+  /** From 0.1 °C to °C (`SignedTemperature`). */
   deci_celsius: dividing(10, '°C'),
-  /** 0.1 s transition times (Application Clusters §1.6.7). */
+  /** From 0.1 s to seconds, for transition times (Application Clusters §1.6.7). */
   deciseconds: dividing(10, 's'),
   milliseconds: dividing(1000, 's'),
   minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
-  /** 1..254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %; 0 % is off. */
+  /**
+   * From the levels 1 to 254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %, and 0 % means
+   * off.
+   */
   level_percent: numberConverter({
     unit: '%',
     decimals: 0,
@@ -257,11 +260,11 @@ export const CONVERTERS = {
     human: (raw) => (raw > 0 ? Math.max((raw / 254) * 100, 1) : 0),
     raw: (human) => (human / 100) * 254,
   }),
-  /** 0.5 % steps (PowerSource.BatPercentRemaining). */
+  /** From steps of 0.5 % to percent (PowerSource.BatPercentRemaining). */
   half_percent: numberConverter({ unit: '%', decimals: 1, max: 100, human: (raw) => raw / 2, raw: (human) => human * 2 }),
-  /** 0.01 % to percent. */
+  /** From 0.01 % to percent. */
   percent100ths: numberConverter({ unit: '%', decimals: 2, max: 100, human: (raw) => raw / 100, raw: (human) => human * 100 }),
-  /** Percent closed, as Matter counts (Application Clusters §5.3), to percent open: 0 becomes 100 %. */
+  /** From percent closed, as in Matter (Application Clusters §5.3), to percent open: 0 becomes 100 %. */
   open_percent: numberConverter({ unit: '%', decimals: 0, min: 0, max: 100, human: (raw) => 100 - raw, raw: (human) => 100 - human }),
   open_percent100ths: numberConverter({
     unit: '%',
@@ -271,14 +274,14 @@ export const CONVERTERS = {
     human: (raw) => (10_000 - raw) / 100,
     raw: (human) => 10_000 - human * 100,
   }),
-  /** Mireds to kelvin: 10^6 divided by the value, in both directions. */
+  /** From mireds to kelvin, which is 10^6 divided by the value, and back. */
   kelvin: numberConverter({
     unit: 'K',
     decimals: 0,
     human: (raw) => (raw <= 0 ? 1_000_000 : 1_000_000 / raw),
     raw: (human) => 1_000_000 / Math.max(human, 1),
   }),
-  /** 0..254 to 0..360 degrees. */
+  /** From 0 to 254 to 0 to 360 degrees. */
   hue_degrees: numberConverter({
     unit: '°',
     decimals: 0,
@@ -295,7 +298,7 @@ export const CONVERTERS = {
     human: (raw) => (raw * 360) / 65_536,
     raw: (human) => (human * 65_536) / 360,
   }),
-  /** 10,000·log10(lx)+1; 0 means too dark to measure (Application Clusters §2.2.5.1). */
+  /** From 10,000·log10(lx)+1 to lux. A raw 0 means too dark to measure (Application Clusters §2.2.5.1). */
   illuminance: numberConverter({
     unit: 'lx',
     decimals: 1,

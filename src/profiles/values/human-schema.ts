@@ -166,6 +166,6 @@ function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
 function withBounds(schema: JsonSchema, { min, max }: Bounds): JsonSchema {
   const { minimum = min, maximum = max } = schema as { minimum?: number; maximum?: number };
   const narrow = { minimum: Math.max(minimum, min), maximum: Math.min(maximum, max) };
-  // If the device's range lies outside the reasonable bounds, its range stays: its numbers have another meaning.
+  // If the device's range does not overlap the reasonable bounds, its numbers have another meaning and its range remains.
   return narrow.minimum <= narrow.maximum ? { ...schema, ...narrow } : schema;
 }

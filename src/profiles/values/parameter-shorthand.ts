@@ -37,7 +37,7 @@ export function narrowed(schema: JsonSchema, shorthand: Shorthand): JsonSchema {
   const low = typeof minimum === 'number' ? Math.max(minimum, own.minimum ?? minimum) : own.minimum;
   const high = typeof maximum === 'number' ? Math.min(maximum, own.maximum ?? maximum) : own.maximum;
   const both = Array.isArray(names) ? (own.enum?.filter((name) => names.includes(name)) ?? names) : own.enum;
-  // If the bounds do not overlap with the device's own range, the device's range stays.
+  // If the bounds do not overlap the device's range, the device's range remains.
   if (low !== undefined && high !== undefined && low > high) return schema;
   return {
     ...schema,
