@@ -16,7 +16,7 @@ const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
 interface GrantParts {
   readonly groups: ResourceGroups;
-  /** The groups of devices of other hubs; if absent, these devices belong to no group. */
+  /** The groups of devices of other hubs. If absent, those devices are in no group. */
   readonly elsewhere?: RemoteGroups;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
@@ -67,14 +67,14 @@ export class GrantAuthorizer implements Authorizer {
   #isCovered({ exact, wider }: Grants, permission: string): boolean {
     const required = parsePermission(permission);
     if (required === undefined) return false;
-    // Texts are compared byte by byte: a grant on a single resource covers only the identical permission.
+    // Permissions are compared byte by byte: a grant for a single resource covers only the identical permission.
     return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#parts.groups));
   }
 }
 
 interface Grants {
   readonly all: readonly Grant[];
-  /** Grants on a single resource, stored as a set because a guest's token may have a hundred of them. */
+  /** Grants for single resources, as a set because a guest's token may have a hundred of them. */
   readonly exact: ReadonlySet<string>;
   readonly wider: readonly Grant[];
 }

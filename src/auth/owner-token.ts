@@ -41,7 +41,7 @@ export class OwnerCredential implements Service {
    */
   async start(): Promise<void> {
     const token = readToken(this.#file);
-    // A new token is always safe. The old token may have leaked: a person may have deleted the file because others had read it.
+    // A new token is made here because it is always safe. Somebody may have deleted the file since the old token had leaked.
     if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }

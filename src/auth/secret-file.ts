@@ -8,7 +8,7 @@ import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/
 /** A file that only the user of the hub's process may read. */
 export interface SecretFile {
   readonly path: string;
-  /** Last sentence of the error message if others can read the file. It follows the command that corrects the file's mode. */
+  /** Last sentence of the error that others can read the file. It follows the command that corrects the file's mode. */
   readonly ifOthersReadIt: string;
   /** Returns whether the text is complete, valid content of the file. */
   readonly isWhole: (text: string) => boolean;
@@ -40,7 +40,7 @@ export function removeSecretFile(file: SecretFile): void {
   storage(file.path, () => new RecoverableFile(file).remove());
 }
 
-/** Returns advice on how the owner deletes a file permanently: a remaining backup copy would restore it. */
+/** Returns advice for deleting a file permanently, since a remaining backup copy would restore it. */
 export function deletionHint(path: string): string {
   return `delete it and its copy (rm ${path} ${backupCopyPath(path)})`;
 }

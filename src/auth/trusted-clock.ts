@@ -167,7 +167,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
       try {
         this.#save();
       } catch {
-        // Other modules already report a full disk. The floor is saved at the next attempt.
+        // The error is ignored, because other modules report a full disk. The floor is saved at the next attempt.
       }
     });
   }
@@ -245,7 +245,8 @@ const TIME_ERROR = 5;
 /** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
 const TIMEX_BYTES = 208;
 /**
- * Permitted difference between hardware clock and system: a hardware clock that lost power is wrong by years, otherwise by about a second.
+ * Permitted difference in milliseconds between hardware clock and system clock. A hardware clock that lost power is wrong by years, and any
+ * other by about a second.
  */
 const HARDWARE_TOLERANCE_MS = 120_000;
 
@@ -259,10 +260,11 @@ export class SystemClockEvidence implements ClockEvidence {
 
   async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
     if (await this.#parts.isKernelSynchronised()) return 'network';
-    // A sandboxed service may not call adjtimex; timesyncd touches this file at its first synchronisation after each boot.
+    // This file is checked because a sandboxed service may not call adjtimex. timesyncd touches it at its first synchronisation after each
+    // boot.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
-    // Containers and most virtual machines have no RTC device: their host provides the time.
+    // Containers and most virtual machines have no RTC device, because their host provides the time.
     if (!existsSync(clocks)) return 'host';
     return this.#agreesWithOneOf(clocks) ? 'hardware' : undefined;
   }

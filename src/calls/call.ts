@@ -200,7 +200,7 @@ export class RunningCall {
     return this.#questions.signal;
   }
 
-  /** Ends the call if it waits for a person, or as soon as it would: a hub that is stopping does not wait for people. */
+  /** Ends the call if it waits for a person now or later, because a hub that is stopping does not wait for people. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),

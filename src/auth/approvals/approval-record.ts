@@ -11,11 +11,11 @@ export interface GivenApproval {
   readonly person: string;
   readonly keyId: string;
   readonly atMs: number;
-  /** The person's signature: COSE_Sign1 in base64url, stored as evidence. */
+  /** The person's signature (COSE_Sign1 in base64url), stored as evidence. */
   readonly signature: string;
 }
 
-/** An approval request as stored. Its state is `open` until the request is used, denied or expired; `given` lists the approvals. */
+/** An approval request as stored. Its state is `open` until it is used, denied or expired. `given` lists the approvals. */
 export interface ApprovalRecord {
   readonly id: string;
   readonly state: 'open' | 'used' | 'denied' | 'expired';
@@ -34,7 +34,7 @@ export interface ApprovalRecord {
   readonly expiresMs: number;
   readonly hub: string;
   readonly traceId: string;
-  /** Serial of the newest key enrolment when the request was made. Keys that are enrolled later do not count. */
+  /** Serial number of the newest enrolled key when the request was made. Later keys do not count for this request. */
   readonly newestEnrolment: number;
 }
 
@@ -95,7 +95,7 @@ export function statementOf(
 }
 
 interface ViewParts {
-  /** The approvals that still count. */
+  /** The approvals whose keys are still enrolled. */
   readonly given: readonly GivenApproval[];
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
@@ -151,7 +151,7 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 }
 
 const SPACE = 'approvals';
-/** A closed approval request stays readable for this long; the audit log keeps its history. */
+/** Milliseconds for which a closed request can still be read. After that only the audit log has it. */
 const KEPT_CLOSED_MS = 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
@@ -162,11 +162,11 @@ interface RepositoryServices {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The stored approval requests of a hub with their expiry times. A change is stored before it is emitted. */
+/** The stored approval requests of a hub, with their expiry times. A change is stored before its event is emitted. */
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
-  /** Expiry times of requests by the monotonic clock: a change of the wall clock does not move them. */
+  /** Expiry times of requests by the monotonic clock, so that a change of the wall clock does not move them. */
   readonly #deadlinesMs = new Map<string, number>();
 
   constructor(ports: RepositoryServices) {
@@ -188,7 +188,7 @@ export class ApprovalRepository {
     return [...this.#records.values()];
   }
 
-  /** Throws STORAGE_FAILED if the write fails; the stored record is then unchanged. */
+  /** Stores a record. Throws STORAGE_FAILED, without a change, if the write fails. */
   save(record: ApprovalRecord): void {
     if (!this.#records.has(record.id)) this.#makeRoom();
     const ttlMs = Math.max(0, record.expiresMs - this.#ports.time.now()) + KEPT_CLOSED_MS;
@@ -199,7 +199,7 @@ export class ApprovalRepository {
   /** Returns the milliseconds until the request expires; 0 or less if it has expired. */
   remainingMs(record: ApprovalRecord): number {
     const nowMs = this.#ports.time.now();
-    // The wall clock was set back by an unknown time, so the request counts as expired.
+    // The wall clock was set back by an unknown time. The request then counts as expired.
     if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
     const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
     return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
@@ -213,8 +213,8 @@ export class ApprovalRepository {
   }
 
   /**
-   * Deletes requests that closed long ago, and the oldest closed requests above the limit. A denied request stays until it expires, so that
-   * the agent can read the denial.
+   * Deletes requests that were closed long ago and, above the limit, the oldest closed ones. A denied request is kept until it expires, so
+   * that the agent can read the denial.
    */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);

@@ -35,9 +35,9 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** Largest number of used approvals that can still be returned; far fewer calls run at once. */
+/** Maximum number of used approvals that can be returned. Far fewer calls run at once. */
 const MAX_GIVEN_BACK = 1_000;
-/** Shortest timer interval: if the disk stays full, the timer must not run all the time. */
+/** Minimum interval of the timer in milliseconds, so that it does not run all the time while the disk is full. */
 const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
@@ -46,16 +46,18 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
 }
 
 /**
- * The queue of dangerous calls that wait for approval. Each call of a principal has one request. A request is valid for ten minutes and for
- * one use, also after a restart, and collects the signatures of k distinct persons. No decision awaits anything between its read and its
- * write.
+ * The queue of dangerous calls that wait for approval. A call has one request, which is valid for ten minutes and one use, even after a
+ * restart, and collects signatures of k different persons. A decision awaits nothing between its read and its write.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
   readonly #collaborators: ApprovalServices;
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
-  /** Requests that this process used. Only these can be returned: the call of an earlier process may have taken effect. */
+  /**
+   * Requests whose approval this process used. An approval can be returned only by this process, since a call of an earlier process may
+   * have taken effect.
+   */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
 
@@ -74,7 +76,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
     const { record, verdict, isNew } = this.#findOrCreate(request);
     if (isNew) await this.#notifier.requested(record);
-    // There is no await since the verdict, so no other call can have used the approval.
+    // Nothing was awaited since the verdict, so no other call can have used the approval.
     else if (verdict.state === 'approved') await this.#notifier.used(this.#use(record));
     return verdict;
   }
@@ -92,7 +94,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     try {
       this.#records.save(returned);
     } catch {
-      // The approval stays used, which is safe. The caller gets the error of its call.
+      // The approval remains used, which is safe. The caller gets the error of the call.
       this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
       return;
     }
@@ -138,12 +140,12 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // A call has two requests if its used approval was returned after a new request was made. A denial of one of them denies the call.
+    // A call has two requests if its used approval was returned after a new request was made. If one is denied, the call is denied.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
   /**
-   * Returns the requests that have not expired or been used. A denied request is included: its call is refused until the request expires.
+   * Returns the requests that are neither expired nor used. A denied request counts, since its call is refused until the request expires.
    */
   #live(): readonly ApprovalRecord[] {
     return this.#records.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
@@ -164,7 +166,9 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record;
   }
 
-  /** Limits the number of open requests. An agent shares its limit with its descendants; no agent can use up the owner's limit. */
+  /**
+   * Throws an error if the principal has too many open requests. An agent and its descendants share a limit, and cannot use up the owner's.
+   */
   #requireCapacity(principal: Principal): void {
     const live = this.#live();
     const family = rootAgentOf(principalKey(principal));
@@ -177,7 +181,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     );
   }
 
-  /** Returns the record with a higher number of required persons if the owner's rules now require more. */
+  /** Returns the record. If the owner's rules now require more persons, its number of required persons is higher. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
@@ -265,7 +269,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
         void this.#notifier.expired(expired);
       }
     } catch {
-      // The request has expired in any case; the next access to the queue tries to close it again.
+      // The request has expired anyway. The next use of the queue tries again to close it.
       this.#collaborators.logger.warn('approval.not_closed');
     }
     this.#startTimer();
@@ -321,7 +325,10 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes changes of approval requests to the audit log and emits events. Only the audit rows of the call have its content. */
+/**
+ * Writes changes of approval requests to the audit log, and emits events. The content of the call is only in the audit rows of the call
+ * itself.
+ */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

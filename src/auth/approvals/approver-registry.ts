@@ -17,7 +17,7 @@ const MAX_KEYS = 256;
 const MAX_KEYS_OF_ONE = 8;
 const MAX_LABEL_LENGTH = 64;
 
-/** An approver's key with its serial number in the order of all enrolments. A clock could not give a reliable order. */
+/** An approver's key, with a serial number that gives the order of enrolments. A clock could not give a reliable order. */
 export interface EnrolledKey extends ApproverKey {
   readonly serial: number;
 }
@@ -56,7 +56,7 @@ export class ApproverRegistry implements ApproverDirectory {
     this.#requireCapacity(person, keyId);
     const serial = this.lastSerial + 1;
     const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
-    // Write the counter before the key: a crash in between skips a serial, but never assigns it twice.
+    // The counter is written before the key. A crash in between skips a serial number, but none is ever assigned twice.
     this.#ports.store.set(COUNTER.space, COUNTER.key, serial);
     this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
     await this.#note('approver.enrolled', enrolled);
@@ -135,10 +135,10 @@ interface OwnerKeyParts {
 }
 
 /**
- * Enrols the owner's approver key: a private Ed25519 key in `owner.key` (mode 0600), created for the person `owner` at the first start. The
- * hub stores only the public key; the CLI signs with the file. A lost file is replaced as long as the owner is an approver: whoever can
- * delete the file could also have read it. Throws STORAGE_FAILED if others can read the file or if it is malformed. A crash at any step is
- * harmless: the next start completes the enrolment.
+ * Enrols the owner's approver key for the person `owner`. The private Ed25519 key is in `owner.key` (mode 0600), created at the first
+ * start. The hub stores only the public key; the CLI signs with the file. A lost file is replaced while the owner is an approver, since
+ * whoever can delete the file could also have read it. A crash is harmless: the next start completes the enrolment. Throws STORAGE_FAILED
+ * if others can read the file or if it is malformed.
  */
 export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
   const path = join(stateDirectory, OWNER_KEY_FILE);

@@ -60,7 +60,7 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
   };
 }
 
-/** Refuses a rule that contradicts an earlier rule. Returns a warning for a rule that repeats an earlier rule. */
+/** Throws if a rule contradicts an earlier rule. Returns a warning if it repeats an earlier one. */
 function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
   const same = earlier.find(({ name }) => name === rule.name);
   if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);
@@ -78,7 +78,7 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** Returns whether the earlier conditions hold for every call for which the later conditions hold. The later rule then never decides. */
+/** Returns whether the earlier conditions hold for every call that meets the later conditions. Then the later rule never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     covers(earlier.agent, later.agent, isWider) &&
@@ -114,7 +114,9 @@ function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/** Returns warnings about unknown names in rules. They are permitted, since a device may be added later, but often misspelt. */
+/**
+ * Returns warnings about unknown names in rules. Unknown names are allowed, since a device may be added later, but they are often misspelt.
+ */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {
@@ -163,7 +165,7 @@ export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
   }
 }
 
-/** Returns a warning if others can write the file, since a hub would refuse it. For a draft this is only a warning. */
+/** Returns a warning if other users can write the file, since a hub would refuse it. */
 function openness(file: string): RuleCheck['warnings'] {
   if ((statSync(file).mode & WRITABLE_BY_OTHERS) === 0) return [];
   return [{ line: 1, message: `others than its owner can write this file, and the hub refuses it so; run chmod go-w ${file}` }];

@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// Each JSON Schema keyword applies only to values of its type, so that an error in a list names the faulty item.
+// Each JSON Schema keyword applies only to values of its type. So an error in a list names the wrong item.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -135,7 +135,10 @@ export function rulesSignature(file: string): string | undefined {
   }
 }
 
-/** Returns a rules file's text, or undefined. Throws CONFIG_INVALID if it is unreadable, too long, irregular or writable by others. */
+/**
+ * Returns a rules file's text; undefined if there is none. Throws CONFIG_INVALID if it is unreadable, too long, not a regular file, or
+ * writable by others.
+ */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);
   if (descriptor === undefined) return undefined;
@@ -153,7 +156,7 @@ export function readRulesFile(file: string): string | undefined {
 
 function openRulesFile(file: string): number | undefined {
   try {
-    // O_NONBLOCK: opening a named pipe would otherwise wait for a writer.
+    // O_NONBLOCK is needed because opening a named pipe would otherwise wait for a writer.
     return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (systemCode(cause) === 'ENOENT') return undefined;

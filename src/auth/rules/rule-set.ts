@@ -106,7 +106,7 @@ export class RuleSet {
   }
 }
 
-/** Returns the effects to judge. A call without effects is judged once, without conditions about effects. */
+/** Returns the effects to judge. A call without effects is judged once, and then conditions about effects do not apply. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }

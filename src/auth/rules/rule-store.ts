@@ -15,9 +15,12 @@ import { type CompiledRules, compileRules, lintRules, noRules } from './rule-com
 import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
-/** Interval of checks of the rules file. A check takes microseconds; a watched folder would wake the hub for each log line. */
+/**
+ * Interval in milliseconds between checks of the rules file. A check takes microseconds. A watched folder would wake the hub for each log
+ * line in it.
+ */
 const CHECK_AGAIN_MS = 1_000;
-/** A changed file is read after it has stayed unchanged for this long, since an editor may still be writing it. */
+/** Milliseconds for which a changed file must stay unchanged before it is read, since an editor may still be writing it. */
 const SETTLE_MS = 200;
 
 const SPACE = 'rules';
@@ -55,7 +58,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /** With `mustExist` (a configured path), `start` throws CONFIG_INVALID if there is no file and no rules were ever accepted. */
+  /** If `mustExist` (for a configured path), `start` throws CONFIG_INVALID if there is no file and no rules were ever accepted. */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;

@@ -291,7 +291,7 @@ export class ZoneClock {
   /** Uses the system's time zone if `zone` is absent. Throws RangeError if the zone is unknown. */
   constructor(zone?: string) {
     this.#zone = zone;
-    // Loading the zone tables is slow: a hub without rules about time never loads them.
+    // The format is made only for rules about time, because loading the zone tables is slow.
     if (zone !== undefined) this.#format = formatOf(zone);
   }
 
@@ -301,7 +301,7 @@ export class ZoneClock {
   }
 
   at(nowMs: number): MinuteOfWeek {
-    // UTC offsets change only at whole minutes of UTC, so the result is constant within a minute.
+    // UTC offsets change only at whole minutes of UTC, so all times in a minute have the same result.
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#knownMinute) {
       this.#known = this.#compute(minute * MINUTE_MS);

@@ -29,9 +29,9 @@ interface CachedToken {
 }
 
 /**
- * The tokens that this hub sends to other hubs for its callers. An agent's token that is bound to the hub's own key is forwarded. For the
- * owner, the hub mints a token that is valid for ten minutes, only on the executing hub, and only with the permissions that the mesh grants
- * to this hub.
+ * The tokens that this hub sends to other hubs for its callers. An agent's token is forwarded if it is bound to this hub's key. For the
+ * owner, the hub mints a token that is valid for ten minutes, on the executing hub only, with the permissions that the mesh grants to this
+ * hub.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
@@ -67,7 +67,7 @@ export class MeshTokens {
     const cached = this.#cached.get(executor);
     if (cached?.basis === basis && cached.expiresAtMs - this.#ports.time.now() > RENEW_MS) return cached.text;
     const fresh = { ...this.#mint(executor, permissions, meshId), basis };
-    // Delete the entry first, so that the newest token is the last entry of the map.
+    // The entry is deleted first, so that the newest token is the last entry of the map.
     this.#cached.delete(executor);
     this.#cached.set(executor, fresh);
     const [oldest] = this.#cached.keys();

@@ -61,7 +61,7 @@ export class ProofOfPossession {
       refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
-    // Proofs are counted per root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
+    // Proofs are counted by root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
     // longer than the proof is valid.
     if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
@@ -142,7 +142,7 @@ export class ReplayCache implements Service {
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
-      // An unreadable nonce counts as used until every proof that was valid when it was written has expired.
+      // An unreadable nonce counts as used until all proofs have expired that were valid when it was written.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: key.slice(0, key.indexOf('.')), untilMs });
     }

@@ -66,7 +66,7 @@ export class RevocationList implements Service {
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
-        // The store key still names the token of a damaged statement, so the token stays revoked: accepting it again would be worse.
+        // The token of a damaged statement is known from the store key, and stays revoked. Accepting it again would be worse.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
@@ -138,9 +138,10 @@ export class RevocationList implements Service {
     if (this.#isOver(expiresAt)) return false;
     this.#note(tokenId, issuer, expiresAt);
     this.#unwritten.add(key);
-    // The revocation takes effect even if the disk is full.
+    // The revocation also takes effect if the disk is full.
     for (const listener of this.#listeners) this.#notify(listener, revocation);
-    // The entry has no time to live: the store would count it by the machine's clock, which on some boards begins in 1970 and then jumps.
+    // The entry has no time to live, because the store counts it by the machine's clock, which on some boards begins in 1970 and then
+    // jumps.
     this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
     return true;

@@ -55,8 +55,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
-    // An agent that binds a child token to the hub's key signs it with the previous key of the chain. Whoever steals only the token's text
-    // lacks that key and cannot prove possession.
+    // A child token bound to the hub's key is signed with the previous key in the chain. A thief of the token's text lacks that key, and so
+    // cannot prove possession.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';
@@ -97,7 +97,7 @@ export class TokenRefusalLog {
     const { agent_id: agentId, token_id: tokenId } = details;
     const data: JsonObject = {
       code,
-      // A path may be any text that a stranger sends, and its query part may contain a secret by mistake.
+      // The operation is redacted because its path may be any text from a stranger, and its query may contain a secret by mistake.
       operation: String(redact(operation.slice(0, MAX_OPERATION_LENGTH).replace(/\?.*$/s, ''))),
       ...(typeof tokenId === 'string' && { token_id: tokenId }),
       ...(this.#unwritten > 0 && { unwritten_before: this.#unwritten }),

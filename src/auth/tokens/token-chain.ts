@@ -106,7 +106,7 @@ export function tokenBytes(given: string): Uint8Array {
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
   if (text.length > MAX_TEXT_LENGTH) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-  // Node's decoder also accepts padding, `+`, `/`, blanks, and unused bits in the last character.
+  // The text is compared because Node's decoder also accepts padding, `+`, `/`, blanks, and unused bits in the last character.
   if (tokenText(bytes) !== text) refuseToken('it is not base64url without padding');
   return bytes;
 }
@@ -135,9 +135,9 @@ export class TokenSeal {
   }
 
   /**
-   * Returns whether a token that is bound to this hub's key comes from its rightful bearer. A token signed by this hub needs the seal,
-   * which a shortened chain lacks. A token signed by another hub is refused, since its bearer could be a thief. A token signed by an agent
-   * is accepted here, because it also needs a proof of possession of the agent's key.
+   * Returns whether a token bound to this hub's key comes from its rightful bearer. A token that this hub signed needs the seal, which a
+   * shortened chain lacks. A token that another hub signed is refused, since its bearer could be a thief. A token that an agent signed is
+   * accepted here, because it also needs a proof of possession of the agent's key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;

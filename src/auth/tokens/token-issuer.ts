@@ -85,7 +85,7 @@ export class TokenIssuer implements TokenAuthority {
 
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
-    // A child token that an agent signed itself has no record: its revocation is stored for the longest lifetime of a token.
+    // A child token that an agent signed itself has no record. Its revocation is stored for the longest lifetime of a token.
     if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
     if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
     this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
@@ -143,7 +143,7 @@ export class TokenIssuer implements TokenAuthority {
       expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
     };
     refuseExcess(claims, parent);
-    // A guest may have fewer permissions on this hub than its token contains.
+    // This is checked because a guest may have fewer permissions on this hub than its token contains.
     refuseExcess(claims, { ...parent, permissions: by.permissions });
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }

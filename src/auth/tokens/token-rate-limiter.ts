@@ -52,7 +52,7 @@ export class TokenRateLimiter implements RateLimiter {
     const limits = token?.rateLimits ?? [];
     const own = limits.map(measureOf);
     if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
-    // Child agents count as their root agent: otherwise an agent could give itself any number of names.
+    // Child agents count as their root agent, since an agent could give itself any number of names.
     const { burst, perSecond } = this.#defaultRate;
     return [...own, { key: rootAgentOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
   }

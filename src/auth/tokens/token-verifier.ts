@@ -60,7 +60,7 @@ export class TokenVerifier {
     const text = unsealed(given);
     const known = this.#verified.get(text);
     this.#verified.delete(text);
-    // A token is invalid once its issuing hub is no longer trusted.
+    // A token becomes invalid when its issuing hub is no longer trusted.
     const isCurrent = known !== undefined && this.#ports.issuers.get(known.chain[0].issuer) === known.issuerKey;
     const verified = isCurrent ? known : this.#verifyNew(text);
     this.#remember(text, verified);

@@ -61,7 +61,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** Returns the targets that tools state for the same command with the same fixed fields. */
+/** Returns the values that the tools for this command set with these fields. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),
