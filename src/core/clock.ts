@@ -25,13 +25,13 @@ export const systemClock: Clock = {
 export interface TrustedTime {
   /** Returns milliseconds since 1970, never before a time that is known to have passed. */
   now(): number;
-  /** Returns false until the network or the owner has set the time; dangerous calls are refused until then. */
+  /** Returns whether the network or the owner has set the time. Until then, dangerous calls are refused. */
   isTrusted(): boolean;
 }
 
 /**
- * Source of the hub's time: the `owner` set it, or trusts the machine's clock in the `configuration`; the machine synchronises it over the
- * `network`, has a `hardware` clock, or is the guest of a `host`; or `nothing` confirms it.
+ * Where the hub's time comes from: the `owner` set it, or trusts the machine's clock by `configuration`; the machine gets it from the
+ * `network`, a `hardware` clock or, as a guest, its `host`; or `nothing` confirms it.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 
@@ -42,14 +42,14 @@ export interface TimeStatus {
   readonly source: TimeSource;
   /** Time of the machine's clock. */
   readonly systemMs: number;
-  /** The latest time that is known to have passed: a clock before it is wrong. */
+  /** The latest time that is known to have passed. A clock with an earlier time is wrong. */
   readonly floorMs: number;
 }
 
 /** Port: the time, which the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /** Sets the time. Throws VALIDATION_ERROR if it is impossible, and CONFLICT if it differs from a correct machine clock. */
+  /** Sets the time. Throws VALIDATION_ERROR if the time is impossible, and CONFLICT if the machine's clock is right and differs. */
   set(timeMs: number): void;
 }
 
@@ -99,7 +99,7 @@ export function repeat(clock: Clock, periodMs: number, work: () => void): () => 
   return () => cancel();
 }
 
-/** Settles like `promise`, or rejects with the signal's reason as soon as the signal aborts. */
+/** Settles like `promise`, but rejects with the signal's reason as soon as the signal aborts. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

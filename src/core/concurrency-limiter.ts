@@ -2,10 +2,10 @@ import { type Principal, principalKey } from './auth/principal.ts';
 import { AtmoError } from './errors.ts';
 
 interface LimiterOptions {
-  /** Owner of the limit, named in the refusal; default `The hub`. */
+  /** Who the limit belongs to, for error messages; default: `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** Largest number of waiting calls; further calls are refused. By default none is refused. */
+  /** Maximum number of waiting calls. Further calls are refused; by default none are. */
   readonly maxWaiting?: number;
 }
 
@@ -28,7 +28,7 @@ export class ConcurrencyLimiter {
     return this.#waiting.size;
   }
 
-  /** Waits for a slot and returns its release function. Throws RESOURCE_EXCEEDED if the queue is full, or the signal's reason. */
+  /** Waits for a slot and returns a function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, or the signal's reason. */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();
@@ -41,7 +41,7 @@ export class ConcurrencyLimiter {
     return this.#wait(signal);
   }
 
-  /** Runs work in a slot. Rejects like `enter`. */
+  /** Runs work in a slot. Rejects with the errors of `enter` and of the work. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const leave = await this.enter(signal);
     try {
@@ -85,7 +85,7 @@ export class ConcurrencyLimiter {
   }
 }
 
-/** Largest numbers of running and of waiting calls, in all and for one caller. */
+/** Maximum numbers of running and of waiting calls, in total and for one caller. */
 interface CallerLimiterOptions {
   readonly maxRunning: number;
   readonly maxWaiting: number;
@@ -94,8 +94,8 @@ interface CallerLimiterOptions {
 }
 
 /**
- * Limits the running calls. A call first waits in its caller's queue, then in the common queue, which contains at most as many calls of one
- * caller as may run: a long queue of one caller delays no other caller.
+ * Limits the running calls. A call first waits in its caller's queue, then in a common queue, in which a caller has at most as many calls
+ * as it may run. So a long queue of one caller delays no other caller.
  */
 export class CallerConcurrencyLimiter {
   readonly #options: CallerLimiterOptions;
@@ -111,7 +111,7 @@ export class CallerConcurrencyLimiter {
     return this.#callers.size;
   }
 
-  /** Enters like `ConcurrencyLimiter.enter`, with a call of this principal. */
+  /** Waits like `ConcurrencyLimiter.enter`, for a call of this principal. */
   async enter(principal: Principal, signal: AbortSignal): Promise<() => void> {
     const key = callerKey(principal);
     const own = this.#limiterOf(key);

@@ -112,7 +112,7 @@ export class AtmoError extends Error {
   }
 }
 
-/** Returns a thrown value as an AtmoError: a bug of `culprit` becomes INTERNAL_ERROR without its text, which only the log contains. */
+/** Returns a thrown value as an AtmoError. A bug of `culprit` becomes INTERNAL_ERROR; its text is only in the log. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;

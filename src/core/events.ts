@@ -78,7 +78,7 @@ export class EventBus {
       try {
         listener(event);
       } catch {
-        // The other listeners still receive the event.
+        // The error is dropped, so that the other listeners still get the event.
       }
     }
   }

@@ -4,8 +4,8 @@ import { type Clock, repeat } from './clock.ts';
 import type { Service } from './lifecycle.ts';
 
 /**
- * Problems of the hub itself, one line per subject, shown by `/healthz`, `atmo doctor` and the page. Everybody may read a line: it names
- * files and the remedy, and never devices, people or secrets.
+ * Problems of the hub itself, one line for each subject. `/healthz`, `atmo doctor` and the page show them. Everyone may read a line, so it
+ * names files and the remedy, and never devices, people or secrets.
  */
 export class HubProblems {
   readonly #lines = new Map<string, string>();
@@ -25,12 +25,12 @@ export class HubProblems {
 }
 
 const BEAT_MS = 1_000;
-/** Delay of a timer that a busy machine can cause, in milliseconds. */
+/** Milliseconds by which a busy machine can delay a timer. */
 const SLACK_MS = 500;
 
 /**
- * Detects that the process did not run for a while: it was stopped, its memory was swapped out, or a slow disk blocked it. Messages that
- * arrive directly afterwards may have waited in the kernel for as long.
+ * Detects that the process did not run for a while, because it was stopped, swapped out or blocked by a slow disk. Messages that arrive
+ * right afterwards may have waited in the kernel for that long.
  */
 export class StallDetector implements Service {
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class StallDetector implements Service {
   /** Returns for how many milliseconds a message that arrives now may have waited; 0 if the process was not stopped. */
   get waitedMs(): number {
     const sinceBeatMs = this.#sinceBeatMs();
-    // Timers run after sockets: the first messages are read before the timer runs.
+    // Timers run after sockets, so the first messages are read before the timer has detected the stall.
     return isLate(sinceBeatMs) || this.#stallMs > 0 ? this.#stallMs + sinceBeatMs : 0;
   }
 
@@ -77,7 +77,7 @@ function isLate(sinceBeatMs: number): boolean {
   return sinceBeatMs > BEAT_MS + SLACK_MS;
 }
 
-/** Lets the event loop poll all sockets `turns` times: the effects of a closed connection take several turns. */
+/** Lets the event loop poll all sockets `turns` times, since it takes several turns until a closed connection has all its effects. */
 export async function pollSockets(turns: number): Promise<void> {
   for (let turn = 0; turn <= turns; turn++) await nextTurn();
 }

@@ -18,8 +18,8 @@ export interface Logger {
   child(fields: JsonObject): Logger;
 }
 
-// Defence in depth: a text that looks like a Matter setup code, a hub token, a private key or a long hex secret is cut even if a caller
-// passes it by mistake.
+// Patterns of secrets that are removed even if a caller logs them by mistake: Matter setup codes, hub tokens, private keys, long hex
+// secrets.
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
@@ -50,7 +50,7 @@ export function isTwoDigitPin(name: string, value: unknown): boolean {
 
 function redactMember(key: string, item: unknown): unknown {
   if (SECRET_KEYS.test(key) && typeof item !== 'boolean' && !isTwoDigitPin(key, item)) return '[redacted]';
-  // The hashes of audit rows link one row to the next and must stay readable.
+  // The hashes that link audit rows must stay readable.
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
@@ -91,7 +91,7 @@ const URGENT: ReadonlySet<LogLevel> = new Set(['warn', 'error']);
 
 /**
  * Buffers log lines for a file, a pipe or a terminal, since each write wakes the reader. Lines below `warn` are written together at the end
- * of the turn, so that a caller gets its response first; a warning flushes them at once.
+ * of the turn, after the caller's response. A warning writes all lines at once.
  */
 export class LogBuffer {
   readonly #write: (text: string) => void;

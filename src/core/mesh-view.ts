@@ -1,6 +1,6 @@
 import type { HubId } from './ids.ts';
 
-/** Age of a hub's last message: `fresh` up to 90 s, `stale` up to 300 s, then `gone`; `left` after an announced leave. */
+/** How long ago a hub's last message arrived: `fresh` up to 90 s, `stale` up to 300 s, then `gone`; `left` if it announced that. */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
 /** A device of another hub, as that hub announces it. */

@@ -7,10 +7,10 @@ import { isJsonObject, type Json } from './json.ts';
  */
 const HIDDEN_SET = '\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
 const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
-/** A fast check first: most texts are ASCII, and base64 of a picture is long. */
+/** Matches characters beyond ASCII. This fast test comes first, because most texts are ASCII and a picture in base64 is long. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
-/** Pattern of invisible marks, which have no width; other hidden characters may separate words. */
+/** Matches invisible marks, which have no width. Other hidden characters may separate words, and do not match. */
 const UNSEEN_MARKS = /(?!\p{C})\p{Default_Ignorable_Code_Point}/gu;
 const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 /**
@@ -48,7 +48,7 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
-/** Hidden characters without width: names that differ only in them are equal. */
+/** Matches hidden characters without width. Names that differ only in them count as equal. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Returns a name as it is stored: one line of visible characters; an empty text if there are none. */

@@ -325,10 +325,7 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/**
- * Writes changes of approval requests to the audit log, and emits events. The content of the call is only in the audit rows of the call
- * itself.
- */
+/** Writes changes of approval requests to the audit log, and emits events. Only the call's own rows have its content. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

@@ -13,18 +13,18 @@ export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 /** A person's decision about a request. */
 export type ApprovalDecision = 'approve' | 'deny';
 
-/** A call that will be made after its approval, with its inner calls. */
+/** A call that will be made after its approval, together with the calls that it makes itself. */
 export interface PlannedCall {
   /** Canonical id of the tool; the name as written if no registered tool has it. */
   readonly tool: string;
   readonly title: string;
-  /** Parameters with masked secrets; references to results of earlier steps are unresolved. */
+  /** Parameters with masked secrets. References to results of earlier steps are not replaced yet. */
   readonly params: JsonObject;
   /** SHA-256 (hex) of the tool's definition and of everything that it runs, without the parameters; empty if no tool has the name. */
   readonly definition: string;
   /** SHA-256 (hex) of all parameters in full length, even if `params` is shortened; secrets are replaced by their seals. */
   readonly arguments: string;
-  /** True if results of earlier steps replace placeholders in `params`. */
+  /** True if `params` contains placeholders for results of earlier steps. */
   readonly open?: true;
   readonly program?: PlannedProgram;
   readonly targets: readonly string[];
@@ -43,9 +43,9 @@ export interface ApprovalView {
   /** Parameters of the call, with secrets masked. */
   readonly params: JsonObject;
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
-  /** Affected devices with their present names and areas. */
+  /** Affected devices with their current names and areas. */
   readonly devices: readonly NamedDevice[];
-  /** The program or the steps that will run; absent if the call runs neither. */
+  /** The program or the steps that will run; absent if the call has neither. */
   readonly runs?: PlannedCall;
   /** Number of persons who must approve. */
   readonly needed: number;
@@ -76,7 +76,7 @@ export interface OwnedApproval {
 
 /** Port: lists approval requests and receives the decisions of people. */
 export interface ApprovalService {
-  /** Returns the requests, newest first; a closed request stays listed for an hour. */
+  /** Returns the requests, newest first. A closed request is listed for one more hour. */
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
@@ -86,7 +86,7 @@ export interface ApprovalService {
   decide(decision: SignedDecision): Promise<ApprovalView>;
 }
 
-/** A key with which a person signs decisions. A person may have several keys, on phone and laptop, and counts once. */
+/** A key with which a person signs decisions. A person with several keys, on phone and laptop, counts once. */
 export interface ApproverKey {
   readonly person: string;
   /** First 16 hex digits of the SHA-256 of the raw key. */
@@ -141,15 +141,15 @@ export type ApprovalStatus =
 
 /** Port: the approvals of dangerous calls. An approval is valid for one call of one principal, once. */
 export interface ApprovalQueue {
-  /** Consumes the approval of the call if there is one; otherwise stores the request and notifies the admins. */
+  /** Uses up the approval of the call if there is one. Otherwise stores the request and notifies the administrators. */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Returns the status without consuming an approval. Stores the request if there is no approval. */
+  /** Returns the status without using up an approval. If there is no approval, stores the request. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Makes an approval usable again after a call without effect: the call may be repeated until the approval expires. */
+  /** Makes an approval usable again if its call had no effect. The call may be repeated until the approval expires. */
   giveBack(approvalId: string): void;
 }
 
-/** Longest parameter value in a sentence, in characters; `params` has the whole value. */
+/** Maximum length of a parameter's value in a sentence, in characters. `params` has the whole value. */
 const MAX_SHOWN_LENGTH = 120;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
 const SECRET = '[secret]';
@@ -183,8 +183,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title. The title is left out
- * if the words for the effects are equal, and the id of the tool if the targets are named.
+ * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title. The title is omitted
+ * if it says the same as the effects, and the tool's id if the targets are named.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -213,7 +213,7 @@ function isTitleOfActions(title: string, targets: readonly string[]): boolean {
   return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
 }
 
-/** Returns the parameters that the words for the targets do not contain. */
+/** Returns the parameters that the words about the targets do not contain. */
 function furtherParams(
   params: JsonObject,
   { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
@@ -242,7 +242,7 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** Returns a value, quoted unless it is one plain word: a parameter must not look like a part of the sentence. */
+/** Returns a value in quotes, unless it is one plain word: a parameter must not look like a part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;

@@ -36,12 +36,12 @@ export interface ResourceGroup {
   readonly name: string;
 }
 
-/** Port: the present members of resource groups. A reading belongs to the groups of its device. */
+/** Port: the current members of resource groups. A reading is in the groups of its device. */
 export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
-/** Port: the members of groups on other hubs, as each hub announces its own devices. */
+/** Port: the members of groups on other hubs. Each hub announces those among its own devices. */
 export interface RemoteGroups {
   isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
 }
@@ -143,7 +143,10 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
-/** Returns the grants of each list that the other list includes. Grants that overlap only in part are left out. Throws VALIDATION_ERROR. */
+/**
+ * Returns the grants of each list that the other list includes. Grants that overlap only partly are omitted. Throws VALIDATION_ERROR if a
+ * text is malformed.
+ */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
   const common = permissions.flatMap((text) => {

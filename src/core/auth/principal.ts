@@ -19,14 +19,14 @@ export interface TokenFacts {
   readonly expiresAtMs: number;
   /** Raw Ed25519 keys (32 bytes, base64url) to which the tokens of the chain are bound, root first. */
   readonly keys: readonly string[];
-  /** Ids of the hubs on which the token may be used; absent for every hub of this mesh. */
+  /** Ids of the only hubs on which the token may be used; absent if every hub of this mesh may be. */
   readonly allowedNodes?: readonly string[];
   readonly maxHops?: number;
   /** Rate limits of all tokens in the chain: a call counts for each of them. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }
 
-/** The caller. An endpoint derives it from a credential; the body of a request cannot change it. */
+/** The caller of a tool. An endpoint derives it from a credential, so the body of a request cannot change it. */
 export interface Principal {
   /** `owner`, or an agent's id; a child's id is its parent's id, a slash and the child's name. */
   readonly id: string;
@@ -37,7 +37,7 @@ export interface Principal {
   readonly token?: TokenFacts;
 }
 
-/** Milliseconds by which the clocks of hubs may differ: a token stays valid for this long after its expiry. */
+/** Milliseconds by which clocks of hubs may differ. A token is accepted for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 
 /** Returns a key that is unique to a principal, even if an agent has the id of the owner or of a hub. */
@@ -65,14 +65,14 @@ export interface Authenticated {
 export interface Authenticator {
   /** Authenticates the caller. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
   authenticate(credentials: Credentials): Promise<Authenticated>;
-  /** Returns false if the principal's token has expired or was revoked: its running calls must end. */
+  /** Returns whether the principal's token is still valid. If it has expired or was revoked, running calls must end. */
   isStillValid(principal: Principal): boolean;
 }
 
 /** Pattern of an agent's name: its whole id if the owner created it, else the part after its parent's id and a slash. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** Returns the root of a line of agents, from an id or a `principalKey`. An agent and its descendants share every limit. */
+/** Returns the first agent of a family, given an id or a `principalKey`. An agent and its descendants share every limit. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
 }
@@ -83,9 +83,8 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 }
 
 /**
- * Returns the id of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The names are
- * those of the other hub, whose `owner` is an agent here too. No agent of this hub has an `@` in its name. An id that names a hub already
- * is returned unchanged.
+ * Returns the id here of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The other
+ * hub's `owner` is an agent here too. Names of this hub's agents contain no `@`. An id that already names a hub is returned unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -112,7 +111,7 @@ export interface Effect {
   readonly device?: DeviceId;
   /** Values that the effect sets, with the names and units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
   readonly values?: JsonObject;
-  /** Names of values whose new content is unknown before the run; a rule about such a value assumes the worst. */
+  /** Names of values whose new content is unknown before the call runs. A rule about such a value assumes the worst. */
   readonly unforeseen?: readonly string[];
 }
 
@@ -124,7 +123,7 @@ export interface PlannedProgram {
   /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Powers that the owner granted to the program, with a description. Without powers it reaches nothing in the home. */
+  /** Powers that the owner granted to the program, each with a description. Without powers it can use nothing in the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
   /** Digests of the program's code and of the writable files among its arguments. */
   readonly versions: readonly string[];
@@ -139,13 +138,13 @@ export type Decision =
 export interface Authorizer {
   /** Returns whether the principal has all of these permissions. */
   authorize(principal: Principal, permissions: readonly string[]): Decision;
-  /** Returns whether the principal has a grant for any action on the permission's resource; otherwise the resource is hidden. */
+  /** Returns whether the principal has a grant for any action on the permission's resource. If not, the resource is hidden. */
   canSee(principal: Principal, permission: string): boolean;
-  /** Returns whether the principal has this permission (a template such as `device:control:{device_id}`) on some resource. */
+  /** Returns whether the principal has this permission, possibly a template such as `device:control:{device_id}`, for any resource. */
   mayTry(principal: Principal, permission: string): boolean;
   /**
-   * Returns an authorizer for resources of other hubs, whose decision is final: each device has the type and area that its hub announces.
-   * Without this method the authorizer itself decides.
+   * Returns an authorizer for resources of other hubs. There a device has the type and area that its hub announces. If absent, this
+   * authorizer itself decides.
    */
   elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
@@ -161,7 +160,7 @@ export function maxRisk(...risks: readonly Risk[]): Risk {
 export interface RuledCall {
   readonly principal: Principal;
   readonly toolId: string;
-  /** Former ids of the tool; a rule with one of them applies. */
+  /** Former ids of the tool. A rule with a former id also applies. */
   readonly formerToolIds: readonly string[];
   readonly effects: readonly Effect[];
   readonly params: JsonObject;
@@ -196,7 +195,7 @@ export interface TokenRequest {
   readonly maxHops?: number;
   readonly allowedNodes?: readonly string[];
   readonly rateLimit?: RateLimit;
-  /** Raw Ed25519 key of the agent, base64url. Without a key the token is bound to the hub's key and is a bearer token on this hub. */
+  /** Raw Ed25519 key of the agent in base64url. Without it the token is bound to the hub's key, and needs no proof on this hub. */
   readonly key?: string;
   /** Role from which the permissions came (a named profile of the configuration); stored with the token's record, not in the token. */
   readonly role?: string;
@@ -235,11 +234,11 @@ export interface TokenInspection {
 }
 
 /**
- * Port: issues and revokes tokens. Throws VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent has, or the hub
- * lacks the parent's key), TOKEN_INVALID, TOKEN_EXPIRED or NOT_FOUND.
+ * Port: issues and revokes tokens. Throws VALIDATION_ERROR (the request is malformed), PERMISSION_DENIED (it asks for more than the parent
+ * has, or the hub lacks the parent's key), TOKEN_INVALID, TOKEN_EXPIRED or NOT_FOUND.
  */
 export interface TokenAuthority {
-  /** Issues a root token for the owner, a child token for any other principal: never with more permissions than `by` has. */
+  /** Issues a root token for the owner, and a child token for any other principal. The token never has more permissions than `by`. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
   /** Verifies a token's text again and returns its principal. */
   principalOf(token: string): Principal;
@@ -258,7 +257,7 @@ export interface TokenAuthority {
 export interface TrustedHub {
   /** Raw Ed25519 key, 32 bytes, base64url. */
   readonly key: string;
-  /** Largest permissions of tokens that the hub issues, as grants. */
+  /** The most permissions that tokens issued by the hub may have, as grants. */
   readonly permissions: readonly string[];
 }
 

@@ -23,7 +23,7 @@ export interface RuleListing {
   /** Decision about an agent's call to which no rule applies. */
   readonly default: 'allow' | 'deny';
   readonly rules: readonly ListedRule[];
-  /** Reason why the present rules file was refused; the earlier rules are then in force. */
+  /** Why the current rules file was refused. The earlier rules are then in force. */
   readonly problem?: string;
 }
 
@@ -80,9 +80,12 @@ export interface RuleCheck {
 /** Port: administration of the owner's rules. */
 export interface RuleAdministration {
   list(): RuleListing;
-  /** Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR. */
+  /**
+   * Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR if it is
+   * neither.
+   */
   test(call: RuledCall, at?: string): RuleTestResult;
-  /** Returns warnings about the rules in force; the callee adds the types of devices. */
+  /** Returns warnings about the rules in force. The method itself adds the types of devices to `known`. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 

@@ -39,7 +39,7 @@ function parsed(text: string, file: string) {
     if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // Errors of other classes are endless aliases or nesting.
+    // An error of another class means endless aliases or nesting.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
@@ -72,8 +72,8 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 }
 
 /**
- * The schemas are not validated at run time: tests do it, since the metaschema takes longer to compile than the schemas. Compiled schemas
- * are dropped after the file is read.
+ * Tests validate the schemas instead of the hub, since the metaschema takes longer to compile than the schemas. Compiled schemas are
+ * dropped when the file has been read.
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
@@ -122,8 +122,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * Returns the part of a schema that applies to a value: without members that the value lacks, unless they have a default or are required.
- * The results are equal, and a large schema compiles in a fraction of the time and memory.
+ * Returns the part of a schema that applies to a value. It omits members that the value lacks, unless they have a default or are required.
+ * The results are the same, and a large schema compiles in a fraction of the time and memory.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;

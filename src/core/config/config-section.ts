@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 
-/** Returns the schema of a part of the configuration file without unknown keys; if the file lacks the part, it exists with its defaults. */
+/** Returns the schema for a part of the configuration file that refuses unknown keys. A missing part gets its defaults. */
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** Returns the schema of a part without defaults, which is absent if the file lacks it; otherwise like `section`. */
+/** Returns the schema for a part that is absent if the file lacks it. Otherwise it is like `section`. */
 export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
   properties: Properties,
   required?: Required,
@@ -81,7 +81,7 @@ function camelCase(key: string): string {
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** JSON Schema of a setting that names the source of a secret, never the secret: others may read the configuration file. */
+/** JSON Schema of a setting that names where a secret is stored. The file never contains the secret, because others may read it. */
 export const SECRET_SOURCE = {
   type: 'string',
   pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|credential:[A-Za-z0-9._-]+)$',
@@ -109,7 +109,7 @@ function credentialPath(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
 function readFile(path: string, isPrivate: boolean): string {
   try {
     const { mode } = statSync(path);
-    // Only the service can read systemd's credentials, whatever their mode.
+    // Systemd's credentials are accepted whatever their mode, since only the service can read them.
     if (!isPrivate || (mode & READABLE_BY_OTHERS) === 0) return readFileSync(path, 'utf8');
   } catch {
     throw invalid(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);

@@ -54,7 +54,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
 );
 
 const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
-/** Largest number of targets; of more targets the text has the number and some names. */
+/** Maximum number of targets in a text. For more targets, it has their number and some names. */
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 
@@ -95,7 +95,7 @@ export function readsIn(effects: readonly { readonly target: string; readonly pe
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
-/** Returns the targets in words, with a verb once before all devices that share it. `reads` are the targets that are only read. */
+/** Returns the targets in words. Devices with the same verb share it. `reads` are the targets that the call only reads. */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
   const elements = all.flatMap((target) => {

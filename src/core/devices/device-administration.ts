@@ -46,7 +46,7 @@ export interface CommissionResult {
   readonly recognised: readonly RecognisedDevice[];
 }
 
-/** A new device that resembles a removed device by its own, unverified information. */
+/** A new device that resembles a removed device, according to what it reports about itself. That is not verified. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
   /** The device's former id, to which history and grants refer. */
@@ -154,7 +154,7 @@ export interface DeviceAdministration {
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
   /** Returns the Thread and Wi-Fi networks as all devices report them; devices that do not respond are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
-  /** Returns the images in the owner's folder that devices can install, and the reasons why other images match no device. */
+  /** Returns the images in the owner's folder that devices can install, and for all others why no device can. */
   updates(): Promise<UpdateList>;
   /**
    * Installs an image of the folder on the whole node and resolves when the node reports its new version; `file` names the image, default:
@@ -176,12 +176,12 @@ export interface DeviceAdministration {
 
   /** Returns our fabric's access control entries on the device, in the JSON form of AccessControl.Acl. */
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
-  /** Replaces the access control entries. Rejects a list that would lock this hub out. */
+  /** Replaces the access control entries. Throws CONFLICT for a list that would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
   /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
-  /** Removes the binding; with the last binding to a target also the access that `bind` granted. */
+  /** Removes the binding. With the last binding to a target, also revokes the access that `bind` granted. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];

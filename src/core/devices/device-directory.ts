@@ -88,7 +88,7 @@ export class CombinedDirectory implements DeviceDirectory {
     return this.#parts.find((part) => part.get(id) !== undefined);
   }
 
-  /** Returns whether a change comes from the directory that has the device; a removed device is in no directory. */
+  /** Returns whether this directory's device is the one in use: the first directory with the id wins. A removed device is in none. */
   #owns(part: DeviceDirectory, { device }: DeviceChange): boolean {
     const owner = this.#ownerOf(device.id);
     return owner === undefined || owner === part;

@@ -162,7 +162,7 @@ export interface DeviceEvent {
   readonly atMs: number;
 }
 
-// Bitmaps whose bits modify a command, empty by default. A bitmap that is a command's subject has no default.
+// Bitmaps that modify a command and are empty by default. A bitmap that is the subject of a command has no default.
 const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
 
 /**

@@ -25,7 +25,7 @@ export function parseSensorId(text: string): SensorId {
 export interface DeviceFacts {
   /** Returns the key of a device's area, in the form of `areaKey`; undefined for an unknown device, or without an area. */
   areaOf(device: string): string | undefined;
-  /** Returns the present key of the area with a key in a grant or rule: a renamed area keeps its grants and rules. */
+  /** Returns the current key of an area in a grant or rule, so that a renamed area keeps its grants and rules. */
   areaMeant(key: string): string;
   /** Returns the device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
@@ -69,14 +69,14 @@ export interface HomeNames {
   toolPrefix(device: string): string | undefined;
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
-  /** Returns the present area of a name: a renamed or merged area keeps its earlier names. Unknown names are returned unchanged. */
+  /** Returns the current area of a name. A renamed or merged area keeps its earlier names. An unknown name is returned unchanged. */
   areaToday(area: string): string;
 }
 
 /** Port: notifies listeners of renamed areas. */
 export interface AreaChanges {
   areaToday(area: string): string;
-  /** Calls `listener` after present or earlier names of areas changed; the returned function unsubscribes. */
+  /** Calls `listener` after current or earlier names of areas have changed. Returns a function that removes the listener. */
   onAreaRenamed(listener: () => void): () => void;
 }
 

@@ -49,8 +49,8 @@ export function readableWords(name: string): string {
 }
 
 /**
- * Former words for values of devices, with the present words. Rules, grants, automations and calls with the former words keep their
- * meaning; `rename` in device-profiles does the same for reported values.
+ * Former words for values of devices, with the current words. Rules, grants, automations and calls may use a former word; `rename` in
+ * device-profiles does this for reported values.
  */
 export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   is_charging: 'charging',
@@ -90,7 +90,7 @@ export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   f4_yellow: 'yellow',
 };
 
-/** Returns the present word for a value's present or former word, in any letter case; any other text in lower case. */
+/** Returns the current word for a current or former word of a value, in any letter case. Returns any other text in lower case. */
 export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;

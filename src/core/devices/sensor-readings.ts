@@ -19,10 +19,10 @@ export interface SensorInfo {
 /** Booleans are stored as 0 and 1, texts (such as an air quality class) unchanged. */
 export type ReadingValue = number | boolean | string;
 
-/** A sensor's present value with its age. */
+/** The current value of a sensor, with its time. */
 export interface Reading {
   readonly sensor: SensorInfo;
-  /** Present value; null if the sensor reports none or has not reported yet. */
+  /** Current value; null if the sensor reports none or has not reported yet. */
   readonly value: ReadingValue | null;
   /** Time of the report, milliseconds since 1970; 0 if there is no report or its time is unknown. */
   readonly atMs: number;
@@ -45,7 +45,7 @@ export interface HistoryQuery {
   /** Start of the range, milliseconds since 1970; both ends are included. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Aggregation; `avg` is the mean of the stored readings, of which an unchanged value is stored once within minutes. */
+  /** How readings are combined; `avg` is the mean of the stored readings. An unchanged value is stored only once within some minutes. */
   readonly aggregation: Aggregation;
   /** Width of a bucket, counted from 1970-01-01T00:00Z; default: the whole range. Ignored for `none`. */
   readonly everyMs?: number;
@@ -60,14 +60,14 @@ export interface HistoryPoint {
   readonly value: number | string;
 }
 
-/** Port: present and past readings of sensors. */
+/** Port: current and past readings of sensors. */
 export interface ReadingStore {
   /** Adds or changes a sensor; null removes it, but not its history. */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
-   * Stores a reading; `atMs` is its time in milliseconds since 1970. 0 means unknown: if the last value in the history is equal, its time
-   * is used. A reading older than the present reading goes only to the history; null and non-finite numbers are no value. Throws
-   * VALIDATION_ERROR without a time.
+   * Stores a reading; `atMs` is its time in milliseconds since 1970. 0 means an unknown time: if the last value in the history is the same,
+   * its time is used. A reading older than the current one only goes to the history. Null and non-finite numbers mean no value. Throws
+   * VALIDATION_ERROR if `atMs` is no time.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
   setReachability(device: DeviceId, reachability: Reachability): void;

@@ -85,7 +85,7 @@ export function replaceFile(path: string, text: string): void {
   syncPath(dirname(path));
 }
 
-/** Runs a write that is repeated later: a full or read-only disk, or a store's limit, may refuse it. Reports to `onFailure`. */
+/** Runs a write that is repeated later if it fails, for example because of a full disk or a store's limit. Calls `onFailure` then. */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
     work();
@@ -144,7 +144,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** Returns true for the folder itself and for paths below it, by comparing the texts: both are absolute and without `..`. */
+/** Returns whether a path is the folder or below it. The texts are compared, so both must be absolute and without `..`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Stores the last accepted text: an absent file alone does not show whether it never existed or was lost. */
+/** Stores the last accepted text of a file. Without it, an absent file could be one that never existed or one that was lost. */
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
@@ -54,8 +54,8 @@ const SPACE = 'owner-files';
 const GONE = 'is gone';
 
 /**
- * A file that its owner edits. Edits are no damage, so the file has no checksum: the last accepted text is stored, and stays in force if
- * the file is missing at all of its paths, is blank or has mistakes.
+ * A file that its owner edits. It has no checksum, because edits are not damage. Instead, the last accepted text is stored, and stays in
+ * force if the file is missing at all paths, is blank or has mistakes.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;
@@ -75,8 +75,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Returns undefined if there is no file and either no text was ever accepted or the owner has emptied the file. Throws the file's error
-   * if no text was ever accepted.
+   * Returns the text in force. Returns undefined if there is no file, and either no text was ever accepted or the owner has emptied the
+   * file. Throws the file's error if no text was ever accepted.
    */
   load(): OwnerText<Content> | undefined {
     const { read, parse, nothing } = this.#parts;
@@ -192,7 +192,7 @@ interface OwnerFolderParts<Content> {
   readonly names: readonly string[];
   /** Parses the JSON. Throws if it has mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
-  /** Returns the subject that only one file may have; undefined for a file that may coexist with all others. */
+  /** Returns a subject that only one file may have. Returns undefined if the file may exist beside all others. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }

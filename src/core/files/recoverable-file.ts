@@ -29,7 +29,7 @@ interface RecoverableFileOptions {
 
 interface Copy {
   readonly text: string;
-  /** Digest of the text that is being replaced; absent after the replacement. */
+  /** Digest of the text that is being replaced; absent when the replacement is complete. */
   readonly before?: string;
 }
 
@@ -102,7 +102,7 @@ export class RecoverableFile {
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
     const { path, onRepaired } = this.#parts;
-    // An interrupted `write` is no damage to the file.
+    // An interrupted `write` does not count as damage of the file.
     const isCutOff = copy.before === (text === undefined ? NO_FILE : digestOf(text)) && folderAside === undefined;
     const aside = folderAside ?? (isCutOff ? undefined : setAside(path));
     const found =
@@ -114,7 +114,7 @@ export class RecoverableFile {
             ? 'is empty'
             : 'is not as it was written';
     if (!isCutOff) onRepaired({ path, found, ...(aside !== undefined && { aside }) });
-    // The text is returned even if the disk is full.
+    // The copy is written if possible, and the text is returned even if the disk is full.
     attemptWrite(() => {
       replaceFile(path, copy.text);
       this.#keep({ text: copy.text });

@@ -2,7 +2,7 @@ import { type Json, objectOf } from '../json.ts';
 
 /**
  * Spaces that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs. A store has two copies
- * of them, so that an older file restores no trust.
+ * of them, so that an older file cannot restore trust.
  */
 export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'] as const;
 
@@ -22,7 +22,7 @@ export interface KeyValueStore {
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
 }
 
-/** The state of a file: equal generations always have equal digests. */
+/** The state of a file. Two states with the same generation have the same digest. */
 export interface FileMark {
   /** Number of the file's last commit. */
   readonly generation: number;
@@ -30,18 +30,19 @@ export interface FileMark {
   readonly digest: string;
 }
 
-/** Port: stores the state of a file elsewhere, so that a lost, emptied or older file is detected. */
+/** Port: stores the state of a file elsewhere, to detect that the file was lost, emptied or replaced by an older one. */
 export interface FileAnchor {
   /**
-   * Returns the state that the file must at least have; undefined if nothing is stored. A newer file is sound: the process ended between
-   * the two writes. The digest is empty if it is unknown.
+   * Returns the state that the file must have or exceed; undefined if none is stored. A newer file is sound, since the process may have
+   * ended between the two writes. An unknown digest is empty.
    */
   least(): FileMark | undefined;
   /**
-   * Is called when a commit survives the end of the process, but not yet a power cut; at a start also for an older file that is accepted.
+   * Called when a commit survives the end of the process, but not yet a power cut. At a start it is also called for an older file that is
+   * accepted.
    */
   committed(mark: FileMark): void;
-  /** Is called when the commit is on the disk. */
+  /** Called when a commit is on the disk. */
   synced(mark: FileMark): void;
 }
 

@@ -33,10 +33,7 @@ interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly recorder: DeviceRecorder;
 }
 
-/**
- * Finishes interrupted commissionings. It adds the device, finds out that the device has removed our fabric, or reports what a person must
- * do.
- */
+/** Finishes interrupted commissionings: adds the device, notices that it has removed our fabric, or tells what a person must do. */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();

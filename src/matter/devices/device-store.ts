@@ -281,10 +281,7 @@ function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDev
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/**
- * Returns the position and product data of a device as text. The position alone is not enough, since another bridged device may later have
- * it.
- */
+/** Returns position and product data of a device as text. The position alone could later be that of another bridged device. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }

@@ -29,10 +29,7 @@ const GATHER_MS = 5;
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/**
- * Rate limit for the requests of one neighbour. A token allows 64 KiB of responses, because making responses costs more than requesting
- * them.
- */
+/** Rate limit for one neighbour's requests. A token allows 64 KiB of responses, which cost more to make than to request. */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 

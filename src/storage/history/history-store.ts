@@ -199,10 +199,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /**
-   * Returns the oldest stored time of each resolution. It is a whole hour, so that sums of deleted readings never mix with remaining
-   * readings.
-   */
+  /** Returns the oldest stored time of each resolution, a whole hour, so that sums of deleted readings never mix with readings. */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
@@ -274,10 +271,7 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/**
- * Readings that wait for the next commit. Repeated values within `unchangedEveryMs` are dropped, and above the capacity the oldest
- * readings.
- */
+/** Readings that wait for the next commit. Repeats within `unchangedEveryMs` are dropped; above the capacity, the oldest too. */
 class PendingReadings {
   readonly #unchangedEveryMs: number;
   readonly #lastAdded = new Map<SensorId, PendingReading>();
