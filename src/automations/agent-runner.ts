@@ -39,8 +39,8 @@ interface AgentOptions {
 
 /**
  * The agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as its token. Throws
- * VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED, and the errors of the
- * tools in an automation.
+ * VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED, and errors of the tools
+ * that an automation names.
  */
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
@@ -74,7 +74,7 @@ export class AgentRunner implements Service {
     await Promise.all(running.map(({ automation }) => automation?.stop()));
   }
 
-  /** Creates an agent with its own token, whose permissions are at most those of `by`. Only this call returns the token. */
+  /** Creates an agent with its own token, which never has more permissions than `by`. Only this call returns the token. */
   spawn(request: SpawnRequest, by: Principal): { readonly record: AgentRecord; readonly token: string } {
     requireAgentCapacity(this.#agents.living(), by);
     const part = idPartOf(request.name, request.type);
@@ -88,7 +88,10 @@ export class AgentRunner implements Service {
     return { record, token: issued.token };
   }
 
-  /** Ends an agent and its descendants; returns false if it had ended already. Throws NOT_FOUND; after STORAGE_FAILED, retry. */
+  /**
+   * Ends an agent and its descendants. Returns false if it had already ended. Throws NOT_FOUND if it is unknown; after STORAGE_FAILED, call
+   * it again.
+   */
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
@@ -96,7 +99,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Changes a declared parameter as of the next evaluation, and returns the old value. A paused automation tries again. */
+  /** Sets a declared parameter, starting with the next evaluation. Returns the old value. A paused automation tries again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -125,7 +128,7 @@ export class AgentRunner implements Service {
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
-  /** Throws if the id is in use: two agents with the same id would share their jobs and approvals. */
+  /** Throws CONFLICT if the id is in use: two agents with one id would share their jobs and approvals. */
   #requireFree(id: string): void {
     const nowMs = this.#parts.clock.now();
     const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
@@ -147,7 +150,7 @@ export class AgentRunner implements Service {
     return plan;
   }
 
-  /** Revokes the token when the record cannot be written: nobody may hold the token of an agent that the hub does not have. */
+  /** Stores the agent. If that fails, revokes the token, since nobody may hold a token of an agent that the hub does not know. */
   #store(request: SpawnRequest, { token, principal }: IssuedToken, by: Principal): AgentRecord {
     const facts = principal.token;
     if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
@@ -198,7 +201,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** Marks an agent as failing whose configuration this version cannot read; it does nothing until its token ends. */
+  /** Marks an agent as failing because this version cannot read its configuration. It does nothing until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
@@ -237,7 +240,7 @@ export class AgentRunner implements Service {
     else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
   }
 
-  /** Stops the agent before its record is written, so that it also stops if the write fails. */
+  /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
   #end(record: AgentRecord, status: AgentStatus, reason: string): void {
     const running = this.#running.get(record.id);
     this.#running.delete(record.id);
@@ -301,7 +304,7 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
-/** An id is the resource of permissions, which have at most 256 characters. */
+/** Maximum length of an agent's id. An id is the resource of permissions, which have at most 256 characters. */
 const MAX_ID_LENGTH = 200;
 
 /** Returns the last part of an agent's id: the name if it is a valid id part, else the letters and digits of the name. */

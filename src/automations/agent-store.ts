@@ -20,7 +20,7 @@ export class AgentStore {
 
   load(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
-      // Only this class writes records.
+      // The cast is safe because only this class writes records.
       if (isJsonObject(value)) this.#records.set(key, value as unknown as AgentRecord);
     }
   }
@@ -110,7 +110,7 @@ export interface AgentRecord {
   readonly lastError?: AgentProblem;
   /** A failing automation ignores triggers until this time, milliseconds since 1970. */
   readonly restsUntilMs?: number;
-  /** The present run. It is written to the disk before the run's first call, so that no run is repeated after a crash. */
+  /** The current run. It is on the disk before the run's first call, so that no run is repeated after a crash. */
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
   /** Why the agent ended. */
   readonly reason?: string;

@@ -28,8 +28,8 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator'>;
 
 /**
- * Returns whether this principal may see the subject of a trigger or condition. A sensor's value needs the permission to read the sensor,
- * its existence does not. Times need no permission.
+ * Returns whether the principal may see the subject of a trigger or condition. For a sensor it needs the permission to read its value, and
+ * not only to see that it exists. Times need no permission.
  */
 export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
   if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
@@ -60,9 +60,9 @@ function exists(about: Trigger | Condition, { readings, devices }: VisibilityPor
 }
 
 /**
- * Rejects actions that could never succeed before the automation exists: unknown tools, invalid parameters, missing permissions. A dry run
- * of the pipeline would request approvals for dangerous actions. The pipeline checks each call anyway: this check only spares the author an
- * automation that fails at night.
+ * Refuses actions that could never succeed: unknown tools, invalid parameters, missing permissions. A dry run of the pipeline would ask
+ * people to approve dangerous actions. The pipeline checks each call anyway; this check only spares the author an automation that fails at
+ * night.
  */
 export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
   for (const [index, action] of actions.entries()) {
@@ -83,7 +83,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
   if (referencesIn(action.params, 'trigger').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
-  // Only the other hub can resolve the devices that its tool affects.
+  // The effects are unknown here, since only the other hub can resolve the devices of its tool.
   if (tool.hubs) return;
   const canonical = canonicalOf(tool, params, { principal, ports });
   if (!canonical) return;

@@ -129,9 +129,9 @@ export type Trigger = TriggersByType[keyof TriggersByType];
 
 /** A condition about a reading, which must hold when the trigger fires. */
 export type ReadingCondition = ConditionsByType['reading'];
-/** A time of day that must hold when the trigger fires; a window whose end is before its start spans midnight. */
+/** A time of day that is required when the trigger fires. A window whose end is before its start spans midnight. */
 export type TimeCondition = ConditionsByType['time'];
-/** A condition that must hold when the trigger fires; otherwise the firing is ignored. */
+/** A condition that must hold when the trigger fires. If it does not, nothing runs. */
 export type Condition = ReadingCondition | TimeCondition;
 
 /** One call of a tool; its parameters may refer to the trigger, such as `{"trigger": "value"}`. */

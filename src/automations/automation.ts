@@ -20,7 +20,7 @@ import {
   type WatchPorts,
 } from './trigger-watch.ts';
 
-/** Longest wait of a firing for the previous run or the cooldown; then it is dropped, so that no action runs late. */
+/** Maximum milliseconds that a firing waits for the previous run or the cooldown. Then it is dropped, so that no action runs late. */
 const MAX_WAIT_MS = 60_000;
 /** Number of failed runs in a row after which an automation pauses. */
 const MAX_FAILURES = 5;
@@ -32,7 +32,7 @@ export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly authorizer: Authorizer;
   readonly logger: Logger;
-  /** Is called when a run finds that the agent's token has expired or was revoked. */
+  /** Called when a run finds that the agent's token has expired or was revoked. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
 
@@ -113,7 +113,7 @@ export class Automation {
       if (!principal || !this.#shouldRun(firing, principal)) return;
       const runId = randomUUID();
       this.#rateLimit.started(clock.monotonic());
-      // The run is written to the disk before its first action: a run that a crash interrupts is not repeated.
+      // The run is on the disk before its first action, so that a run which a crash interrupts is not repeated.
       agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
       const run = { id: runId, principal, facts: firing.facts, signal: this.#abort.signal };
       this.#finish(await this.#outcomeOf(run));
@@ -142,7 +142,7 @@ export class Automation {
     }
   }
 
-  /** Checks the conditions with the present permissions, device groups and readings, not with those at the spawn. */
+  /** Checks the conditions with the current permissions, device groups and readings, and not with those at the spawn. */
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -173,7 +173,7 @@ export class Automation {
     });
   }
 
-  /** Records the rate limit as the last error once, not for each dropped trigger. */
+  /** Records the rate limit as the last error, once and not for each dropped trigger. */
   #noteRateLimit(): void {
     const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;

@@ -35,9 +35,8 @@ export function minutesOf(text: string): number {
 }
 
 /**
- * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined if there are no such days. A
- * time that the spring change skips moves later by the skipped hour; of a time that occurs twice in autumn the first counts (RFC 5545
- * §3.3.5).
+ * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined if there are no days. A time
+ * that the spring change skips is later by the skipped hour. Of a time that occurs twice in autumn, the first one counts (RFC 5545 §3.3.5).
  */
 export function nextLocalTime(
   { at, days = WEEKDAYS, timeZone }: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
@@ -54,7 +53,7 @@ export function nextLocalTime(
   return undefined;
 }
 
-/** Returns the local time as milliseconds, as if the local clock showed UTC. */
+/** Returns the local time as the milliseconds since 1970 at which a clock in UTC shows the same time. */
 function wallTimeOf(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
@@ -65,7 +64,7 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Returns the moment of a local time. The earlier moment counts for an hour that occurs twice; a skipped hour matches no offset. */
+/** Returns the moment of a local time. Of an hour that occurs twice, the earlier one counts. A skipped hour matches no offset. */
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);
@@ -90,7 +89,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Longest single timer in milliseconds: the clock may be changed while a timer runs, so that it is read at least this often. */
+/** Maximum length of a timer in milliseconds. The clock may be changed while a timer runs, so it is read at least this often. */
 export const MAX_TIMER_MS = 60_000;
 
 /** Calls back once when the clock shows at least `dueMs` (milliseconds since 1970). The returned function cancels it. */

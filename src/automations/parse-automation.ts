@@ -15,7 +15,7 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
-/** Members that cannot be parameters: `adjust_threshold` changes only values, never the subject of an automation. */
+/** Members that must be written out and cannot be parameters: `adjust_threshold` changes values, and never the subject. */
 const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
@@ -27,7 +27,7 @@ interface CheckedPlan {
   readonly max_runs_per_hour: number;
 }
 
-/** Returns the plan of a configuration with its present parameters. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if invalid. */
+/** Returns the plan of a configuration with its current parameters. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if it is invalid. */
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);
@@ -124,7 +124,7 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Returns the checked parameters by name. Throws VALIDATION_ERROR for bounds on a text, and for a value outside of its bounds. */
+/** Returns the checked parameters by name. Throws VALIDATION_ERROR if a text has bounds, or if a value is out of its bounds. */
 export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
   const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
   for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);

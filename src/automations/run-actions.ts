@@ -61,7 +61,7 @@ function requestOf(action: Action, index: number, run: Run): CallRequest {
   };
 }
 
-/** Waits for the decision if the call needs an approval; returns false for any other answer. */
+/** Waits for the decision if the answer asks for an approval, and returns it. Returns false for any other answer. */
 async function isApproved(answer: CallAnswer, decisions: DecisionListener, signal: AbortSignal): Promise<boolean> {
   if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
   const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
@@ -69,7 +69,7 @@ async function isApproved(answer: CallAnswer, decisions: DecisionListener, signa
   return decisions.isApproved(approvalId, Date.parse(expiresAt), signal);
 }
 
-/** Returns a fact of the trigger; the configuration was checked against the facts of its triggers. */
+/** Returns a fact of the trigger. It exists, because the configuration was checked against the facts of its triggers. */
 function factOf({ facts }: Run, name: string) {
   const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
   if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger has no fact ${name}`);
@@ -79,7 +79,7 @@ function factOf({ facts }: Run, name: string) {
 /** Longest wait for an approval. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** The decisions of approvers during a run; it listens from the start, so that no decision is lost between call and wait. */
+/** The decisions of approvers during a run. It listens from the start, so that no decision between call and wait is lost. */
 class DecisionListener implements Disposable {
   readonly #clock: Clock;
   readonly #decided = new Map<string, boolean>();
@@ -91,7 +91,7 @@ class DecisionListener implements Disposable {
     this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }
 
-  /** Resolves to true when the request is approved, and to false when it is denied or expires, or when the run must end. */
+  /** Resolves to true when the request is approved. Resolves to false when it is denied or expires, or when the run must end. */
   async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
     const known = this.#decided.get(approvalId);
     if (known !== undefined || signal.aborted) return known ?? false;
@@ -114,7 +114,7 @@ class DecisionListener implements Disposable {
     this.#stop();
   }
 
-  /** Handles a decision; the approval by one of several persons does not end the wait. */
+  /** Handles a decision. If several persons must approve, the first approval does not end the wait. */
   #onDecision(approvalId: string, state: Json | undefined): void {
     if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
     this.#decided.set(approvalId, state === 'approved');

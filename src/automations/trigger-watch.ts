@@ -15,7 +15,7 @@ import type {
 } from './automation-schema.ts';
 import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
-/** Older reports are ignored: after an interruption a device repeats the events of the meantime. */
+/** Maximum age of a report in milliseconds. Older ones are ignored, since a device repeats missed events after an interruption. */
 export const MAX_REPORT_AGE_MS = 60_000;
 
 /** One firing of a trigger. */
@@ -25,7 +25,7 @@ export interface Firing {
   readonly facts: JsonObject;
   /** Time of the firing, by the monotonic clock. */
   readonly atMs: number;
-  /** Returns whether the cause of the firing still holds, for a run that had to wait. */
+  /** Returns whether the cause of the firing still holds. Called for a run that had to wait. */
   holds(): boolean;
 }
 
@@ -59,7 +59,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
     this.cancel();
   }
 
-  /** Replaces the values of the trigger; earlier reports still count. The type of a trigger never changes. */
+  /** Replaces the values of the trigger. Reports from before still count. The type of a trigger never changes. */
   update(trigger: Trigger): void {
     this.trigger = trigger as T;
   }
@@ -125,7 +125,7 @@ export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
   }
 }
 
-/** Fires when a device becomes unreachable or reachable. The state at the start of the hub is no change. */
+/** Fires when a device becomes unreachable or reachable. The first state after the start of the hub is not a change. */
 export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   #state: Json | undefined;
 
@@ -147,9 +147,9 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   }
 }
 
-/** A time that passed longer ago than this is skipped: the hub was off, or its clock was changed. */
+/** Maximum milliseconds by which a time may be late. A later one is skipped, since the hub was off or its clock was changed. */
 const MAX_LATE_MS = 30_000;
-/** If the clock is set back by less, the watch continues after the last fired time instead of firing it again. */
+/** If the clock is set back by less than this, the watch continues after the last fired time instead of repeating it. */
 const SET_BACK_MS = 3_600_000;
 
 /** Fires at a time of day. A missed time is skipped, and nothing fires while the clock is not trusted. */
@@ -180,7 +180,7 @@ export class TimeWatch extends Watch<TimeTrigger> {
     const dueMs = this.#dueMs;
     const isDue = dueMs !== undefined && nowMs >= dueMs;
     if (isDue) this.#firedMs = dueMs;
-    // The next timer starts first, since a run whose token has ended stops this watch.
+    // The next timer is started first, because a run whose token has ended stops this watch.
     this.start();
     if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ at: isoTime(dueMs) });
   }
@@ -205,8 +205,8 @@ export class IntervalWatch extends Watch<IntervalTrigger> {
 }
 
 /**
- * Fires when a reading crosses the trigger's limit in its direction, not while it stays beyond it. The first value only starts the
- * comparison. Unknown or old values never fire; a wait (`for_seconds`) that they interrupt begins again.
+ * Fires when a reading crosses the trigger's limit in its direction, and not while it stays beyond it. The first value only starts the
+ * comparison. Unknown or old values never fire. A wait (`for_seconds`) that they interrupt begins again.
  */
 export class ReadingWatch extends Watch<ReadingTrigger> {
   readonly #sensor = parseSensorId(this.trigger.sensor_id);
@@ -242,7 +242,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
       return;
     }
     if (typeof unit === 'string') this.#unit = unit;
-    // A value of unknown age counts as old.
+    // A value whose age is unknown counts as old.
     const isOld = atMs === null || (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS);
     if (this.#value === undefined) this.#begin(value);
     else if (!isOld) this.#compareWith(value);
@@ -284,7 +284,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.fire(facts, () => changes === true || this.#isThere === true);
   }
 
-  /** Restarts a begun wait with the next known value. */
+  /** Makes a wait that has begun start again with the next known value. */
   #interrupt(): void {
     if (this.#cancelWait) this.#isThere = false;
     this.#endWait();
@@ -302,7 +302,7 @@ function isReadingValue(value: Json | undefined): value is ReadingValue {
 
 /**
  * Returns whether a value meets the comparison. `slack` is the hysteresis: how far a value that met the comparison may go back and still
- * meet it. Booleans equal 1 and 0, since sensors report on and off in both forms; a former word of a value equals its present word.
+ * meet it. Booleans equal 1 and 0, since sensors report on and off in both forms. A former word of a value equals its current word.
  */
 export function readingMatches(
   { above, below, equals }: Pick<ReadingTrigger, 'above' | 'below' | 'equals'>,

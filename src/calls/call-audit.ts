@@ -58,7 +58,10 @@ export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number):
   };
 }
 
-/** Returns the parameters for an event, or only their length if they may not be logged: events are stored for listeners that reconnect. */
+/**
+ * Returns the parameters for an event. If they may not be logged, returns only their length, since events are stored for listeners that
+ * reconnect.
+ */
 export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
   if (!call.tool.definition.metadata.audit.logParams) return {};
@@ -67,7 +70,7 @@ export function eventParams(call: ReauthorizedCall): JsonObject {
 
 function commonEntry(call: CallFacts, atMs: number) {
   const { requestId, traceId } = call.running;
-  // An unknown tool name may be any text, perhaps a token by mistake.
+  // The name of an unknown tool may be any text, even a token by mistake.
   const toolId = call.tool ? call.tool.id : String(redact(toolIdOf(call)));
   return { requestId, traceId, principal: call.request.principal, toolId, atMs };
 }
@@ -82,7 +85,7 @@ interface AuditedParams {
   readonly length: number;
 }
 
-/** Cached for the audit log and the events. No stage after the audit changes the parameters. */
+/** The shown parameters of calls, cached for audit log and events. No stage after the audit changes the parameters. */
 const shownParamsOfCalls = new WeakMap<RunningCall, AuditedParams>();
 
 function auditedParams(call: RoutedCall): AuditedParams {
@@ -108,7 +111,7 @@ export function eventData(call: CallFacts): JsonObject {
   const data = { tool: toolIdOf(call), request_id: requestId, trace_id: traceId, agent_id: call.request.principal.id };
   if (!call.tool) return data;
   const { audit, isDangerous } = call.tool.definition.metadata;
-  // The risk of a generic tool is the risk of the call's effects.
+  // The risk of a generic tool's call is that of its effects.
   return audit.notifyAdmins || (!isDangerous && riskOf(call) === 'dangerous') ? { ...data, notify_admins: true } : data;
 }
 
@@ -118,7 +121,10 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes outcomes of calls to the audit log. Of a caller's refusals within 10 s it writes one row, and one note counts the rest. */
+/**
+ * Writes outcomes of calls to the audit log. If a caller has several refusals within 10 s, it writes one row and a note with the number of
+ * the others.
+ */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
   /** Number of omitted outcomes by caller; an entry is deleted after 10 s. */
@@ -156,7 +162,7 @@ export class CallAuditWriter {
     this.#leftOut.delete(key);
     if (count === 0) return;
     const { audit, time } = this.#collaborators;
-    // A failure of the disk is reported with more important rows.
+    // A failed write is ignored here, since a failure of the disk is reported with more important rows.
     audit.record({ kind: 'note', event: 'call.rate_limited', atMs: time.now(), principalId, data: { count } }).catch(() => {});
   }
 }

@@ -5,9 +5,9 @@ import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** The signals are not checked again after a shorter wait. */
+/** Milliseconds of waiting below which the signals are not checked again. */
 const UNCHECKED_WAIT_MS = 20;
-/** Turns of the event loop between the end of a connection and the abort of the caller's signal. */
+/** Number of turns of the event loop from the end of a connection to the abort of the caller's signal. */
 const TURNS_TO_ABORT = 4;
 
 /** Reason why a call ends early. */
@@ -20,8 +20,8 @@ interface TimeLimit {
 }
 
 /**
- * The deadline of one call. Its signal aborts when the time is over or the caller cancels. The deadline also uses the wall clock, since the
- * monotonic clock and all timers stop while the machine sleeps.
+ * The deadline of a call. Its signal aborts when the time is over or the caller cancels. The wall clock counts too, since the monotonic
+ * clock and all timers stop while the machine sleeps.
  */
 export class CallDeadline {
   /** Milliseconds since 1970. */
@@ -60,15 +60,15 @@ export class CallDeadline {
     return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
   }
 
-  /** Throws the call's error if the deadline is over or the call was aborted, even if the timer has not fired yet. */
+  /** Throws the call's error if the deadline is over or the call was aborted, even if its timer has not run yet. */
   throwIfOver(): void {
     if (this.remainingMs === 0) this.#end('deadline');
     this.signal.throwIfAborted();
   }
 
   /**
-   * Checks the deadline of a call that has waited since `sinceMs` (monotonic clock). The event that the caller disconnected may still be
-   * queued, especially after the process was suspended.
+   * Checks the deadline of a call that has waited since `sinceMs` (monotonic clock). First it lets the event loop run, since the event that
+   * the caller has disconnected may still be queued.
    */
   async confirm(sinceMs: number): Promise<void> {
     if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);

@@ -8,9 +8,9 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { LARGE_PARAMS_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
-/** Deepest nesting of previewed calls: that of composed tools, inside a sequence. */
+/** Maximum nesting of previewed calls: that of composed tools inside a sequence. */
 const MAX_DEPTH = 6;
-/** Largest number of calls that are judged together before they run. */
+/** Maximum number of calls that are judged together before they run. */
 const MAX_CALLS = 256;
 
 /** The parts of the hub that a preview of calls needs. */
@@ -23,7 +23,7 @@ export interface CallPreviewPorts {
 /** A call to preview, and the principal for whom it is previewed. */
 interface PreviewedRequest {
   readonly tool: string;
-  /** Undefined while the parameters depend on results of earlier steps. */
+  /** The parameters; undefined while they depend on results of earlier steps. */
   readonly params: Json | undefined;
   /** The principal that requests the preview; the preview shows only tools and devices that it may see. */
   readonly viewer: Principal;
@@ -53,7 +53,7 @@ function callsOf(
 ): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
   const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
-  // Only the other hub can compute the effects of its tool.
+  // The effects of a tool on another hub are unknown here, since only that hub can compute them.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
   const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
@@ -68,7 +68,7 @@ function callsOf(
   return [own, ...steps];
 }
 
-/** Returns the highest risk of a call and its inner calls; without known parameters, the highest risk of any call of the tool. */
+/** Returns the highest risk of a call and its inner calls. If the parameters are unknown, returns the highest risk of any call. */
 export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
   const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';

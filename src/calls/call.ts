@@ -22,9 +22,9 @@ export interface CallFacts {
   readonly running: RunningCall;
   readonly request: CallRequest;
   readonly tool?: RegisteredTool;
-  /** Empty until the stage that reads the parameters. */
+  /** The parameters; empty until the stage that reads them. */
   readonly params: JsonObject;
-  /** Empty until the effects are authorised, and for a tool that only other hubs have. */
+  /** The effects; empty until they are authorised, and for a tool that only other hubs have. */
   readonly effects: readonly Effect[];
   readonly rule?: string;
   /** The approval that the call used. */
@@ -40,7 +40,7 @@ export interface CallFacts {
 declare const passed: unique symbol;
 declare const purpose: unique symbol;
 
-/** Compile-time mark for a call that has passed a stage. A cast adds the mark, and only stages cast. */
+/** Type that marks a call as one that has passed a stage. Only stages may add the mark, by a cast. */
 interface Passed<Stage extends string> {
   readonly [passed]: { readonly [Name in Stage]: true };
 }

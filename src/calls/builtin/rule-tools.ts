@@ -55,7 +55,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
     {
       ...FOR_RULES,
       name: 'test_rules',
-      // A PIN may be among the parameters, under a name that only the PIN's tool knows to be secret.
+      // Parameters are not logged, since they may contain a PIN under a name that only the PIN's tool knows to be secret.
       audit: { logParams: false, logResult: false },
       title: "Try the owner's rules",
       description:
