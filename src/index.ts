@@ -1,7 +1,7 @@
 // The public interface of the library, for programs that embed a hub and add tools. Everything else may change at any time.
 // docs/embedding.md lists the interface too.
 
-// Tools as classes in AgentOS' form, and the forms of an answer.
+// Tools written as classes for AgentOS, and functions that convert an answer to other forms.
 export {
   AgentOsBaseTool,
   type AgentOsContext,
@@ -15,7 +15,7 @@ export {
   toToolResponse,
   toToolResult,
 } from './calls/formats/agent-os.ts';
-// A tool call of a model, and the result for the model.
+// A tool call that a language model made, and the result that the model gets.
 export type { ModelCall, ModelCallResult } from './calls/formats/model-calls.ts';
 // The complete answer to a call.
 export type { CallAnswer } from './calls/request-and-answer.ts';
@@ -46,7 +46,7 @@ export { Hub, type HubOptions } from './hub/hub.ts';
 export { createJsonSchema, defineTool, type Parameter, p, type ToolDeclaration } from './tools/definition/define-tool.ts';
 // Tools as classes, and capabilities of a hub that consist of such tools.
 export { type CapabilityHandler, capabilityOf, ToolClass, type ToolResult } from './tools/definition/tool-class.ts';
-// A question from a running tool to the person behind its caller, the answer, a registered tool, and the context of a handler.
+// Types of a registered tool and its handler: the context that the handler gets, and a question to the person behind the caller.
 export type {
   RegisteredTool,
   ToolAnswer,

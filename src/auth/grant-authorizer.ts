@@ -16,7 +16,7 @@ const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
 interface GrantParts {
   readonly groups: ResourceGroups;
-  /** The groups of devices of other hubs. If absent, those devices are in no group. */
+  /** Groups that contain devices of other hubs. If absent, the devices of other hubs are in no group. */
   readonly elsewhere?: RemoteGroups;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }

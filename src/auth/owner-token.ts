@@ -11,9 +11,8 @@ const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (mode 0600) since the first start. Only this file and its
- * backup contain the text; memory holds its SHA-256. If the file is changed or deleted, the token becomes invalid and the next start
- * creates a new token.
+ * The owner's token: `at0.` and 32 random bytes in base64url. The first start writes it to `owner.token` (mode 0600). Only this file and
+ * its backup contain the token; memory holds its SHA-256. If the file was changed or deleted, the next start replaces the token.
  */
 export class OwnerCredential implements Service {
   readonly #file: SecretFile;
@@ -41,7 +40,7 @@ export class OwnerCredential implements Service {
    */
   async start(): Promise<void> {
     const token = readToken(this.#file);
-    // A new token is made here because it is always safe. Somebody may have deleted the file since the old token had leaked.
+    // The backup is not used, because somebody may have deleted the file after the token had leaked. A new token is always safe.
     if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }
@@ -51,7 +50,7 @@ export class OwnerCredential implements Service {
     return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
   }
 
-  /** Replaces the token, which becomes invalid at once. Throws STORAGE_FAILED, without a change, if the file cannot be written. */
+  /** Replaces the token; the old token is invalid at once. If the file cannot be written, throws STORAGE_FAILED and changes nothing. */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
     writeSecretFile(this.#file, `${token}\n`);

@@ -8,7 +8,7 @@ import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/
 /** A file that only the user of the hub's process may read. */
 export interface SecretFile {
   readonly path: string;
-  /** Last sentence of the error that others can read the file. It follows the command that corrects the file's mode. */
+  /** End of the error message for a file that others can read: what to do if others had access to this machine. */
   readonly ifOthersReadIt: string;
   /** Returns whether the text is complete, valid content of the file. */
   readonly isWhole: (text: string) => boolean;
@@ -30,7 +30,7 @@ export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'
   return storage(file.path, () => readTextIfExists(file.path));
 }
 
-/** Writes the file and its copy, mode 0600. A crash leaves each with old or new text. Throws STORAGE_FAILED if a write fails. */
+/** Writes the file and its copy (mode 0600). After a crash, each has the old or the new text. Throws STORAGE_FAILED if a write fails. */
 export function writeSecretFile(file: SecretFile, text: string): void {
   storage(file.path, () => new RecoverableFile(file).write(text));
 }
@@ -107,7 +107,7 @@ function makeKey(file: SecretFile): KeyObject {
   return key;
 }
 
-/** Returns undefined if the text is not an Ed25519 key. The parser's error is dropped because it could quote the text. */
+/** Parses a private Ed25519 key; returns undefined for other text. The parser's error is dropped because it could quote the text. */
 function parseKey(text: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(text);

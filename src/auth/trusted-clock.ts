@@ -37,9 +37,9 @@ const MAX_AHEAD_MS = 24 * 3_600_000;
 const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 
 /**
- * The hub's time on boards whose clock may be wrong after a start. It is never before a floor, which has two parts. `proven` comes from the
- * build, the network or the owner. `assumed` comes from a hardware clock, a host or an issuer of tokens, and is replaced when the network
- * or the owner provides another time.
+ * The hub's time on boards whose clock may be wrong after a start. The time is never before a floor, which has two parts. `proven` comes
+ * from the build, the network or the owner. `assumed` comes from a hardware clock, a host or an issuer of tokens; it is replaced when the
+ * network or the owner provides another time.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #ports: TrustedClockServices;
@@ -86,8 +86,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Is called with the issue time (milliseconds since 1970) of a token of a trusted issuer whose signature was verified. An untrusted clock
-   * advances to that time, at most 24 h beyond the proven floor; a trusted clock ignores it.
+   * Called with the issue time (milliseconds since 1970) of a verified token of a trusted issuer. An untrusted clock advances to this time,
+   * unless the time is more than 24 h after the proven floor. A trusted clock ignores it.
    */
   observeIssuedAt(timeMs: number): void {
     if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
@@ -95,7 +95,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Sets the owner's time, which may be before the floor. It holds until the network provides the time, and survives restarts of the hub
+   * Sets the owner's time, which may be before the floor. It is used until the network provides the time. It survives a restart of the hub,
    * but not of the machine. If the machine's clock is known to be right, only a wrong floor is corrected.
    */
   set(timeMs: number): void {
@@ -172,7 +172,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     });
   }
 
-  /** Advances and saves the floor: to the clock's time if the clock is trusted, otherwise by the elapsed time. */
+  /** Advances and saves the floor. If the clock is trusted, the floor becomes its time; otherwise it advances by the elapsed time. */
   #save(): void {
     if (this.isTrusted()) {
       const shown = this.#mark(this.#shownMs());
@@ -245,12 +245,12 @@ const TIME_ERROR = 5;
 /** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
 const TIMEX_BYTES = 208;
 /**
- * Permitted difference in milliseconds between hardware clock and system clock. A hardware clock that lost power is wrong by years, and any
- * other by about a second.
+ * Permitted difference in milliseconds between hardware clock and system clock. A hardware clock is wrong by years after a loss of power,
+ * and otherwise by about a second.
  */
 const HARDWARE_TOLERANCE_MS = 120_000;
 
-/** The evidence of a Linux machine about its clock, in order of preference: kernel, systemd-timesyncd, hardware clock, host. */
+/** Checks the clock of a Linux machine. The sources, in order of preference: kernel, systemd-timesyncd, hardware clock, host. */
 export class SystemClockEvidence implements ClockEvidence {
   readonly #parts: Required<SystemParts>;
 
@@ -260,8 +260,7 @@ export class SystemClockEvidence implements ClockEvidence {
 
   async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
     if (await this.#parts.isKernelSynchronised()) return 'network';
-    // This file is checked because a sandboxed service may not call adjtimex. timesyncd touches it at its first synchronisation after each
-    // boot.
+    // This file is checked too, because a sandboxed service may not call adjtimex. timesyncd touches it at the first sync after boot.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
     // Containers and most virtual machines have no RTC device, because their host provides the time.
@@ -277,7 +276,7 @@ export class SystemClockEvidence implements ClockEvidence {
     return Math.round(uptime() * 1000);
   }
 
-  /** Returns whether a hardware clock agrees with the system's time. A hardware clock without a battery does not. */
+  /** Returns whether a hardware clock agrees with the system's time. A hardware clock without a battery is wrong after a start. */
   #agreesWithOneOf(clocks: string): boolean {
     return readdirSync(clocks).some((name) => {
       const text = readText(join(clocks, name, 'since_epoch'));

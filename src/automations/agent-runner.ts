@@ -33,14 +33,14 @@ export interface AgentParts
 }
 
 interface AgentOptions {
-  /** Default IANA time zone of automations; by default the machine's zone. */
+  /** IANA time zone for automations that name no zone; the machine's zone if absent. */
   readonly timeZone?: string;
 }
 
 /**
- * The agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as its token. Throws
- * VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED, and errors of the tools
- * that an automation names.
+ * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
+ * its token. Methods throw VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED,
+ * and errors of the tools that an automation names.
  */
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
@@ -89,8 +89,8 @@ export class AgentRunner implements Service {
   }
 
   /**
-   * Ends an agent and its descendants. Returns false if it had already ended. Throws NOT_FOUND if it is unknown; after STORAGE_FAILED, call
-   * it again.
+   * Ends an agent and its descendants. Returns false if it had already ended. Throws NOT_FOUND if the agent is unknown. The call can be
+   * repeated if it throws STORAGE_FAILED.
    */
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
@@ -99,7 +99,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Sets a declared parameter, starting with the next evaluation. Returns the old value. A paused automation tries again. */
+  /** Sets a declared parameter for all following evaluations. Returns the old value. A paused automation becomes active again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -201,7 +201,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** Marks an agent as failing because this version cannot read its configuration. It does nothing until its token ends. */
+  /** Marks an agent as failing because this version cannot read its configuration. The agent stays idle until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
@@ -290,7 +290,7 @@ const MAX_AGENTS = 64;
 /** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
 const MAX_FAMILY = 16;
 
-/** Throws RESOURCE_EXCEEDED if `by` may have no further agent. The agents of others never count against the owner. */
+/** Throws RESOURCE_EXCEEDED if `by` may have no more agents. For the owner, only agents that the owner spawned are counted. */
 function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
   const isOwner = by.kind === 'owner';
   const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
@@ -304,10 +304,10 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
-/** Maximum length of an agent's id. An id is the resource of permissions, which have at most 256 characters. */
+/** Maximum length of an agent's id. Permissions contain the id as their resource and have at most 256 characters. */
 const MAX_ID_LENGTH = 200;
 
-/** Returns the last part of an agent's id: the name if it is a valid id part, else the letters and digits of the name. */
+/** Returns the last part of an agent's id: the name, or only its letters and digits if it is not valid; random if there is no name. */
 function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
   const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);

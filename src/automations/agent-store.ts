@@ -9,7 +9,7 @@ const SPACE = 'agents';
 const ENDED_KEPT_MS = 7 * 86_400_000;
 const MAX_ENDED = 64;
 
-/** All agents of this hub, in memory and on the disk; emits an event for each change. */
+/** Stores all agents of this hub in memory and on the disk, and emits an event for each change. */
 export class AgentStore {
   readonly #parts: { readonly store: KeyValueStore; readonly events: EventBus };
   readonly #records = new Map<string, AgentRecord>();
@@ -44,7 +44,7 @@ export class AgentStore {
     this.remember(record);
   }
 
-  /** Writes the record to memory only: for an ended agent whose record cannot be written to the disk. */
+  /** Writes the record to memory only, for example if the record of an ended agent cannot be written to the disk. */
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
@@ -91,7 +91,7 @@ export interface AgentRecord {
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
-  /** Id of the agent that spawned this agent; absent if the owner did. */
+  /** Id of the agent that spawned this agent; absent if the owner spawned it. */
   readonly parent?: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;

@@ -35,8 +35,8 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
 }
 
 /**
- * Returns the tool with which an agent ends its descendants. The permission of kill_agent names one agent and cannot express "my
- * descendants"; this tool needs no permission, since it only reaches ids below the caller's id.
+ * Returns the tool with which an agent ends its descendants. The permission for kill_agent names one agent and cannot express "my
+ * descendants". This tool needs no such permission, because it reaches only ids below the caller's id.
  */
 function dismissAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
@@ -104,7 +104,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
-/** Returns the public view of an agent: all members except the token. */
+/** Returns the public view of an agent, without its token. */
 function agentView(record: AgentRecord, runner: AgentRunner): Json {
   const { lastError, lastRunAtMs, running } = record;
   return snakeJson({

@@ -28,8 +28,8 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator'>;
 
 /**
- * Returns whether the principal may see the subject of a trigger or condition. For a sensor it needs the permission to read its value, and
- * not only to see that it exists. Times need no permission.
+ * Returns whether the principal may see the subject of a trigger or condition. A sensor requires the permission to read its value; to see
+ * that it exists is not enough. Times require no permission.
  */
 export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
   if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
@@ -60,9 +60,9 @@ function exists(about: Trigger | Condition, { readings, devices }: VisibilityPor
 }
 
 /**
- * Refuses actions that could never succeed: unknown tools, invalid parameters, missing permissions. A dry run of the pipeline would ask
- * people to approve dangerous actions. The pipeline checks each call anyway; this check only spares the author an automation that fails at
- * night.
+ * Throws if an action could never succeed: unknown tool, invalid parameters, missing permissions. It does not use a dry run of the
+ * pipeline, which would ask people to approve dangerous actions. The pipeline checks each call anyway; this check only spares the author an
+ * automation that fails at night.
  */
 export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
   for (const [index, action] of actions.entries()) {
@@ -91,7 +91,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!decision.allowed) throw lacks(decision.required);
 }
 
-/** Returns undefined for a device of another hub, which only that hub can resolve. Throws the error of the tool. */
+/** Returns the canonical parameters; undefined for a device of another hub, since only that hub knows it. Throws the tool's error. */
 function canonicalOf(
   tool: RegisteredTool,
   params: Action['params'],

@@ -28,7 +28,7 @@ const comparison = {
   equals: { type: ['number', 'string', 'boolean'], maxLength: 160, description: 'For reading: it becomes this' },
 } as const;
 
-/** The schema of the members of each `type` of trigger. */
+/** The schemas of a trigger's fields, by the `type` of the trigger. */
 const TRIGGERS = {
   reading: {
     required: ['sensor_id'],
@@ -149,7 +149,7 @@ export interface AutomationPlan {
   readonly maxRunsPerHour: number;
 }
 
-/** Values that `adjust_threshold` may change. */
+/** Schema of the values that `adjust_threshold` may change. */
 export const PARAMETERS_SCHEMA: JsonSchema = {
   type: 'object',
   maxProperties: 32,
@@ -187,7 +187,7 @@ export const PLAN_SCHEMA: JsonSchema = {
   },
 };
 
-/** Schema for callers of spawn_agent, with flat objects, which models write best. PLAN_SCHEMA then checks the combinations. */
+/** Schema that callers of spawn_agent see. It has flat objects, which models write best. PLAN_SCHEMA checks combinations of fields. */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
   // The parameters of actions may contain secrets of the called tools.

@@ -142,7 +142,7 @@ export class Automation {
     }
   }
 
-  /** Checks the conditions with the current permissions, device groups and readings, and not with those at the spawn. */
+  /** Returns whether the conditions hold with the current permissions, device groups and readings, instead of those at the spawn. */
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -190,7 +190,7 @@ export class Automation {
 
 const HOUR_MS = 3_600_000;
 
-/** Computes how soon an automation may run again, in times of the monotonic clock. */
+/** Computes how soon an automation may run again. All times are by the monotonic clock. */
 class RunRateLimit {
   #starts: number[] = [];
 

@@ -35,8 +35,8 @@ export function minutesOf(text: string): number {
 }
 
 /**
- * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined if there are no days. A time
- * that the spring change skips is later by the skipped hour. Of a time that occurs twice in autumn, the first one counts (RFC 5545 §3.3.5).
+ * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined without days. A time that is
+ * skipped in spring occurs later by the skipped hour. Of a time that occurs twice in autumn, the first counts (RFC 5545 §3.3.5).
  */
 export function nextLocalTime(
   { at, days = WEEKDAYS, timeZone }: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
@@ -53,7 +53,7 @@ export function nextLocalTime(
   return undefined;
 }
 
-/** Returns the local time as the milliseconds since 1970 at which a clock in UTC shows the same time. */
+/** Returns the local time, encoded as the moment (milliseconds since 1970) at which a clock in UTC shows that time. */
 function wallTimeOf(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
@@ -64,7 +64,7 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Returns the moment of a local time. Of an hour that occurs twice, the earlier one counts. A skipped hour matches no offset. */
+/** Returns the moment of a local time; the earlier moment if the time occurs twice. A skipped time is converted with the old offset. */
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);

@@ -7,7 +7,7 @@ import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;
-/** The facts of each trigger type to which actions may refer, in addition to the facts that all triggers have. */
+/** Facts to which actions may refer, by trigger type, in addition to the facts that all triggers have. */
 const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   reading: ['sensor_id', 'value', 'previous', 'unit'],
   device_event: ['device_id', 'event', 'cluster', 'data'],
@@ -15,7 +15,7 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
-/** Members that must be written out and cannot be parameters: `adjust_threshold` changes values, and never the subject. */
+/** Fields that cannot refer to a parameter: `adjust_threshold` may change values, but never what an automation is about. */
 const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
@@ -164,7 +164,7 @@ function wrong(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The parameter ${name} ${problem}`, { parameter: name });
 }
 
-/** The only member of an object that refers to a parameter of the agent or to a fact of its trigger. */
+/** Key of a reference: `{"param": "NAME"}` is a parameter of the agent, and `{"trigger": "NAME"}` is a fact of its trigger. */
 type ReferenceKind = 'param' | 'trigger';
 
 /** Returns a copy in which each `{"<kind>": "NAME"}` is replaced by the result of `lookUp`. Throws the error of `lookUp`. */

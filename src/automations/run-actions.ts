@@ -61,7 +61,7 @@ function requestOf(action: Action, index: number, run: Run): CallRequest {
   };
 }
 
-/** Waits for the decision if the answer asks for an approval, and returns it. Returns false for any other answer. */
+/** If the answer asks for approval, waits for the decision and returns whether it is an approval. Otherwise returns false. */
 async function isApproved(answer: CallAnswer, decisions: DecisionListener, signal: AbortSignal): Promise<boolean> {
   if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
   const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
@@ -79,7 +79,7 @@ function factOf({ facts }: Run, name: string) {
 /** Longest wait for an approval. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** The decisions of approvers during a run. It listens from the start, so that no decision between call and wait is lost. */
+/** Collects the decisions of approvers during a run. Listens from the start, so that no decision between call and wait is lost. */
 class DecisionListener implements Disposable {
   readonly #clock: Clock;
   readonly #decided = new Map<string, boolean>();

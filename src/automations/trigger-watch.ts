@@ -59,7 +59,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
     this.cancel();
   }
 
-  /** Replaces the values of the trigger. Reports from before still count. The type of a trigger never changes. */
+  /** Replaces the trigger by one of the same type. The last known state is kept, so that earlier reports still count. */
   update(trigger: Trigger): void {
     this.trigger = trigger as T;
   }
@@ -147,9 +147,9 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   }
 }
 
-/** Maximum milliseconds by which a time may be late. A later one is skipped, since the hub was off or its clock was changed. */
+/** Maximum milliseconds by which a trigger may fire late. A later trigger is skipped: the hub was off or its clock was changed. */
 const MAX_LATE_MS = 30_000;
-/** If the clock is set back by less than this, the watch continues after the last fired time instead of repeating it. */
+/** If the clock is set back by at most this many milliseconds, a time that has already fired does not fire again. */
 const SET_BACK_MS = 3_600_000;
 
 /** Fires at a time of day. A missed time is skipped, and nothing fires while the clock is not trusted. */
@@ -205,8 +205,8 @@ export class IntervalWatch extends Watch<IntervalTrigger> {
 }
 
 /**
- * Fires when a reading crosses the trigger's limit in its direction, and not while it stays beyond it. The first value only starts the
- * comparison. Unknown or old values never fire. A wait (`for_seconds`) that they interrupt begins again.
+ * Fires when a reading crosses the trigger's limit in the given direction, and not again while it stays beyond the limit. The first value
+ * only starts the comparison. Unknown or old values never fire. An unknown value or an unreachable device restarts a wait (`for_seconds`).
  */
 export class ReadingWatch extends Watch<ReadingTrigger> {
   readonly #sensor = parseSensorId(this.trigger.sensor_id);
@@ -284,7 +284,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.fire(facts, () => changes === true || this.#isThere === true);
   }
 
-  /** Makes a wait that has begun start again with the next known value. */
+  /** Ends a running wait. A wait starts again with the next known value that meets the trigger. */
   #interrupt(): void {
     if (this.#cancelWait) this.#isThere = false;
     this.#endWait();

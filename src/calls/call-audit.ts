@@ -22,7 +22,7 @@ import {
 import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import type { CallAnswer } from './request-and-answer.ts';
 
-/** Longest JSON text of parameters or of a result in the audit log and in events. */
+/** Maximum characters of JSON text for parameters or a result in the audit log and in events. */
 const MAX_SHOWN_LENGTH = 4_096;
 
 /** Returns the audit row that is written before a call runs. */
@@ -59,8 +59,8 @@ export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number):
 }
 
 /**
- * Returns the parameters for an event. If they may not be logged, returns only their length, since events are stored for listeners that
- * reconnect.
+ * Returns the parameters for an event: only their length if they are too long, and nothing if the tool forbids logging them. Events are
+ * treated like the audit log because they are stored for listeners that reconnect.
  */
 export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
@@ -85,7 +85,7 @@ interface AuditedParams {
   readonly length: number;
 }
 
-/** The shown parameters of calls, cached for audit log and events. No stage after the audit changes the parameters. */
+/** Caches the parameters of each call as the audit log and events show them. No stage after `writeIntent` changes the parameters. */
 const shownParamsOfCalls = new WeakMap<RunningCall, AuditedParams>();
 
 function auditedParams(call: RoutedCall): AuditedParams {
@@ -105,13 +105,13 @@ function auditedResult(call: CallFacts, result: Json): Json | undefined {
   return JSON.stringify(masked).length <= MAX_SHOWN_LENGTH ? masked : undefined;
 }
 
-/** Returns the members that are part of every event about a call. */
+/** Returns the fields that all events about a call have in common. */
 export function eventData(call: CallFacts): JsonObject {
   const { requestId, traceId } = call.running;
   const data = { tool: toolIdOf(call), request_id: requestId, trace_id: traceId, agent_id: call.request.principal.id };
   if (!call.tool) return data;
   const { audit, isDangerous } = call.tool.definition.metadata;
-  // The risk of a generic tool's call is that of its effects.
+  // A generic tool is not declared dangerous, but a single call of it is dangerous if the call has a dangerous effect.
   return audit.notifyAdmins || (!isDangerous && riskOf(call) === 'dangerous') ? { ...data, notify_admins: true } : data;
 }
 
@@ -122,8 +122,8 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
 }
 
 /**
- * Writes outcomes of calls to the audit log. If a caller has several refusals within 10 s, it writes one row and a note with the number of
- * the others.
+ * Writes outcomes of calls to the audit log. Of a caller's RATE_LIMITED refusals within 10 s, it writes only the first, and afterwards one
+ * note with the number of the omitted refusals.
  */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
@@ -134,7 +134,7 @@ export class CallAuditWriter {
     this.#collaborators = collaborators;
   }
 
-  /** Writes an outcome to the audit log, like `AuditSink.record`. */
+  /** Writes an outcome to the audit log, unless it is one of many RATE_LIMITED refusals. Rejects like `AuditSink.record`. */
   async record(outcome: AuditOutcome): Promise<void> {
     if (outcome.error === 'RATE_LIMITED' && outcome.kind === 'refusal' && this.#isLeftOut(outcome)) return;
     await this.#collaborators.audit.record(outcome);
@@ -162,7 +162,7 @@ export class CallAuditWriter {
     this.#leftOut.delete(key);
     if (count === 0) return;
     const { audit, time } = this.#collaborators;
-    // A failed write is ignored here, since a failure of the disk is reported with more important rows.
+    // A failed write is ignored here, because writes of more important rows report a failure of the disk.
     audit.record({ kind: 'note', event: 'call.rate_limited', atMs: time.now(), principalId, data: { count } }).catch(() => {});
   }
 }
@@ -173,12 +173,12 @@ export function storableAnswer(call: CallFacts, answer: CallAnswer): JsonObject 
   return copyJsonObject({ ...answer, result: maskedResult(call, answer.result) }, RESULT_LIMITS);
 }
 
-/** Returns the result without the values that its schema or the call's parameters declare as secret. */
+/** Returns the result without the values that its schema marks as secret, and without the values of secret parameters. */
 function maskedResult(call: CallFacts, result: Json): Json {
   return withoutSecretTexts(maskResult(call.tool?.definition.returns ?? {}, result), secretsOf(call));
 }
 
-/** Returns the error for the caller without secret parameters, which a tool may repeat in its message. */
+/** Returns the error without the values of secret parameters, because a tool may repeat such a value in its error message. */
 export function redactedError(call: CallFacts, error: AtmoError): AtmoError {
   const secrets = secretsOf(call);
   if (secrets.length === 0) return error;

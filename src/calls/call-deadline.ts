@@ -5,9 +5,9 @@ import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** Milliseconds of waiting below which the signals are not checked again. */
+/** Milliseconds of waiting below which `confirm` checks the deadline without first letting the event loop run. */
 const UNCHECKED_WAIT_MS = 20;
-/** Number of turns of the event loop from the end of a connection to the abort of the caller's signal. */
+/** Number of event-loop turns between the end of a connection and the abort of the caller's signal. */
 const TURNS_TO_ABORT = 4;
 
 /** Reason why a call ends early. */
@@ -20,13 +20,13 @@ interface TimeLimit {
 }
 
 /**
- * The deadline of a call. Its signal aborts when the time is over or the caller cancels. The wall clock counts too, since the monotonic
- * clock and all timers stop while the machine sleeps.
+ * The deadline of a call. Its signal aborts when the time is over, the caller cancels, or `abort` is called. The deadline is checked
+ * against the wall clock too, because the monotonic clock and all timers stop while the machine sleeps.
  */
 export class CallDeadline {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Rounded for messages, since the remaining time of a call from another hub is a fraction. */
+  /** The time limit, rounded because messages show it and the limit of a call from another hub may be a fraction. */
   readonly timeoutMs: number;
   readonly #atMonotonicMs: number;
   readonly #clock: Clock;
@@ -67,8 +67,8 @@ export class CallDeadline {
   }
 
   /**
-   * Checks the deadline of a call that has waited since `sinceMs` (monotonic clock). First it lets the event loop run, since the event that
-   * the caller has disconnected may still be queued.
+   * Rejects if the deadline is over or the call was aborted. If the call has waited since `sinceMs` (monotonic clock) for at least 20 ms,
+   * first lets the event loop run, because the event that the caller disconnected may still be queued.
    */
   async confirm(sinceMs: number): Promise<void> {
     if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
@@ -79,7 +79,7 @@ export class CallDeadline {
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
     if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
-    // The code is not SHUTTING_DOWN: the call had begun, and other hubs repeat a call that is refused with SHUTTING_DOWN.
+    // The code is not SHUTTING_DOWN: other hubs repeat a call that is refused with SHUTTING_DOWN, but this call has already begun.
     if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
   }
@@ -110,8 +110,8 @@ export interface TimeLimitContext {
 }
 
 /**
- * Returns the milliseconds that a call may take. The caller's request is limited by the tool's maximum, the token's lifetime and the
- * deadline of the outer call (`parentDeadlineMs`).
+ * Returns the milliseconds that a call may take: the smallest of the caller's timeout, the tool's maximum, the remaining lifetime of the
+ * token and the time until the deadline of the outer call (`parentDeadlineMs`).
  */
 export function timeLimitMs(
   { execution: { timeoutMs, isTimeoutDefault } }: ToolDefinition,
@@ -123,12 +123,12 @@ export function timeLimitMs(
   return Math.max(0, Math.min(asked ?? ofTool, ofTool, ofToken, parentDeadlineMs - clock.now()));
 }
 
-/** Returns the time until the token expires, plus the allowed clock difference. */
+/** Returns the milliseconds until the token expires. After the expiry, returns the rest of the permitted clock difference. */
 function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
   return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }
 
-/** Waits until `promise` resolves, at most for the caller's timeout. It is used before the tool and its time limit are known. */
+/** Waits until `promise` resolves, at most until the caller's timeout or abort. It is used while the tool's time limit is unknown. */
 export async function waitForAtMost({ timeoutMs, signal }: CallRequest, clock: Clock, promise: Promise<void>): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;

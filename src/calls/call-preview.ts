@@ -8,7 +8,7 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { LARGE_PARAMS_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
-/** Maximum nesting of previewed calls: that of composed tools inside a sequence. */
+/** Maximum nesting depth of previewed calls. It is sufficient for composed tools inside a sequence. */
 const MAX_DEPTH = 6;
 /** Maximum number of calls that are judged together before they run. */
 const MAX_CALLS = 256;
@@ -35,8 +35,8 @@ interface PreviewedCall extends Omit<RuledCall, 'principal'> {
 }
 
 /**
- * Returns the call with canonical parameters and its actual effects, followed by its inner calls in order. Nothing runs, and no approval is
- * requested. Throws the errors of a call, such as TOOL_NOT_FOUND and VALIDATION_ERROR, if the call would be refused.
+ * Returns the call followed by its inner calls in the order in which they would run, each with canonical parameters and actual effects.
+ * Nothing runs, and no approval is requested. Throws an error such as TOOL_NOT_FOUND or VALIDATION_ERROR if a call would be refused.
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
   const calls = callsOf(ports, request, 0);
@@ -68,7 +68,7 @@ function callsOf(
   return [own, ...steps];
 }
 
-/** Returns the highest risk of a call and its inner calls. If the parameters are unknown, returns the highest risk of any call. */
+/** Returns the highest risk of a call and its inner calls. Without parameters, returns the highest risk of any call of the tool. */
 export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
   const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';

@@ -24,12 +24,12 @@ export interface CallFacts {
   readonly tool?: RegisteredTool;
   /** The parameters; empty until the stage that reads them. */
   readonly params: JsonObject;
-  /** The effects; empty until they are authorised, and for a tool that only other hubs have. */
+  /** The effects. They are empty before they are authorised, and always empty for a tool that only other hubs have. */
   readonly effects: readonly Effect[];
   readonly rule?: string;
   /** The approval that the call used. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
-  /** The plan that people approved, for the call itself or for the call as a step of another call. */
+  /** The plan of this call that people approved. They approved this call itself or an outer call that has it as a step. */
   readonly plan?: PlannedCall;
   /** The stored answer of the first call with the same idempotency key. */
   readonly repeated?: JsonObject | undefined;
@@ -40,7 +40,7 @@ export interface CallFacts {
 declare const passed: unique symbol;
 declare const purpose: unique symbol;
 
-/** Type that marks a call as one that has passed a stage. Only stages may add the mark, by a cast. */
+/** Marks the type of a call that has passed a stage. Only the stages may add this mark, by a cast. */
 interface Passed<Stage extends string> {
   readonly [passed]: { readonly [Name in Stage]: true };
 }
@@ -99,7 +99,7 @@ export function toolIdOf({ tool, request }: CallFacts): string {
   return tool?.id ?? request.tool.slice(0, 160);
 }
 
-/** Returns whether the tool is on another hub: only that hub can compute its effects. */
+/** Returns whether the tool is on another hub. If it is, only that hub can compute the effects of a call. */
 export function isElsewhere({ tool }: { readonly tool: RegisteredTool }): boolean {
   return tool.hubs !== undefined;
 }
@@ -114,7 +114,7 @@ export function secretsOf({ tool, params }: CallFacts): readonly string[] {
   return tool ? secretTexts(tool.definition.parameters, params) : [];
 }
 
-/** Returns the SHA-256 of tool and arguments, by which a repeated call is recognised. Secrets are replaced by the result of `seal`. */
+/** Returns the SHA-256 of the tool and its arguments, which identifies a repeated call. `seal` replaces each secret argument. */
 export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) => string): string {
   return sha256Hex(canonicalJson({ tool: tool.id, params: maskSecrets(tool.definition.parameters, params, seal) }));
 }
@@ -135,7 +135,7 @@ export class RunningCall {
   readonly waitedMs: number;
   /** The facts that the most recent stage returned. */
   facts: CallFacts;
-  /** The job as which this call runs. */
+  /** The job of this hub that runs the call; absent if the call does not run as a job of this hub. */
   job?: RunningJob;
   /** The call's claim on its idempotency key. */
   claim?: IdempotencyClaim;
@@ -177,7 +177,7 @@ export class RunningCall {
     return facts;
   }
 
-  /** Starts the tool's time limit. `signal` or the outer call may end the call earlier. A second start (for a job) replaces it. */
+  /** Starts the tool's time limit. `signal` or the outer call may end the call earlier. A second start, for a job, replaces the first. */
   startDeadline({ definition }: RegisteredTool, context: TimeLimitContext, signal: AbortSignal | undefined): void {
     // A job continues after the end of the call that started it.
     const parent = this.mode === 'sync' ? this.request.within : undefined;
@@ -195,12 +195,12 @@ export class RunningCall {
     this.#deadline?.abort(cause);
   }
 
-  /** Aborts when questions to a person can no longer be answered. */
+  /** Aborts when the hub is stopping and no longer waits for a person's answer. */
   get questionsSignal(): AbortSignal {
     return this.#questions.signal;
   }
 
-  /** Ends the call if it waits for a person now or later, because a hub that is stopping does not wait for people. */
+  /** Ends the call when it waits for a person's answer, now or later, because a stopping hub does not wait for people. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
@@ -214,7 +214,7 @@ export class RunningCall {
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /** Ends the idempotency claim with the answer. `stored` is its form on the disk; if undefined, a repeat may run again. */
+  /** Ends the idempotency claim with the answer. `stored` is the answer as written to the disk; if undefined, a repeat may run. */
   settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
     this.claim?.settle(answer, stored);
     delete this.claim;

@@ -7,10 +7,10 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
-/** A running call has its entry for as long as the longest allowed call runs. */
+/** Milliseconds for which the entry of a running call is stored: as long as the longest allowed call runs. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
-/** Longest JSON text of all stored answers of a caller and its descendants. */
+/** Maximum characters of JSON text that the stored answers of a caller and its descendants may have together. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
 /** A call with its idempotency key. */
@@ -22,9 +22,9 @@ export interface IdempotentCall {
 
 /** The right to run the call with an idempotency key. */
 export interface IdempotencyClaim {
-  /** Is called when the call may take effect from now on. After a crash it is never run again. */
+  /** Called when the call may take effect from now on. If the hub then crashes, no repeated call runs. */
   dispatched(): void;
-  /** Ends the claim with the answer for all waiting repeats. `kept` is the answer without secrets, stored for later repeats. */
+  /** Ends the claim. Waiting repeats get `answer`. Later repeats get `kept` (the answer without secrets), or run if it is undefined. */
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
@@ -47,7 +47,7 @@ type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Cl
 export class IdempotencyStore {
   readonly #parts: IdempotencyParts;
   readonly #running = new Map<string, { readonly callHash: string; readonly answer: Promise<JsonObject> }>();
-  /** Answers by caller, oldest first; answers from before the last start are deleted within ten minutes. */
+  /** Answers that this process stored, by caller, oldest first. Answers of earlier processes are gone within ten minutes. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
   constructor(parts: IdempotencyParts) {
@@ -104,9 +104,7 @@ export class IdempotencyStore {
     }
   }
 
-  /**
-   * Counts an answer, and deletes the caller's oldest answers above its limit. Their keys stay used, so that no repeated call runs again.
-   */
+  /** Counts an answer and, above the caller's limit, deletes its oldest answers. Their keys stay used, so that no repeat runs. */
   #count(principalId: string, answer: KeptAnswer): void {
     const family = rootAgentOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };

@@ -6,11 +6,11 @@ import { AtmoError } from '../core/errors.ts';
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
-/** Limits the calls of a session, to stop a model in a loop. The rate limits stop a caller that invents session ids. */
+/** Limits the calls of a session, to stop a model in an endless loop. The rate limits stop a caller that invents new session ids. */
 export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;
-  /** Call counts by session, in the order of the newest call. */
+  /** Call counts by session. The session whose last call is the oldest comes first. */
   readonly #sessions = new Map<string, { readonly calls: number; readonly lastMs: number }>();
 
   constructor(clock: Clock, options: { readonly maxCalls: number }) {
@@ -45,7 +45,7 @@ export class SessionCallLimit {
   }
 }
 
-/** Measuring the free memory takes 20 µs, almost as long as a call of a local tool. */
+/** Milliseconds between measurements. Measuring the free memory takes 20 µs, almost as long as a call of a local tool. */
 const CHECK_INTERVAL_MS = 1_000;
 
 interface MemoryGuardCollaborators {
@@ -53,7 +53,7 @@ interface MemoryGuardCollaborators {
   readonly process: Pick<NodeJS.Process, 'availableMemory'>;
 }
 
-/** Refuses new work while almost no memory is free. It measures once a second. */
+/** Refuses new work while almost no memory is free. Measures the free memory at most once a second. */
 export class MemoryGuard {
   readonly #collaborators: MemoryGuardCollaborators;
   readonly #minFreeBytes: number;

@@ -19,8 +19,8 @@ export interface MeshPorts {
 const NO_TOOLS: readonly RegisteredTool[] = [];
 
 /**
- * Proxies for the mesh ports. Modules that are created before the mesh use them, since a hub may join or leave a mesh while it runs.
- * Without a mesh there are no other hubs and no remote tools, and a call to another hub rejects with NODE_UNAVAILABLE.
+ * Mesh ports that forward to the current mesh. Modules use them instead of the mesh itself, because a hub may join or leave a mesh while it
+ * runs. Without a mesh there are no other hubs and no remote tools, and a call to another hub rejects with NODE_UNAVAILABLE.
  */
 export class MeshProxy implements MeshPorts {
   readonly view: MeshView;
@@ -71,7 +71,7 @@ export interface RemoteSubscription {
   readonly types?: readonly EventType[];
   /** Subjects of the events to receive; all subjects if absent. */
   readonly subjects?: readonly string[];
-  /** Is called when events may have been missed, because the connection was lost and is restored or the listener was too slow. */
+  /** Called when events may have been missed: the connection was lost and restored, or the listener was too slow. */
   readonly onGap?: () => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;

@@ -16,13 +16,13 @@ import type { JobStore } from './jobs/job-store.ts';
 import { MemoryGuard, SessionCallLimit } from './limits.ts';
 import type { UsageCounter } from './usage.ts';
 
-/** A call for another hub to run. That hub repeats all checks. */
+/** A call that this hub sends to another hub. The other hub repeats all checks. */
 export interface ForwardedCall {
   readonly principal: Principal;
   readonly tool: RegisteredTool;
   /** The version range that the caller requested; `tool` satisfies it. */
   readonly versionRange?: string;
-  /** Parameters that are valid by the tool's schema, with defaults. Devices have the names that the caller used. */
+  /** Parameters that were validated by the tool's schema, with defaults. Devices have the names that the caller used. */
   readonly params: JsonObject;
   readonly requestId: string;
   readonly traceId: string;
@@ -82,17 +82,17 @@ export interface ToolLookup {
 /** Port: the tools of this hub and of other hubs. */
 export interface CallableTools {
   all(): readonly RegisteredTool[];
-  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, or NODE_UNAVAILABLE if its hub is unreachable. */
+  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, or NODE_UNAVAILABLE if the tool's hub is unreachable. */
   resolve(name: string, options?: ToolLookup): RegisteredTool;
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
-  /** Resolves when the tools of other hubs are loaded; undefined if no wait is needed. */
+  /** Returns a promise that resolves when the tools of other hubs are loaded; undefined if no wait is needed. */
   awaitComplete(name?: string, options?: ToolLookup): Promise<void> | undefined;
   hubsOf(tool: RegisteredTool): readonly HubId[];
 }
 
 /** Features that a caller needs for some tools in addition to permissions. */
 export interface ToolFeatures {
-  /** Required features by tool: canonical id, `namespace:name` or bare name, current or former. */
+  /** Required features by tool. A key is a tool's canonical id, `namespace:name` or bare name, in its current or a former form. */
   readonly required: Readonly<Record<string, readonly string[]>>;
   /** Features that a caller has. */
   readonly granted: (principal: Principal) => readonly string[];
@@ -104,9 +104,9 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
-  /** Measures how long a call that arrives now may have waited while the process was suspended. */
+  /** Measures for how long a call that arrives now may have waited because the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
-  /** This hub as a route candidate for its own tools. Its capabilities and network are read when a tool needs them. */
+  /** This hub as a route candidate for its own tools. Its capabilities and network state are read only when a tool needs them. */
   readonly self: RouteCandidate;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
@@ -147,18 +147,18 @@ export interface PipelineOptions {
   readonly defaultTimeoutMs?: number;
   /** Largest number of calls of one session; default unlimited. */
   readonly maxCallsPerSession?: number;
-  /** Longest JSON text of a call's parameters in UTF-8 bytes, for tools that declare no limit; default 64 KiB. */
+  /** Maximum UTF-8 bytes of the JSON text of a call's parameters, for tools that declare no limit; default 64 KiB. */
   readonly maxParamsBytes?: number;
   /** Free memory below which new calls are refused; default 16 MB. */
   readonly minFreeBytes?: number;
   /** Ids or names of tools that the owner has disabled; read again for each call. */
   readonly disabledTools?: readonly string[];
   /**
-   * Ids or names of this hub's tools whose calls may go to another hub, with all of their content, if this hub cannot reach the service;
-   * default: no tool. The list is read for each call.
+   * Ids or names of this hub's tools whose calls, with all parameters, may go to another hub if this hub cannot reach the tool's service.
+   * Default: no tool. The list is read again for each call.
    */
   readonly failOverTools?: readonly string[];
-  /** Whether a result that violates its tool's schema fails the call or is only logged; default `error`. */
+  /** What happens if a result violates its tool's schema: `error` (default) fails the call, `warn` only logs the violation. */
   readonly resultInvalid?: 'error' | 'warn';
   /** Logs one line for each finished call; default true. */
   readonly logCalls?: boolean;
@@ -175,9 +175,9 @@ export interface StageContext extends PipelineCollaborators {
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
   readonly isDraining: () => boolean;
-  /** The contexts of the running handlers: only these can have steps. */
+  /** The contexts of the running handlers. A call counts as a step only if its `within` is one of them. */
   readonly running: WeakSet<ToolContext>;
-  /** The approved steps that have not begun, by the context of the handler. */
+  /** The approved steps that have not begun yet, by the context of the handler that calls them. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 

@@ -67,15 +67,15 @@ export class CallPipeline implements ToolCaller {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /** Aborts calls of principals for which `isEnded` is true, with CANCELLED, or OUTCOME_UNKNOWN if a call may have acted. */
+  /** Aborts all calls of principals for which `isEnded` is true: they end with CANCELLED, or OUTCOME_UNKNOWN if they may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }
 
   /**
-   * Refuses new calls and waits for running calls, at most `timeoutMs`. Then aborts the remaining calls and returns false. Calls that wait
-   * for a person end at once with SHUTTING_DOWN, calls that had begun with CANCELLED, and calls that may have taken effect with
-   * OUTCOME_UNKNOWN.
+   * Refuses new calls and waits at most `timeoutMs` for running calls. Returns true if all of them have ended; otherwise aborts the rest
+   * and returns false. Calls that wait for a person end at once with SHUTTING_DOWN. Aborted calls end with CANCELLED, or with
+   * OUTCOME_UNKNOWN if they may have taken effect.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -221,7 +221,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #emit({ facts, request }: RunningCall, answer: CallAnswer): void {
-    // The hub that runs the remote job emits the job's end.
+    // For a remote job, the hub that runs the job emits the event about the job's end.
     if (!facts.tool || facts.remoteJob) return;
     const toolId = facts.tool.id;
     const durationMs = answer.execution.duration_ms;
@@ -247,11 +247,11 @@ export class CallPipeline implements ToolCaller {
   }
 }
 
-/** Deepest nesting of calls: that of composed tools. */
+/** Maximum nesting depth of checked calls: the maximum nesting depth of composed tools. */
 const MAX_PREFLIGHT_DEPTH = 4;
 const MAX_PREFLIGHT_CALLS = 256;
 
-/** A call to be checked without running, with or without known parameters. */
+/** A request to check a call without running it. `params` is absent while the parameters are unknown. */
 type PreflightRequest = Omit<CallRequest, 'params'> & { readonly params?: unknown };
 
 /** The verdict about a call without its inner calls, and the list of its inner calls. */

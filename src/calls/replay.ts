@@ -42,9 +42,9 @@ export interface ReplayQuery {
 }
 
 /**
- * Repeats calls of the audit log. Tools without side effects that are deterministic or bounded run again with the recorded time and random
- * seed, and must return an answer with the recorded hash. For all other tools the recorded answer is used. Tools with side effects never
- * run.
+ * Replays calls from the audit log. A deterministic or bounded tool without side effects runs again with the recorded time and random seed,
+ * and the hash of its answer is compared with the recorded hash. For all other tools the recorded answer is used. Tools with side effects
+ * never run.
  */
 export async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
@@ -57,7 +57,7 @@ export async function replayCalls(
   return replayed;
 }
 
-/** Returns the audit row of the call's intent. Callers choose their request ids, so two calls may have the same id. */
+/** Returns the last intent row before the outcome. Several calls may have the same request id, because callers choose these ids. */
 function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
   const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
@@ -87,7 +87,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns whether a call can run again. Masked arguments cannot be used again. */
+/** Returns whether logged calls of the tool can run again. Calls with secret parameters cannot be repeated, because the log masks them. */
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
@@ -105,8 +105,8 @@ function runOf({ run }: JsonObject): RunContext {
 const REPLAY_PRINCIPAL: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 
 /**
- * Returns the BLAKE3 hash (hex) of the answer of a tool without side effects, with the time and random seed of a run. The tool runs outside
- * of the pipeline; only replay and self-check do this. A failure is an answer too, and must have the same hash.
+ * Runs a tool without side effects, with the time and random seed of `run`, and returns the BLAKE3 hash (hex) of its answer. An error is an
+ * answer too. The tool runs outside of the pipeline; only the replay and the determinism check do this.
  */
 export async function replayHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
   try {
@@ -155,8 +155,8 @@ export interface DeterminismFinding {
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
 /**
- * Runs each deterministic or bounded tool without side effects twice, with each of its examples and one sample of its schema, since replay
- * relies on correct declarations.
+ * Checks the declared determinism of tools, because the replay relies on it. Runs each deterministic or bounded tool without side effects
+ * twice with each of its examples and twice with one sample of its schema.
  */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];
@@ -177,9 +177,7 @@ async function checkTool(tool: RegisteredTool): Promise<Omit<DeterminismFinding,
   return { tool: tool.id, runs: samples.length };
 }
 
-/**
- * Returns the simplest valid parameters of a schema: only required members, with defaults, the first of several values, and lower limits.
- */
+/** Returns sample parameters for a schema: the required fields, each with its first example or permitted value, default or minimum. */
 export function sampleParams(schema: JsonSchema): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const properties = isJsonObject(schema.properties) ? schema.properties : {};

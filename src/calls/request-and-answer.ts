@@ -26,10 +26,10 @@ export interface CallRequest {
   /** Required versions as a Semver range, such as `>=1.0.0`. */
   readonly version?: string;
   readonly params: unknown;
-  /** Shortens the tool's time limit; a longer timeout has no effect. */
+  /** Time limit that the caller requests. It has no effect if it is longer than the tool's time limit. */
   readonly timeoutMs?: number;
   readonly idempotencyKey?: string;
-  /** The caller's id of the request; random if absent. */
+  /** Id that the caller chose for the request; random if absent. */
   readonly requestId?: string;
   readonly traceId?: string;
   readonly sessionId?: string;
@@ -50,8 +50,8 @@ export interface CallRequest {
   /** Data about the user and the session that a program with an embedded hub passes to its own tools. */
   readonly callerData?: CallerData;
   /**
-   * The context of the running call that has this call as a step: the step uses that call's slot and ends with that call. HTTP, MCP and the
-   * mesh never set it.
+   * The context of the outer call, if this call is one of its steps. A step uses the outer call's slot and ends with the outer call. HTTP,
+   * MCP and the mesh never set this field.
    */
   readonly within?: ToolContext;
   /** Set if the hub itself makes the call, for example for an automation. */
@@ -97,7 +97,7 @@ export interface JobView {
 /** The answer to a call that becomes a job: the started job, or the refusal. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
-/** Whether a call would currently pass its checks, and its effects. */
+/** The result of checking a call without running it: its risk and effects, or the error that would refuse it. */
 export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
@@ -117,7 +117,8 @@ export interface ToolCaller {
   /** Returns a filter for the tools that the caller may call with some parameters. Lists and searches show only these tools. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean;
   /**
-   * Returns why no call of a tool by any caller would run `now`, or `ever` while the hubs stay unchanged; undefined if a call could run.
+   * Returns why no call of the tool by any caller can run: at present (`now`), or as long as the hubs stay unchanged (`ever`). Returns
+   * undefined if a call could run.
    */
   obstacleTo(tool: RegisteredTool, when?: 'now' | 'ever'): string | undefined;
 }
@@ -139,7 +140,7 @@ export interface NormalResult {
   readonly hash: string;
 }
 
-/** Sorts the members of a result and hashes its canonical form. Arrays keep their order, which has a meaning. */
+/** Sorts the keys of the objects in a result and hashes its canonical form. The order of arrays has a meaning and is kept. */
 export function normalizeResult(result: Json): NormalResult {
   const text = canonicalJson(result);
   return { value: JSON.parse(text) as Json, hash: blake3Hex(text) };

@@ -94,9 +94,7 @@ export const EXECUTION: StageList<ApprovedCall, CheckedCall> = RUN.pass(executio
 /** The stages of a call that runs as a job on another hub. */
 export const REMOTE_JOB: StageList<ApprovedCall, RemoteJobCall> = RUN.pass(execution.rememberJobLocation);
 
-/**
- * The checks of a call that is only checked and never runs. It counts for no rate limit, claims no idempotency key and uses no approval.
- */
+/** The stages that check a call without running it. They charge no rate limit, claim no idempotency key and use no approval. */
 export const PREFLIGHT: StageList<ReceivedCall, ApprovableCall> = OPENING.pass(admission.skipRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)

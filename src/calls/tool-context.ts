@@ -12,15 +12,15 @@ import type { CallRequest } from './request-and-answer.ts';
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** Sends a question to the person behind the caller; absent if nobody can be asked. The question ends when the signal aborts. */
+/** How a question reaches the person behind the caller. `ask` is absent if nobody can be asked. An abort of `signal` ends the question. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a question to the person behind the caller of a running call, like `askQuestion`. Rejects with NOT_SUPPORTED if the tool declares
- * repeatable results.
+ * Sends a question to the person behind the caller of a running call. Rejects like `askQuestion`, and with NOT_SUPPORTED if the tool is
+ * declared deterministic or bounded, because a person's answer is not repeatable.
  */
 export async function askCaller(call: ConfirmedCall, { message, ...question }: ToolQuestion): Promise<ToolAnswer> {
   if (call.tool.definition.execution.determinism !== 'nondeterministic')
@@ -48,13 +48,13 @@ export async function askQuestion(question: ToolQuestion, { ask, signal }: Askab
 /** Number of random numbers (8 bytes each) in one SHA-256 digest. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
-/** SHA-256 provides 64 bits for a number; a double holds 53 of them. */
+/** Number of surplus bits: SHA-256 provides 64 bits for a random number, and a double holds only 53 bits. */
 const SPARE_BITS = 11n;
 
 /**
- * Returns the clock and the random numbers of a bounded tool, which are equal for the same run on every machine. Time stands still: setting
- * a timer throws NOT_SUPPORTED. Number n (from 0) consists of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`): their
- * first 53 bits, big endian, divided by 2^53.
+ * Returns the clock and the random numbers of a bounded tool. They are equal for the same run on every machine. Time stands still: setting
+ * a timer throws NOT_SUPPORTED. Random number n (from 0) is made of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`):
+ * their first 53 bits, big endian, are divided by 2^53.
  */
 export function boundedContext(run: RunContext): Pick<ToolContext, 'clock' | 'random'> {
   return { clock: frozenClock(run.logicalTimeMs), random: seededRandom(run.randomSeed) };

@@ -73,8 +73,8 @@ interface OrchestratorOptions {
 }
 
 /**
- * The tool interface of an embedded hub for its program, with the names of AgentOS. Every call passes the same pipeline as a call over
- * HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw.
+ * The tool interface of an embedded hub for its program, with the method names of AgentOS. Every call passes the same pipeline as a call
+ * over HTTP. Only `registerTool`, `registerCapability`, `unregisterTool` and, for an invalid token, `call` report errors by throwing.
  */
 export class ToolOrchestrator {
   readonly orchestratorId: string;

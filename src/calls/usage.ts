@@ -101,7 +101,7 @@ function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, at
   });
 }
 
-/** Deletes the oldest counters, since the number of agent names is unlimited. */
+/** Deletes the least recently used counters and returns their keys. The counters are limited because agents may have any names. */
 function dropOldest(totals: Map<string, UsageTotals>, maxSize: number): readonly string[] {
   const gone = [...totals.keys()].slice(0, Math.max(0, totals.size - maxSize));
   for (const key of gone) totals.delete(key);
@@ -141,7 +141,7 @@ function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): voi
 
 const SPACE = 'usage';
 const KEY = 'totals';
-/** With 200 tools, a write every five minutes adds up to 5 MB a day; a write every minute would use most of the daily limit. */
+/** Milliseconds between writes. With 200 tools, five minutes mean up to 5 MB a day; one minute would use most of the daily limit. */
 const WRITE_EVERY_MS = 300_000;
 
 interface UsageWriterCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {

@@ -5,7 +5,7 @@ import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format
 import type { CheckResult, HubPorts } from './doctor/check-result.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
-/** The system functions that the CLI uses. Tests replace them, so that they need no process and no socket. */
+/** The system functions that the CLI uses. Tests replace these functions, so that a test needs no process and no socket. */
 export interface CliIo {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
@@ -14,13 +14,13 @@ export interface CliIo {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Runs a hub until a signal ends it. Resolves with the exit code. */
   readonly serve: () => Promise<number>;
-  /** Checks the given profile files; without files, all profiles of the product and of the owner. */
+  /** Checks the given profile files. If no files are given, checks all profiles of the product and of the owner. */
   readonly profileCheck: (files: readonly string[]) => Promise<readonly ProfileProblem[]>;
   /** Returns profile files for a device, ready to edit. */
   readonly profileDraft: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
   /** Checks a rules file. With `known` it also checks the names of devices and agents in the file. */
   readonly rulesCheck: (file: string, known?: KnownNames) => Promise<RuleCheck>;
-  /** Checks a configuration file; default: the file that a hub with these environment variables would read. */
+  /** Checks a configuration file. Without `file`, checks the file that a hub with the same environment variables would read. */
   readonly configCheck: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
   /** Sets the configured outputs to their safe state. Returns a text for each output that was set, and for each that failed. */
   readonly safeOutputs: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;

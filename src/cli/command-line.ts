@@ -59,7 +59,7 @@ function parseOptions(command: Command, args: string[]) {
   }
 }
 
-/** Joins `--key -abc` to `--key=-abc`, unless `-abc` is an option. Public keys in base64url may begin with a dash. */
+/** Replaces `--key -abc` by `--key=-abc`, unless `-abc` is an option, because a public key in base64url may begin with a dash. */
 function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
   const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
   const joined: string[] = [];
@@ -88,7 +88,7 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
-/** Words that list things in other programs. In this CLI the plural noun lists them (`atmo devices`). */
+/** Subcommands that list things in other programs. In this CLI the plural noun does that, such as `atmo devices`. */
 const LISTING = new Set(['list', 'ls', 'show']);
 
 /** Returns the error for an unknown command. It suggests the most similar command. */

@@ -4,7 +4,7 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub/hub-client.ts';
 import type { Output } from './terminal/output.ts';
 
-/** What completes a value in a shell: names from the hub, files, or fixed words. */
+/** How a shell completes a value: with names from the hub, with files, or with fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];
 
 /** The kinds of names that a hub can complete. */
@@ -14,7 +14,7 @@ export type NameKind = (typeof NAME_KINDS)[number];
 /** An option of a command, `--name` or `--name VALUE`. */
 export interface OptionSpec {
   readonly help: string;
-  /** Name of the option's value in the help. An option without it is a switch without a value. */
+  /** Name of the option's value in the help, such as `FILE`. Absent if the option is a switch, which takes no value. */
   readonly value?: string;
   readonly isRepeated?: true;
   /** Only for `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
@@ -108,7 +108,7 @@ export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** The `--hub` option of commands that another hub of the mesh can run. With it, the client adds the hub to every request. */
+/** The option `--hub`, for commands that can run on another hub of the mesh. The client then names that hub in every request. */
 export const HUB_OPTION = {
   hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;

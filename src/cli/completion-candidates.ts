@@ -67,7 +67,7 @@ function candidatesFor(candidates: readonly Candidate[], typed: string): Complet
   return fitting.length > 0 ? { kind: 'words', candidates: fitting } : undefined;
 }
 
-/** Splits words into operands and options. Also returns the option whose value comes next. */
+/** Returns the operands in `words`. If the last word is an option that takes a value, also returns this option as `awaited`. */
 function readWords(command: Command, words: readonly string[]) {
   const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const operands: string[] = [];
@@ -81,7 +81,7 @@ function readWords(command: Command, words: readonly string[]) {
   return { awaited, operands };
 }
 
-/** What completes a value, by the value's name in the help. It applies to every command. */
+/** Maps the name of a value in the help to what completes the value. The map applies to the values of all commands. */
 const MEANINGS: Readonly<Record<string, Completes>> = {
   AREA: 'area',
   DEVICE: 'device',
@@ -97,7 +97,7 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   TOOL: 'tool',
 };
 
-/** Returns what completes a value: what its specification says, else by its name in the help. */
+/** Returns what completes a value: the `completes` of its specification, or else the entry for the value's name in MEANINGS. */
 function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
   const word = 'name' in spec ? spec.name : spec.value;
   return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);

@@ -5,8 +5,8 @@ import type { CliIo } from './cli-io.ts';
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 
 /**
- * Returns the given text, or the content of stdin for `-` or of a file for `@file`. These two keep secrets out of the process list and the
- * shell's history.
+ * Returns the given text, the content of stdin if the text is `-`, or the content of a file if the text is `@file`. Stdin and files keep
+ * secrets out of the process list and out of the shell's history.
  */
 export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
   if (given === '-') return (await readAll(io.stdin)).trim();

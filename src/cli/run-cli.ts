@@ -13,7 +13,7 @@ import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
 
-/** Runs `atmo ARGV…`. Returns the exit code, which is 0 or that of the error table. Never throws. */
+/** Runs `atmo ARGV…`. Returns the exit code of the command, or the exit code that ERROR_CODES has for an error. Never throws. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const output = new Output(io, { isJson: argv.includes('--json') });
   try {
@@ -50,7 +50,7 @@ function namesOf(commands: readonly Command[]) {
   return commands.map(({ name, summary }) => ({ name, summary }));
 }
 
-/** Handles `atmo` without a command. Prints the first steps if a person reads the output, and fails as wrong usage in a script. */
+/** Handles `atmo` without a command. Prints how far the setup is and the next commands. Returns exit code 2, so that a script fails. */
 async function greet(output: Output, io: CliIo): Promise<number> {
   const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
   const setup = await setupStateAt(hub);

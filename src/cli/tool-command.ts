@@ -27,13 +27,13 @@ export function requestCommand<Answer>({ request, text, ...command }: RequestCom
 /** A command that makes one call of an administration tool. */
 export interface ToolCommand extends Omit<Command, 'run'> {
   readonly tool: string;
-  /** Returns further parameters, besides those of operands and options with `param`. */
+  /** Returns parameters in addition to those that operands and options set by their `param`. */
   params?(call: Invocation): JsonObject | Promise<JsonObject>;
-  /** Members that become columns of a table if the result is a list. */
+  /** Fields that become the columns of a table if the result is a list of objects. */
   readonly columns?: readonly string[];
-  /** Returns the members to show in place of the result's own members. */
+  /** Returns the fields to show in place of the result's own fields. */
   shown?(result: JsonObject): JsonObject;
-  /** Returns a text to show in place of the members of the result. */
+  /** Returns a text to show in place of the fields of the result. */
   sentence?(result: JsonObject, call: Invocation): string;
 }
 
@@ -52,7 +52,7 @@ export function toolCommand({ tool, params, columns, shown, sentence, ...command
   });
 }
 
-/** Returns the parameters from operands and options with `param`. Those that were not given are omitted. */
+/** Returns the parameters that operands and options set by their `param`. Omits operands and options that were not given. */
 function namedParams({ operands = [], options = {} }: Pick<Command, 'operands' | 'options'>, call: Invocation): JsonObject {
   const texts = operands.map(({ param }, index) => [param, call.operands[index]] as const);
   const values = Object.entries(options).map(
@@ -137,8 +137,8 @@ function resultOf(job: JsonObject): JsonObject {
 const USUAL_PARAMS_BYTES = 65_536;
 
 /**
- * Returns the parameters in `key=value` words, typed by the tool's schema. `key=@FILE` takes the content of a file, `key=@-` that of stdin,
- * and `key=@@x` the text `@x`. A value of a wrong type remains text, so that the hub reports the mistake.
+ * Parses `key=value` words and converts each value to the type in the tool's schema. `key=@FILE` means the content of a file, `key=@-` the
+ * content of stdin, and `key=@@x` the text `@x`. A value of a wrong type remains text, so that the hub reports the mistake.
  */
 export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
   const properties = objectOf(objectOf(tool.parameters).properties);
@@ -168,7 +168,7 @@ function splitWords(words: readonly string[]): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** Returns the content of a file as a value. A text keeps its final line feed; numbers and JSON have none. */
+/** Converts a file's content to a value. A text keeps its white space, such as the final line feed; numbers and JSON lose it. */
 function contentValue(content: string, schema: JsonObject): Json {
   const line = content.trim();
   const value = typedValue(line, schema);
@@ -177,7 +177,7 @@ function contentValue(content: string, schema: JsonObject): Json {
 
 const SWITCHES: Readonly<Record<string, boolean>> = { true: true, false: false, on: true, off: false, yes: true, no: false };
 
-/** Returns a value by its schema: numbers, booleans (also on/off, yes/no), JSON for arrays and objects, lists of texts with commas. */
+/** Converts text by a schema to a number, a boolean (also on/off, yes/no), JSON, or a comma-separated list. Other text remains text. */
 export function typedValue(text: string, schema: JsonObject): Json {
   const types = typesOf(schema);
   const isAnything = types.size === 0;

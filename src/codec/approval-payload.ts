@@ -1,17 +1,17 @@
 import { canonicalJson } from './canonical-json.ts';
 
-// The web page imports this module, so it must not use APIs of Node.js.
+// This module must not use APIs of Node.js, because the web page imports it.
 
 /** COSE `external_aad` of signed decisions. A signature made with another `external_aad` is no valid decision. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
-/** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its members. */
+/** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its fields. */
 export interface ApprovalStatement {
   readonly approval_id: string;
   readonly decision: 'approve' | 'deny';
   /** Canonical id of the tool, such as `matter:front_door_unlock@1.0.0`. */
   readonly tool: string;
-  /** SHA-256, in hex, of the tool and the canonical arguments. */
+  /** SHA-256, in hex, of the canonical JSON of the tool id and the arguments. */
   readonly call_hash: string;
   readonly hub: string;
   /** ISO 8601, UTC, with milliseconds. */
@@ -19,7 +19,7 @@ export interface ApprovalStatement {
   readonly person: string;
 }
 
-/** Returns the bytes to sign: RFC 8785 JSON of exactly the seven members of the statement, in UTF-8. */
+/** Returns the bytes to sign: the RFC 8785 JSON, in UTF-8, of exactly the seven fields of the statement. */
 export function approvalPayload(statement: ApprovalStatement): Uint8Array {
   const { approval_id, decision, tool, call_hash, hub, expires_at, person } = statement;
   return new TextEncoder().encode(canonicalJson({ approval_id, decision, tool, call_hash, hub, expires_at, person }));

@@ -3,7 +3,7 @@ import { oncePerObject } from '../core/lifecycle.ts';
 
 /** String in a JSON value that encodes bytes as base64. */
 export interface Base64Field {
-  /** Member names and array indexes from the root of the value to the string. */
+  /** Path from the root of the value to the string: property names and array indexes. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
@@ -19,8 +19,8 @@ export function isBase64Schema(schema: unknown): boolean {
 }
 
 /**
- * Returns the strings of a value that its schema declares as base64, in the member order of RFC 8785. Leaves out strings that are not
- * canonical base64. Does not follow schemas behind `$ref`, `if` or `patternProperties`.
+ * Returns the strings of a value that its schema declares as base64. Objects are visited in the key order of RFC 8785. Omits strings that
+ * are not canonical base64. Does not follow schemas behind `$ref`, `if` or `patternProperties`.
  */
 export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Field[] {
   const fields: Base64Field[] = [];
@@ -31,7 +31,7 @@ export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Fi
   return fields;
 }
 
-/** Returns the value with base64 strings replaced by `map` and members sorted; the unchanged value if the schema has no base64. */
+/** Returns a copy in which keys are sorted and `map` replaces base64 strings. Returns the value itself if the schema has no base64. */
 export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Field) => string): Json {
   return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
@@ -77,7 +77,7 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/** Matches a character that is not base64. A pattern for the whole text would need much memory, and fails for some megabytes. */
+/** Matches a character that is not base64. One pattern for a whole text would need much memory and would fail for several megabytes. */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
 /** Returns whether a text of any length is base64 with padding (RFC 4648 §4). */

@@ -4,9 +4,9 @@ import type { Json } from '../core/json.ts';
 const MAX_DEPTH = 256;
 
 /**
- * Returns the canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, numbers in the ECMAScript format, -0 as 0, no
- * white space. Throws VALIDATION_ERROR with a JSON pointer for NaN, infinities, undefined, functions, lone surrogates, objects that are not
- * plain, and nesting beyond 256 levels.
+ * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, numbers in the ECMAScript format, -0 as 0, no
+ * white space. Throws VALIDATION_ERROR, with a JSON pointer to the place, if the value contains NaN, infinities, undefined, functions, lone
+ * surrogates or objects that are not plain, or if it is nested deeper than 256 levels.
  */
 export function canonicalJson(value: Json): string {
   return write(value, []);
@@ -33,7 +33,7 @@ function writeNumber(number: number, path: readonly (string | number)[]): string
 }
 
 function writeObject(object: object, path: readonly (string | number)[]): string {
-  // The check prevents that every Date and Map becomes {} and has the same hash.
+  // Without this check, every Date and Map would become {}, and all of them would have the same hash.
   if (Object.prototype.toString.call(object) !== '[object Object]') refuse(path, 'is not a plain object');
   const members = Object.entries(object)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -18,7 +18,7 @@ export interface CborLimits {
   readonly floats: 'refused' | 'allowed';
 }
 
-/** Limits of messages that set no limits of their own. */
+/** Default limits of a message. */
 export const CBOR_LIMITS: CborLimits = { maxBytes: 65_536, maxDepth: 16, maxItems: 4096, floats: 'refused' };
 
 const OPTIONS: Options & { readonly int64AsNumber: true } = {
@@ -44,8 +44,8 @@ export function encodeCbor(value: CborValue): Uint8Array {
 }
 
 /**
- * Decodes CBOR in exactly the form that `encodeCbor` writes. Each value has one encoding, so equal values have equal hashes. The returned
- * value shares no memory with the bytes. Throws VALIDATION_ERROR with the reason and the byte position for other bytes.
+ * Decodes CBOR, and accepts only the form that `encodeCbor` writes. Each value has one encoding, so equal values have equal hashes. The
+ * returned value shares no memory with `bytes`. Throws VALIDATION_ERROR with the reason and the byte position for any other form.
  */
 export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   return viewCbor(new Uint8Array(bytes), limits);
@@ -54,17 +54,17 @@ export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}):
 /** Decodes CBOR like `decodeCbor` without a copy: byte strings are views of `bytes`. Callers copy the parts that they store. */
 export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  // The argument is a new Uint8Array because cbor-x adds a member to it, and because views of a Buffer would be Buffers.
+  // A new Uint8Array is passed because cbor-x adds a property to it, and because views of a Buffer would be Buffers.
   return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
 }
 
 /** Major types (RFC 8949 §3.1). */
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
-/** Smallest values that need an argument of 1, 2, 4 or 8 bytes, by this size (RFC 8949 §4.2.1). */
+/** Smallest value that needs an argument of each size (RFC 8949 §4.2.1), by the size in bytes. */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
-/** Maximum length in bytes of a text that a loop encodes faster than a call of the runtime. */
+/** Maximum length in bytes of a short text. For short texts, a loop is faster than a call of `isAscii`. */
 const SHORT_TEXT_BYTES = 64;
 const MAX_DEPTH = CBOR_LIMITS.maxDepth;
 /** Initial buffer sizes in bytes; most messages and most map keys fit. */
@@ -76,7 +76,7 @@ const TRUE = 0xf5;
 const NULL = 0xf6;
 const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 
-/** Returns `beginning`, followed by each part as a CBOR byte string. It allocates only once, because every signed message is made here. */
+/** Returns `beginning`, followed by each part as a CBOR byte string. It allocates memory only once, because it runs for every signature. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
   // `allocUnsafeSlow` takes no memory from the shared pool, so the result needs no copy.
@@ -228,7 +228,7 @@ function refuseValue(problem: string): never {
 /**
  * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of integers
  * within ±(2^53 − 1), text, byte strings, booleans, null, arrays, maps with integer or text keys, and floats if `limits` allows them. The
- * work is bounded by the number of bytes, whatever lengths they claim. Throws VALIDATION_ERROR with the byte position.
+ * number of bytes bounds the work, even if the bytes claim greater lengths. Throws VALIDATION_ERROR with the byte position.
  */
 export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
   if (bytes.length > limits.maxBytes) refuseByte(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);

@@ -6,7 +6,7 @@ interface Sign1Request {
   readonly payload: Uint8Array;
   /** Private Ed25519 key. */
   readonly key: KeyObject;
-  /** Bytes that signer and verifier know and that are not sent. A signature for other bytes is invalid. */
+  /** Bytes that the signature covers but the message does not contain. Signer and verifier must use the same bytes. */
   readonly externalAad: Uint8Array;
 }
 
@@ -44,7 +44,7 @@ export function verifySign1(message: Uint8Array, check: Omit<Sign1Opening<Uint8A
   return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/** Verifies a message like `verifySign1` and returns the payload that `read` parses before the costly verification. */
+/** Verifies a message like `verifySign1`. Returns the value that `read` makes from the payload before the costly verification. */
 export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
   const value = read(payload);

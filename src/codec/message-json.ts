@@ -7,7 +7,7 @@ import type { CborValue } from './cbor.ts';
 import { refuse, textOf, type ValuePath, type WireType } from './message-schema.ts';
 
 /**
- * Returns the wire type of a JSON object, which is sent as RFC 8785 text of at most `max` UTF-8 bytes, since CBOR has no fractions here.
+ * Returns the wire type of a JSON object. It is sent as RFC 8785 text of at most `max` UTF-8 bytes, because messages allow no CBOR floats.
  */
 export function jsonObject({ max }: { readonly max: number }): WireType<JsonObject> {
   const bounded = (text: string, at: ValuePath): string =>
@@ -71,8 +71,8 @@ export function joinedJson(pieces: JsonPieces): string {
 }
 
 /**
- * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. A hub that forwards a message
- * decodes the text `in pieces`, and the hub that reads the message decodes it `in one` text.
+ * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. `arrives` tells how the text is
+ * decoded: `in pieces` if the hub may forward it unchanged, `in one` string if the hub reads it.
  */
 export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {

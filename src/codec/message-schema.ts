@@ -7,7 +7,7 @@ import { openSign1, signSign1 } from './cose-sign1.ts';
 /** Path of a value in its message, innermost step first. */
 export interface ValuePath {
   readonly within: ValuePath | undefined;
-  /** Name of the message or of a member, or an array index. */
+  /** Name of the message or of a field, or an array index. */
   readonly step: string | number;
 }
 
@@ -112,7 +112,7 @@ export function list<Item>(type: WireType<Item>, { min = 0, max }: Bounds): Wire
   };
 }
 
-/** Returns the wire type of an object with at most `max` members, whose names have the wire type `name`. */
+/** Returns the wire type of an object with at most `max` properties. Their names have the wire type `name`, and their values `type`. */
 export function record<Value>(name: WireType<string>, type: WireType<Value>, { max }: Bounds): WireType<Readonly<Record<string, Value>>> {
   const requireSize = (size: number, at: ValuePath): void => {
     if (size > max) refuse(at, `has more than ${max} members`);
@@ -127,7 +127,7 @@ export function record<Value>(name: WireType<string>, type: WireType<Value>, { m
       if (!(value instanceof Map)) return refuse(at, 'is not a map');
       requireSize(value.size, at);
       const entries = [...(value as ReadonlyMap<CborValue, CborValue>)];
-      // `fromEntries` is used because it creates own members even for names such as `__proto__`.
+      // `fromEntries` is used because it creates own properties even for names such as `__proto__`.
       return Object.fromEntries(
         entries.map(([key, item]) => [name.fromCbor(key, at), type.fromCbor(item, { within: at, step: String(key) })]),
       );
@@ -147,26 +147,26 @@ export function nullable<Value>(type: WireType<Value>): WireType<Value | null> {
 const SHORT_BYTES = 16;
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Returns the wire type of bytes that are lower-case hexadecimal text in TypeScript. */
+/** Returns the wire type of a byte string that TypeScript code holds as lower-case hexadecimal text. */
 export function hex(bounds: Bounds): WireType<string> {
   return textual({ ...bounds, encoding: 'hex' });
 }
 
-/** Returns the wire type of bytes that are base64url text without padding in TypeScript, after a fixed prefix. */
+/** Returns the wire type of a byte string that TypeScript code holds as text: a fixed prefix, then base64url without padding. */
 export function base64url(bounds: Bounds & { readonly prefix?: string }): WireType<string> {
   return textual({ ...bounds, encoding: 'base64url' });
 }
 
 /** Wire type of a raw Ed25519 public key: 32 bytes, base64url text in TypeScript. */
 export const publicKey: WireType<string> = base64url({ min: 32, max: 32 });
-/** Wire type of a hub id: the 8 bytes after `hub-`. */
+/** Wire type of a hub id: 8 bytes, which are written as `hub-` and 16 hex digits in TypeScript. */
 export const hubId = textual({ min: 8, max: 8, prefix: 'hub-', encoding: 'hex' }) as WireType<HubId>;
-/** Wire type of a mesh id: the 8 bytes after `mesh-`. */
+/** Wire type of a mesh id: 8 bytes, which are written as `mesh-` and 16 hex digits in TypeScript. */
 export const meshId: WireType<string> = textual({ min: 8, max: 8, prefix: 'mesh-', encoding: 'hex' });
 
 type TextForm = Bounds & { readonly prefix?: string; readonly encoding: 'hex' | 'base64url' };
 
-/** Returns the wire type of bytes that are text in TypeScript. Each byte string has exactly one text. */
+/** Returns the wire type of a byte string that TypeScript code holds as text. Each byte string has exactly one text. */
 function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<string> {
   const isShortHex = encoding === 'hex' && bounds.max <= SHORT_BYTES;
   const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
@@ -190,10 +190,10 @@ export function textOf(bytes: Uint8Array, encoding: 'hex' | 'base64' | 'base64ur
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
 }
 
-/** When a member may be absent. `required`: never. `optional`: if it is undefined. `listed`: an empty list is not sent. */
+/** When a field may be absent. `required`: never. `optional`: if its value is undefined. `listed`: if its list is empty. */
 type Presence = 'required' | 'optional' | 'listed';
 
-/** Member of a message: its key on the wire, its type, and whether it may be absent. */
+/** Field of a message: its key on the wire, its type, and whether it may be absent. */
 export interface Field<Value, Kind extends Presence> {
   readonly key: number;
   readonly type: WireType<Value>;
@@ -264,7 +264,7 @@ export function message<Table extends Fields>(table: Table): WireType<Members<Ta
   };
 }
 
-/** Returns the wire type of a message that is a CBOR array in the order of the keys 0, 1, …. Only its last members may be optional. */
+/** Returns the wire type of a message that is sent as a CBOR array, sorted by the keys 0, 1, …. Only its last fields may be optional. */
 export function tuple<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table)
     .map(([name, field]): NamedField => ({ name, field }))
@@ -296,7 +296,7 @@ function isAbsent(value: unknown, presence: Presence): boolean {
   return presence === 'optional' && value === undefined;
 }
 
-/** Decodes one member; returns undefined if an optional member is absent. */
+/** Decodes one field. Returns undefined if an optional field is absent. */
 function readMember({ name, field }: NamedField, item: CborValue | undefined, at: ValuePath): unknown {
   const place = { within: at, step: name };
   if (item === undefined) {
@@ -308,13 +308,13 @@ function readMember({ name, field }: NamedField, item: CborValue | undefined, at
   return isAbsent(value, field.presence) ? refuse(place, 'is an empty list, which does not travel') : value;
 }
 
-/** Kinds of a message, each with its number on the wire and the wire type of its other members. */
+/** Kinds of a message by name. Each has its number on the wire and the wire type of the fields besides the kind. */
 type VariantTable = Readonly<Record<string, readonly [tag: number, type: WireType<unknown>]>>;
 type VariantValue<Member extends string, Table extends VariantTable> = {
   [Kind in keyof Table]: Flat<{ readonly [Name in Member]: Kind } & ValueOf<Table[Kind][1]>>;
 }[keyof Table];
 
-/** Returns the wire type of a choice between messages; `member` names the kind, which is sent as key 0 or as the first item. */
+/** Returns the wire type of a message of several kinds. The field `member` names the kind; it is sent as key 0 or as the first item. */
 export function variants<const Member extends string, Table extends VariantTable>(
   member: Member,
   table: Table,
@@ -349,13 +349,13 @@ function itemsOf(value: CborValue): readonly CborValue[] {
 
 /** Encodes and decodes one type of message. A decoded message shares no memory with its bytes. */
 export interface MessageCodec<Value> {
-  /** Throws VALIDATION_ERROR, with the message and the member, if a member exceeds its limits. */
+  /** Throws VALIDATION_ERROR, which names the message and the field, if a field exceeds its limits. */
   encode(value: Value): Uint8Array;
-  /** Accepts only the output of `encode`. Throws VALIDATION_ERROR, with the member or the byte position, for other bytes. */
+  /** Accepts only the output of `encode`. Throws VALIDATION_ERROR, which names the field or the byte position, for other bytes. */
   decode(bytes: Uint8Array): Value;
 }
 
-/** Returns the codec of the message `name`. Limits that are not given are those of CBOR_LIMITS. */
+/** Returns the codec of the message `name`. CBOR_LIMITS contains the default of each limit. */
 export function messageCodec<Value>(name: string, type: WireType<Value>, limits: Partial<CborLimits> = {}): MessageCodec<Value> {
   const place = { within: undefined, step: name };
   const { maxBytes } = { ...CBOR_LIMITS, ...limits };

@@ -10,7 +10,7 @@ const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
-/** scrypt cost (RFC 7914): 32 MiB and about 0.1 s for each attempt, for the owner as for a thief. */
+/** scrypt cost (RFC 7914). Each attempt, right or wrong, takes 32 MiB of memory and about 0.1 s. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
 /** Maximum scrypt cost for opening a box, so that the box's author cannot choose how much memory and time it takes. */
 const MAX_COST = { logN: 17, r: 8, p: 4 } as const;

@@ -17,8 +17,8 @@ const MAX_CACHED = 1024;
 const cache = new Map<string, KeyObject>();
 
 /**
- * Returns the public key for 32 raw bytes in base64url. Throws VALIDATION_ERROR unless they are the canonical encoding (RFC 8032 §5.1.3) of
- * a curve point whose order is not small: under a key of small order, one signature is valid for many messages. The check takes as long as
+ * Returns the public key for 32 raw bytes in base64url. Throws VALIDATION_ERROR if they are not the canonical encoding (RFC 8032 §5.1.3) of
+ * a curve point, or if the point has small order, because one signature would then be valid for many messages. The check takes as long as
  * about three verifications, so valid keys are cached.
  */
 export function publicKeyOf(raw: string): KeyObject {

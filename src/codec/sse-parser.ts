@@ -15,7 +15,7 @@ export class SseParser {
   #data: string[] = [];
   #id: string | undefined;
 
-  /** Returns the messages that are complete with this text. */
+  /** Adds text, and returns the messages that the text completes. */
   push(text: string): readonly SseMessage[] {
     const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 
-/** Port: the calls that a connector makes for a person or program outside of the hub. */
+/** Port: an agent with which a connector makes the calls of a person or program outside of the hub. */
 export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
 /** Port: calls a tool by its name. Resolves with an error result if the call is refused or fails. */
@@ -31,9 +31,9 @@ interface AgentOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** Remaining lifetime of a token at which it is renewed, in milliseconds; no call takes longer. */
+/** A token is renewed when at most this many milliseconds of its lifetime remain. No call takes longer than that. */
 const RENEW_BEFORE_MS = 3_600_000;
-/** The owner, who wrote an agent's permissions in the configuration, is the principal that grants them. */
+/** The principal that grants the permissions of agents: the owner, who wrote them in the configuration. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */

@@ -32,8 +32,8 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
 }
 
 /**
- * A service outside of the hub, and the tools that use it. The tools are always listed: if the service is not configured, as `unconfigured`
- * returns them. The first call loads the packages of the service.
+ * A service outside of the hub, and the tools that use it. If the service is not configured, the tools are still listed, but their calls
+ * fail with NOT_CONFIGURED. The first call loads the packages of the service.
  */
 export interface Connector {
   readonly tools: readonly RegisteredTool[];
@@ -53,14 +53,14 @@ export interface ConnectionEvents {
 }
 
 /**
- * Returns the tool over a service. Without the service the tool is listed, but its calls fail with NOT_CONFIGURED and name `setting`.
- * `define` is then called with undefined: only the handler of its tool may read the service.
+ * Returns a tool that uses a service. If the service is absent, the tool is listed, but its calls fail with NOT_CONFIGURED and name
+ * `setting`. `define` then gets undefined as the service, so it may read the service only in the handler of the tool.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);
 }
 
-/** Returns the JSON Schema of a tool's result: an object with these members, of which `required` are always present. */
+/** Returns the JSON Schema of a tool's result: an object with these properties, of which those in `required` are always present. */
 export function resultSchema(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', required, properties };
 }
@@ -70,7 +70,7 @@ export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEn
   return source === undefined ? undefined : readSecret(source, env);
 }
 
-/** Returns whether grants cover a permission. A grant for a group of devices never does, since connectors have no devices. */
+/** Returns whether grants cover a permission. Grants for groups of devices do not count, since connectors have no devices. */
 export function hasPermission(grants: readonly string[], permission: string): boolean {
   const required = parsePermission(permission);
   return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));

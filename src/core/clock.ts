@@ -30,8 +30,8 @@ export interface TrustedTime {
 }
 
 /**
- * Where the hub's time comes from: the `owner` set it, or trusts the machine's clock by `configuration`; the machine gets it from the
- * `network`, a `hardware` clock or, as a guest, its `host`; or `nothing` confirms it.
+ * Source of the time. `owner`: the owner set it. `configuration`: the owner declared the machine's clock right. `network`, `hardware`,
+ * `host`: the machine gets its time from the network, a hardware clock or the host of a virtual machine. `nothing`: unconfirmed.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 
@@ -49,7 +49,7 @@ export interface TimeStatus {
 /** Port: the time, which the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /** Sets the time. Throws VALIDATION_ERROR if the time is impossible, and CONFLICT if the machine's clock is right and differs. */
+  /** Sets the time. Throws VALIDATION_ERROR if the time is impossible, CONFLICT if it differs from a trusted clock of the machine. */
   set(timeMs: number): void;
 }
 
@@ -59,8 +59,8 @@ export function isoTime(atMs: number): string {
 }
 
 /**
- * Returns milliseconds since 1970 of an ISO 8601 time. Throws VALIDATION_ERROR with `subject`, also for RFC 3339 times that JavaScript does
- * not parse, such as leap seconds.
+ * Parses an ISO 8601 time and returns milliseconds since 1970. Throws VALIDATION_ERROR, with `subject` in the message, if JavaScript cannot
+ * parse the time. This includes valid RFC 3339 times with a leap second.
  */
 export function parseIsoTime(text: string, subject: string): number {
   const atMs = Date.parse(text);

@@ -2,10 +2,10 @@ import { type Principal, principalKey } from './auth/principal.ts';
 import { AtmoError } from './errors.ts';
 
 interface LimiterOptions {
-  /** Who the limit belongs to, for error messages; default: `The hub`. */
+  /** Name of the limit's owner in error messages. Default: `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** Maximum number of waiting calls. Further calls are refused; by default none are. */
+  /** Maximum number of waiting calls; further calls are refused. By default any number may wait. */
   readonly maxWaiting?: number;
 }
 
@@ -28,7 +28,7 @@ export class ConcurrencyLimiter {
     return this.#waiting.size;
   }
 
-  /** Waits for a slot and returns a function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, or the signal's reason. */
+  /** Waits for a slot and returns a function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, or the reason of an abort. */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();
@@ -94,8 +94,8 @@ interface CallerLimiterOptions {
 }
 
 /**
- * Limits the running calls. A call first waits in its caller's queue, then in a common queue, in which a caller has at most as many calls
- * as it may run. So a long queue of one caller delays no other caller.
+ * Limits the running calls in total and per caller. A call waits first until its caller may run another call, and only then in the queue of
+ * all callers. So the long queue of one caller does not delay other callers.
  */
 export class CallerConcurrencyLimiter {
   readonly #options: CallerLimiterOptions;
@@ -111,7 +111,7 @@ export class CallerConcurrencyLimiter {
     return this.#callers.size;
   }
 
-  /** Waits like `ConcurrencyLimiter.enter`, for a call of this principal. */
+  /** Waits until this principal may run a call, and then for a slot of the hub. Otherwise like `ConcurrencyLimiter.enter`. */
   async enter(principal: Principal, signal: AbortSignal): Promise<() => void> {
     const key = callerKey(principal);
     const own = this.#limiterOf(key);

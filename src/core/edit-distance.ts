@@ -19,7 +19,10 @@ export function isWithinDistance(a: string, b: string, most: number): boolean {
 
 const MAX_COMPARED_LENGTH = 64;
 
-/** Returns up to `limit` candidates most similar to `text`, the nearest first, without those that differ in over half of their letters. */
+/**
+ * Returns up to `limit` candidates, the most similar to `text` first. Omits candidates that differ in half of their letters or more, unless
+ * they contain `text` (of at least four letters).
+ */
 export function nearestTexts(text: string, candidates: Iterable<string>, limit = 3): readonly string[] {
   const wanted = text.toLowerCase().slice(0, MAX_COMPARED_LENGTH);
   const near: { readonly candidate: string; readonly distance: number }[] = [];
@@ -42,7 +45,7 @@ function isPart(whole: string, part: string): boolean {
   return part.length >= MIN_PART_LENGTH && whole.includes(part);
 }
 
-/** Compares texts by code unit: equal results on every machine and in every locale. */
+/** Compares texts by code unit, so that the order is the same on every machine and in every locale. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -80,7 +80,7 @@ export const ERROR_CODES = {
 /** An error code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Returns whether a value is an error code of the table, and not the name of an inherited member. */
+/** Returns whether a value is a key of ERROR_CODES itself. Names of inherited properties such as `toString` do not count. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
@@ -112,14 +112,14 @@ export class AtmoError extends Error {
   }
 }
 
-/** Returns a thrown value as an AtmoError. A bug of `culprit` becomes INTERNAL_ERROR; its text is only in the log. */
+/** Returns an AtmoError unchanged. Any other value is a bug of `culprit`: it becomes INTERNAL_ERROR, and its text is only in the log. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
 
-/** Returns the code of a system error, as errno(3) and Node name it (`ENOENT`, `ERR_…`); for an error without a code its text. */
+/** Returns the code of a system error as errno(3) and Node name it (`ENOENT`, `ERR_…`). Returns the text of an error without a code. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

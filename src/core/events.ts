@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
 
-/** Types of events that the hub emits. `agi.tool.*` are the names of the HTTP tool service, for its monitors. */
+/** Types of events that the hub emits. `agi.tool.*` have the names that monitors of the HTTP tool service expect. */
 export const EVENT_TYPES = [
   'agi.tool.discovered',
   'agi.tool.created',
@@ -42,7 +42,7 @@ export interface HubEvent {
   readonly data: JsonObject;
 }
 
-/** Is called with each event; an error of the listener is dropped. */
+/** Called with each event. An error that the listener throws is dropped. */
 export type EventListener = (event: HubEvent) => void;
 
 interface Subscription {
@@ -51,7 +51,7 @@ interface Subscription {
   readonly types: readonly EventType[] | undefined;
 }
 
-/** Emits events to its listeners in order; an error of a listener never stops the others. */
+/** Emits events to the listeners in the order of their subscription. An error of one listener does not stop the others. */
 export class EventBus {
   readonly #subscriptions = new Set<Subscription>();
   readonly #source: string;

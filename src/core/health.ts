@@ -83,8 +83,8 @@ export async function pollSockets(turns: number): Promise<void> {
 }
 
 /**
- * Returns the resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 if it has ended. statm(5) counts in pages, which have 4
- * KiB on most boards and 16 KiB on a Raspberry Pi 5.
+ * Returns the resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 if the process has ended. statm(5) is not used because
+ * it counts pages, whose size differs: 4 KiB on most boards, 16 KiB on a Raspberry Pi 5.
  */
 export function residentBytes(pid: number | undefined): number {
   try {

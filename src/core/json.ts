@@ -1,7 +1,7 @@
 /** Any JSON value (RFC 8259). */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** A JSON object. A member that is absent does not exist; it is never `undefined`. */
+/** A JSON object. No key has the value `undefined`. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }

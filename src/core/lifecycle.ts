@@ -1,9 +1,9 @@
-/** A part with a lifecycle. The constructor does nothing observable; `start` is called once, and dispose any number of times. */
+/** A part with a lifecycle. Its constructor has no side effects. `start` is called once; dispose may be called any number of times. */
 export interface Service extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Starts services in order and disposes them in reverse; a failed start disposes the started services. */
+/** Starts services, and disposes them in the reverse order of their start. If a start fails, disposes all services so far. */
 export class ServiceStack implements AsyncDisposable {
   readonly #started: AsyncDisposable[] = [];
 
@@ -35,7 +35,7 @@ export class ServiceStack implements AsyncDisposable {
   }
 }
 
-/** Returns a function that computes a value at its first call and caches it: for tables that a hub may never need. */
+/** Returns a function that computes a value at its first call and caches it. Used for tables that a hub may never need. */
 export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -44,7 +44,7 @@ export function lazy<T>(make: () => T): () => T {
   };
 }
 
-/** Returns a function that caches up to `maxKept` values by text, except for texts longer than `maxLength`. */
+/** Returns a function like `make` that caches up to `maxKept` results. Results for texts longer than `maxLength` are not cached. */
 export function oncePerText<Value>(
   make: (text: string) => Value,
   { maxKept, maxLength = Infinity }: { readonly maxKept: number; readonly maxLength?: number },

@@ -35,7 +35,7 @@ const SECRET_KEYS =
 const HASH_KEYS = /(^|_)hash$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
-/** Returns a value for the log without secrets. */
+/** Returns a value as it may be logged: secrets are replaced by `[redacted]`. */
 export function redact(value: unknown): unknown {
   if (typeof value === 'string') return SECRETS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
   if (Array.isArray(value)) return value.map(redact);
@@ -43,7 +43,7 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
-/** Returns whether a number named `pin` has at most two digits: it is a GPIO line of the board, and never the PIN of a lock. */
+/** Returns whether this is a number `pin` with at most two digits. Such a number is a GPIO line, never the PIN of a lock. */
 export function isTwoDigitPin(name: string, value: unknown): boolean {
   return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
 }
@@ -54,12 +54,12 @@ function redactMember(key: string, item: unknown): unknown {
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
-/** The lowest written level; it may change while a logger uses it. */
+/** The lowest level that is logged. It may change while a logger uses it. */
 export interface LogThreshold {
   readonly level: LogLevel;
 }
 
-/** Returns a logger that passes JSON lines of the lowest level and above to `write`. */
+/** Returns a logger that passes each event of at least the level `lowest` to `write` as a line of JSON. */
 export function createLogger(
   lowest: LogLevel | LogThreshold,
   write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),

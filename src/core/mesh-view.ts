@@ -1,6 +1,9 @@
 import type { HubId } from './ids.ts';
 
-/** How long ago a hub's last message arrived: `fresh` up to 90 s, `stale` up to 300 s, then `gone`; `left` if it announced that. */
+/**
+ * State of another hub by the age of its last message: `fresh` up to 90 s, `stale` up to 300 s, then `gone`. `left` means that the hub
+ * announced its departure.
+ */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
 /** A device of another hub, as that hub announces it. */
@@ -28,7 +31,7 @@ export interface RoutePeer {
   readonly capabilities: readonly string[];
   /** False if the hub announces that its machine is offline. */
   readonly isOnline?: boolean;
-  /** Limits of calls that require a capability, by the capability's type, as the hub announces them. */
+  /** Limits that the hub announces for calls that require a capability, by type of the capability. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 

@@ -10,7 +10,7 @@ const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
 /** Matches characters beyond ASCII. This fast test comes first, because most texts are ASCII and a picture in base64 is long. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
-/** Matches invisible marks, which have no width. Other hidden characters may separate words, and do not match. */
+/** Matches invisible marks, which have no width and are deleted. Other hidden characters may separate words and become a space. */
 const UNSEEN_MARKS = /(?!\p{C})\p{Default_Ignorable_Code_Point}/gu;
 const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 /**
@@ -33,13 +33,13 @@ export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
 
-/** Returns a text of another hub, a device or a service that is safe to show: without hidden characters, at most `limit` code points. */
+/** Makes a text of another hub, a device or a service safe to show: without hidden characters, at most `limit` code points. */
 export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): string {
   const visible = isVisible(text) ? text : text.replace(UNSEEN_MARKS, '').replace(HIDDEN_RUNS, ' ');
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
 }
 
-/** Returns visible text as one line, with white space folded and composed as NFC: for a name, a title or a label. */
+/** Returns a text like `visibleText`, but as one line with single spaces and in Unicode form NFC: for a name, a title or a label. */
 export function visibleLine(text: string, limit: number): string {
   const line = visibleText(text)
     .normalize('NFC')
@@ -48,10 +48,10 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
-/** Matches hidden characters without width. Names that differ only in them count as equal. */
+/** Matches hidden characters without width. `givenName` removes them, so names that differ only in them become equal. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Returns a name as it is stored: one line of visible characters; an empty text if there are none. */
+/** Returns a name in the form that is stored: one line of visible characters. Returns an empty text if no character is visible. */
 export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
@@ -60,7 +60,7 @@ export function givenName(text: string, limit = 64): string {
 // markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
-/** Returns text of a device or person, quoted for a description: one line, at most 64 characters, no end of quotation. */
+/** Returns text of a device or person in quotation marks, for a description: one line, at most 64 characters, without inner quotes. */
 export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }
@@ -93,7 +93,7 @@ export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));
 }
 
-/** Returns text without control sequences for a terminal: a hidden character becomes `\u009b`, which means the same in JSON. */
+/** Makes a text safe for a terminal: a hidden character becomes an escape such as `\u009b`, which JSON reads as the same character. */
 export function terminalText(text: string): string {
   return withHiddenAs(text, escapesOf);
 }

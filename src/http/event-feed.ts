@@ -33,7 +33,7 @@ interface FeedOptions {
   readonly validityCheckMs?: number;
 }
 
-/** Sends the hub's events as Server-Sent Events, with CloudEvents as data. Keeps the newest ones for clients that reconnect. */
+/** Sends the hub's events to subscribers: Server-Sent Events with CloudEvents as data. Keeps the newest events for reconnections. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
@@ -86,8 +86,8 @@ export class EventFeed implements AsyncDisposable {
   }
 
   /**
-   * Returns the missed events. Returns undefined if the last event is no longer in the history, since later events may be gone too, and if
-   * the subscriber may not receive that event, so that a guessed id does not reveal that the event exists.
+   * Returns the missed events. Returns undefined if the last received event is no longer in the history, because later events may be gone
+   * too. Also returns undefined if the subscriber may not receive that event, so that a guessed id reveals nothing.
    */
   #missedSince({ lastEventId, mayReceive }: EventSubscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
@@ -166,8 +166,8 @@ export class RemoteEventStreams implements AsyncDisposable {
   }
 
   /**
-   * Relays events until the returned function is called, the subscriber reads too slowly, or the connection to the hub is lost. The last
-   * case sends an `error` event.
+   * Relays events until the returned function is called, the subscriber reads too slowly, or the connection to the hub is lost. Sends an
+   * `error` event if the connection is lost.
    */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();

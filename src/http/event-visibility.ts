@@ -16,7 +16,7 @@ interface EventVisibilityCollaborators {
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** Maximum number of removed tools whose permissions are kept, since events in the history may concern them. */
+/** Maximum number of removed tools that are remembered. Their permissions decide who may receive older events about them. */
 const MAX_REMOVED = 1_000;
 
 /** Decides which principal may receive which event. Nobody receives an event whose type has no rule. */
@@ -31,7 +31,7 @@ export class EventVisibility {
     this.#rules = new Map(Object.entries(this.#ruleTable()));
   }
 
-  /** Starts to record removed tools. Returns a function that ends this. */
+  /** Starts to record removed tools. Returns a function that stops the recording. */
   start(): () => void {
     return this.#parts.registry.onChange(({ kind, tool }) => {
       if (kind === 'removed') this.#remember(tool);

@@ -40,7 +40,7 @@ export class Counter {
   }
 }
 
-/** A histogram metric: counts of observations by upper bound. Bounds are ascending, in the unit of the metric's name. */
+/** A histogram metric: it counts observations for each upper bound. Bounds are ascending, in the unit of the metric's name. */
 class Histogram {
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, { readonly labels: Labels; readonly counts: number[]; sum: number; count: number }>();
@@ -202,7 +202,7 @@ function countBy(label: string, values: readonly string[]): readonly (readonly [
 }
 
 function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): () => void {
-  // Takes 10 samples a second, in native code. This costs little even on an idle board.
+  // The monitor takes 10 samples a second in native code, which costs little even on an idle board.
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
   const { nodeId, version, startedAtMs } = health.health();

@@ -19,5 +19,5 @@ export interface HealthSource {
 /** The methods of the call pipeline that HTTP and MCP use. */
 export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo'>;
 
-/** The members of the job directory that HTTP and MCP use. */
+/** The methods of the job directory that HTTP and MCP use. */
 export type JobPort = Pick<JobDirectory, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

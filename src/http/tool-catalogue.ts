@@ -34,7 +34,7 @@ interface CatalogueCollaborators {
 interface CatalogueFilter extends ToolDirectoryFilter {
   /** If true, only tools that need no further configuration match. */
   readonly isReadyOnly?: boolean;
-  /** If true, only the version that the tool's name resolves to matches. Names for models are then unique in the list. */
+  /** If true, only the default version of each tool matches. Names for models are then unique in the list. */
   readonly isDefaultVersionOnly?: boolean;
 }
 
@@ -48,7 +48,7 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Resolves when the tools of other hubs (or those named `name`) are loaded, or after some seconds; undefined if they are loaded. */
+  /** Waits at most some seconds for the tools of other hubs (only those named `name`, if given). Returns undefined if they are loaded. */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }
@@ -68,7 +68,7 @@ export class ToolCatalogue {
     return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /** Returns whether the tool's name resolves to this version. Tools with the same ambiguous name have different names for models. */
+  /** Returns whether the tool's name resolves to this version, or is ambiguous. Ambiguous tools have different names for models. */
   #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
     const resolved = this.known(principal, toolKey(tool));
     return resolved === undefined || resolved.id === tool.id;
@@ -88,7 +88,7 @@ export class ToolCatalogue {
   find(principal: Principal, query: SearchQuery, filter: ToolDirectoryFilter = {}): HomeSearchResult {
     const isVisible = filterPredicate({ ...filter, isVisible: this.visibleTo(principal) });
     const reader = this.known(principal, SENSOR_READER);
-    // The filter is a condition because the search caches its index for the whole list.
+    // The filter is passed as a predicate, and the list is not filtered here, because the search caches its index for the whole list.
     return this.#search.find(
       { ...query, isReady: (tool) => this.isReady(tool) },
       {
@@ -171,7 +171,7 @@ export class ToolCatalogue {
   }
 }
 
-/** Returns the areas of other hubs' devices by `<hub> <device>`. They come from the metadata of tools. */
+/** Returns the areas of devices of other hubs, with `<hub> <device>` as key. They come from the metadata of tools. */
 const remoteAreas = oncePerObject((tools: readonly RegisteredTool[]): ReadonlyMap<string, string> => {
   const areas = new Map<string, string>();
   for (const { hubs, definition } of tools) {

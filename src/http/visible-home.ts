@@ -97,7 +97,7 @@ export class VisibleHome {
     return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 
-  /** Returns the areas in which the caller may see a device or sensor, in the spelling that comes first. */
+  /** Returns the areas in which the caller may see a device or sensor. Each area appears once, in its first spelling. */
   areas(principal: Principal): readonly string[] {
     const sensors = this.readings(principal).map(({ sensor }) => sensor);
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
@@ -128,7 +128,7 @@ export class VisibleHome {
   }
 }
 
-/** Returns each device once. If two hubs have a device with the same id, its tool list has the tools of both. */
+/** Returns each device id once, even if two hubs use the same id: a list of tools for this id contains the tools of both hubs. */
 function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
   return [...new Map(devices.map((device) => [device.id, device])).values()];
 }
@@ -138,7 +138,7 @@ export function seesAllCalls(principal: Principal, authorizer: Authorizer): bool
   return authorizer.authorize(principal, ['admin:audit']).allowed;
 }
 
-/** Returns whether the caller made a call of `agentId`. An agent named `owner` does not get the owner's calls. */
+/** Returns whether a call by `agentId` is the caller's own call. An agent that is named `owner` is not the owner. */
 export function isOwnCall(principal: Principal, agentId: unknown): boolean {
   return agentId === principal.id && (principal.kind === 'owner') === (agentId === 'owner');
 }

@@ -48,7 +48,7 @@ export interface Auth {
   readonly authenticator: TokenAuthenticator;
   readonly authorizer: GrantAuthorizer;
   readonly tokens: TokenIssuer;
-  /** The revoked tokens, including those that other hubs revoked. */
+  /** The list of revoked tokens. It includes the tokens that other hubs revoked. */
   readonly revocations: RevocationList;
   /** The tokens that this hub sends to other hubs on behalf of its callers. */
   readonly meshTokens: MeshTokens;
@@ -111,7 +111,7 @@ async function openIdentity(collaborators: AuthCollaborators, config: HubConfig,
   return { key, time, audit, credential };
 }
 
-/** Opens the membership. It comes before the tokens, because the first token can be verified only when the other members are known. */
+/** Opens the mesh membership. It must come before the tokens, which can be verified only when the other mesh members are known. */
 async function openMeshMembership(
   collaborators: AuthCollaborators,
   { key, time }: Identity,

@@ -29,7 +29,7 @@ const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
 const LINK_LOCAL_4 = /FEA9$/i;
 const LINK_LOCAL_6 = /^(?:fe[89ab]|ff)/i;
 
-/** Finds out from the kernel whether this machine has a route to another machine. Tools with `requires.network` need one. */
+/** Finds out from the kernel whether this machine has a route to another network. Tools with `requires.network` need such a route. */
 export class NetworkRoutes {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #root: string;
@@ -96,7 +96,7 @@ export const GPU: Capability = { type: 'gpu', description: () => 'A processor fo
 /** Device files of accelerators: NVIDIA, AMD's compute interface, Hailo and Coral. */
 const ACCELERATORS = ['dev/nvidia0', 'dev/kfd', 'dev/hailo0', 'dev/apex_0'];
 const RENDER_NODE = /^renderD\d+$/;
-/** Matches drivers of GPUs that can run models, and no drivers of small boards (v3d, panfrost, …) or virtual machines. */
+/** Matches the drivers of GPUs that can run models. Drivers of small boards (v3d, panfrost, …) and virtual machines do not match. */
 const GPU_DRIVERS = /^DRIVER=(?:i915|xe|amdgpu|nvidia|nouveau)$/m;
 
 /** Returns whether the machine has a GPU that can run models. Tests set `root` to a folder that replaces `/`. */

@@ -94,8 +94,8 @@ export async function openDevices(
 }
 
 /**
- * Moves devices that appear with the former name of an area to the renamed area, for example if they were absent during the rename. A
- * failed write is logged; the next change of the device or the next start repeats it.
+ * Gives a device the current name of its area if the device appears with a former name, for example because it was absent during the
+ * rename. If a write fails, an error is logged, and the next change of the device or the next start of the hub tries again.
  */
 export function followAreaRenames(
   {

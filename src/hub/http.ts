@@ -56,9 +56,9 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly usage: UsageCounter;
   readonly registry: ToolRegistry;
   readonly tools: ToolDirectory;
-  /** The view, the events and the tools of other hubs. */
+  /** The view of the mesh, and the events and tools of other hubs. */
   readonly mesh: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
-  /** Returns the numbers of messages that the mesh has dropped or refused since the start, by reason. */
+  /** Returns how many messages the mesh has dropped or refused since the start, by reason. */
   readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
@@ -66,7 +66,7 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
-  /** Records of the tools that were registered while the hub ran: when, and by whom. */
+  /** Knows which tools were registered while the hub ran, when, and by whom. */
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
@@ -84,7 +84,7 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly time: { now(): number };
 }
 
-/** The address at which the server listens. With `tls` other machines can reach it, but only over TLS. */
+/** The address at which the server listens. If `tls` is set, other machines can connect, but only over TLS. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
   /** Creates the listener in place of a real socket. */
@@ -223,7 +223,7 @@ export class HttpApi implements Service {
     this.#stopWatching = [];
   }
 
-  /** Returns the lockout of token guessers. Each lockout is logged and reported once. */
+  /** Returns the lockout for clients that guess tokens. Each lockout is logged and reported as an event once. */
   #guessGuard(): TokenGuessLockout {
     const { clock, events, logger, metrics } = this.#collaborators;
     const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
@@ -292,7 +292,7 @@ export class HttpApi implements Service {
   }
 }
 
-/** Returns a route that waits, for some seconds at most, until the tools of other hubs are loaded. */
+/** Returns a route whose requests wait until the tools of other hubs are loaded, but at most a few seconds. */
 function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
   return {
     ...route,
@@ -311,7 +311,7 @@ interface HttpInputs {
   readonly openListener: OpenListener | undefined;
 }
 
-/** Returns the HTTP API with search, MCP and page. It is not started yet. */
+/** Returns the HTTP API with search, MCP and the web page. The API is not started yet. */
 export function openHttp(
   infrastructure: Infrastructure,
   services: ToolServices,

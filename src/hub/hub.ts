@@ -52,7 +52,7 @@ export interface HubNetwork {
   readonly openEngine: OpenMeshEngine;
 }
 
-/** A hub. It creates all parts, connects them, starts them in order, and stops them in reverse order. */
+/** A hub. It creates and connects all parts, starts each part before the parts that need it, and stops them in reverse order. */
 export class Hub implements Service {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -160,7 +160,7 @@ export class Hub implements Service {
     this.#mesh = this.#makeMesh(infrastructure, services, http);
     this.#registerAll(services.registry, meshTools(this.#mesh));
     const { authenticator } = infrastructure.auth;
-    // When a hub is revoked, calls that it made for its guests are cancelled.
+    // When a hub is revoked from the mesh, running calls are cancelled if their caller was valid only through that hub.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
     await this.#stack.start(this.#mesh);
@@ -175,7 +175,7 @@ export class Hub implements Service {
     }
   }
 
-  /** Refuses new calls, waits for running calls, then stops all parts in reverse. */
+  /** Refuses new calls, waits for running calls, then stops all parts in reverse order of their start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#health = { ...this.#health, status: 'stopping' };
     const drained = this.#pipeline?.drain(DRAIN_MS);
@@ -206,7 +206,7 @@ export class Hub implements Service {
     return runner;
   }
 
-  /** This is only a warning, because a device that is added later may have a tool of this name. */
+  /** Logs a warning for each setting with an unknown tool name. It is no error: a device that is added later may have such a tool. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };

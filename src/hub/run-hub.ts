@@ -9,9 +9,7 @@ import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/**
- * Milliseconds after which the process exits even if parts have not stopped. Calls end within 10 s and matter.js within one more second.
- */
+/** Milliseconds after which the process exits even if parts still run. Calls end within 10 s, and matter.js within one more second. */
 const STOP_LIMIT_MS = 20_000;
 
 /** A hub that can be started. Its URLs are known after the start. */
@@ -63,7 +61,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
   } catch (thrown) {
     return refuse(toAtmoError(thrown), logger);
   } finally {
-    // The process exits by itself unless matter.js has left handles open after its close.
+    // Ends the process in case matter.js has left handles open after its close.
     setTimeout(() => process.exit(), 200).unref();
   }
 }

@@ -21,9 +21,7 @@ export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger'
   readonly homeNames: AreaChanges;
 }
 
-/**
- * Starts to read the board's sensors, which may be plugged in and out. Rejects with CONFIG_INVALID if a configured sensor cannot be read.
- */
+/** Starts to read the board's sensors, which may be hot-plugged. Rejects with CONFIG_INVALID if a configured sensor cannot be read. */
 export async function openSensors(
   collaborators: SensorCollaborators,
   registry: ToolRegistry,
@@ -61,7 +59,7 @@ async function openGpioSource(collaborators: GpioCollaborators, config: GpioConf
   return source;
 }
 
-/** Registers the tools of the outputs. Registers them again after their area was renamed. */
+/** Registers the tools of the outputs, and registers a tool again when its area is renamed. */
 function registerOutputTools(
   { registry, homeNames }: Pick<GpioCollaborators, 'registry' | 'homeNames'>,
   tools: OpenGpio['tools'],

@@ -71,7 +71,7 @@ function oneLine(text: string): string {
 
 interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly manager: ServiceManager;
-  /** Resolves with whether the hub responds. If it rejects or takes longer than the interval, the hub counts as hanging. */
+  /** Resolves to whether the hub responds. The hub counts as hanging if this rejects or takes longer than half of the check interval. */
   readonly isAlive: () => Promise<boolean>;
 }
 
@@ -87,7 +87,7 @@ export class Watchdog implements Service {
 
   async start(): Promise<void> {
     const { watchdogMs } = this.#parts.manager;
-    // sd_watchdog_enabled(3) recommends notifying after half of the time.
+    // sd_watchdog_enabled(3) recommends a notification after half of the watchdog's time limit.
     if (watchdogMs !== undefined) this.#schedule(watchdogMs / 2);
   }
 

@@ -37,8 +37,8 @@ interface RegistrationOptions {
 }
 
 /**
- * Registers the tools of the owner's manifest, of the bootstrap file and of earlier registrations, and the tools that register tools. A
- * mistake in an owner's file only skips its tool, and is reported.
+ * Registers the tools from the owner's manifest, from the bootstrap file and from earlier registrations. Also registers the tools with
+ * which callers register tools. If a tool in an owner's file has a mistake, the hub reports it and skips only that tool.
  */
 export async function openRegistration(
   collaborators: RegistrationCollaborators,
@@ -147,7 +147,7 @@ function warnOfChangedPlugin(
 
 type Report = (leftOut: readonly SkippedRecord[]) => void;
 
-/** Reports which of the owner's tools are skipped, and why. */
+/** Returns a function that reports which of the owner's tools are skipped, and why. */
 function reportTo({ logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>): Report {
   return (leftOut) => {
     for (const { place, problem } of leftOut) {

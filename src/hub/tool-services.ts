@@ -95,7 +95,7 @@ export async function openToolServices(
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // Other hubs also revoke tokens, but not every hub may revoke every token.
+  // Not every hub may revoke every token. So a call is aborted only if its token is really no longer valid.
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
@@ -230,7 +230,7 @@ export function authTools(
   ];
 }
 
-/** Returns the functions that copy the databases. The audit log is last, so that its copy contains the head in the state's copy. */
+/** Returns the functions that copy the databases. audit.db comes last: its copy must contain the audit head in the copy of state.db. */
 function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },

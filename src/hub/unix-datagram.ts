@@ -16,8 +16,8 @@ const sendto = libc.func(
 const close = libc.func('int close(int fd)');
 
 /**
- * Returns the bytes of a `struct sockaddr_un` for a socket's path, or for an abstract name when it begins with `@`
- * (unix(7)). Throws VALIDATION_ERROR if the name is empty, relative or too long.
+ * Returns the bytes of a `struct sockaddr_un` (unix(7)) for a socket's path. A name that begins with `@` is an abstract name, not a path.
+ * Throws VALIDATION_ERROR if the name is empty, relative or too long.
  */
 export function unixAddress(name: string): Buffer {
   const isAbstract = name.startsWith('@');

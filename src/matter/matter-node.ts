@@ -28,7 +28,7 @@ import { BatchStorageDriver } from './storage/matter-database.ts';
 
 // The CSA reserves 0xFFF1 to 0xFFF4 for tests; no certification checks the vendor id of a controller.
 const TEST_VENDOR = VendorId(0xfff1);
-/** Key under which the environment of matter.js stores its Matter model. Its type omits the constructor parameters. */
+/** Class that is the key of the Matter model in the environment of matter.js. The declared type omits the constructor parameters. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
 /** Time limit for closing the node, which normally takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
@@ -63,8 +63,8 @@ const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
 type HubNode = ServerNode<typeof HubRootEndpoint>;
 
 /**
- * This hub as a Matter node, with its fabric and the nodes on it. There can be only one in a process, since matter.js has one environment
- * with one storage path and network.
+ * Runs this hub as a Matter node and gives access to its fabric and to the other nodes on the fabric. There can be only one in a process,
+ * since matter.js has one environment with one storage path and network.
  */
 export class MatterNode implements Service {
   readonly #parts: MatterNodeCollaborators;
@@ -155,7 +155,7 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    // close() of 0.17.9 waits up to 5 s for activity of the node that does not settle, such as a request to a silent peer
+    // In matter.js 0.17.9, close() waits up to 5 s for activities of the node to end, such as a request to a silent peer
     // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also taken more than 4 s with devices of other fabrics on the network, though such
     // devices alone are not the cause.
     const ended = new AbortController();
@@ -168,7 +168,7 @@ export class MatterNode implements Service {
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /** Does what the next start needs: writes the devices' attributes, and releases the storage and its lock. */
+  /** Prepares the next start: writes the devices' attributes, and releases the storage and its lock. */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
     logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });

@@ -57,8 +57,8 @@ interface EndpointOptions {
 }
 
 /**
- * Serves the Model Context Protocol over Streamable HTTP. Clients of 2026-07-28 send independent requests; clients of 2025-11-25 and before
- * have sessions. The SDK is loaded when the first client connects.
+ * Serves the Model Context Protocol over Streamable HTTP. Clients of MCP 2026-07-28 send independent requests; clients of MCP 2025-11-25
+ * and before have sessions. The SDK is loaded when the first client connects.
  */
 export class McpEndpoint implements AsyncDisposable {
   readonly #logger: Logger;
@@ -139,7 +139,7 @@ export class McpEndpoint implements AsyncDisposable {
     ];
   }
 
-  /** Serves a request. If the path has no view, refuses the request and lists the views. */
+  /** Serves a request. Responds with a JSON-RPC error if the view does not exist, for example because the area is unknown. */
   async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
     let view: McpView;
@@ -154,7 +154,7 @@ export class McpEndpoint implements AsyncDisposable {
     return serve({ principal, trace, view });
   }
 
-  /** Counts each message of a client against its read limit, except responses and tool calls, which have their own limits. */
+  /** Counts the messages of a client against its read limit. Responses are not counted, and tool calls have their own limits. */
   #takeReads({ principal, list, body }: RouteRequest): void {
     for (const message of list ?? [body]) {
       const { method } = isJsonObject(message) ? message : {};
@@ -226,7 +226,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Restores a session of an earlier process, if the token is the one that began it. */
+  /** Restores a session of an earlier process, if the request has the same token as the request that began the session. */
   async #resumed(id: string, requester: McpRequester): Promise<ServerSession | undefined> {
     const facts = this.#sessions.find(id, requester.principal);
     if (!facts || !isSameView(facts.view, requester.view)) return undefined;

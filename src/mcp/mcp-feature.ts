@@ -9,7 +9,7 @@ import type { RegisteredTool, ToolAnswer, ToolQuestion } from '../tools/definiti
 import { isAreaNamed, resolveArea } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 
-/** The two generations of the protocol: `legacy` has sessions (2025-11-25 and before), `modern` has independent requests (2026-07-28). */
+/** Generations of the protocol: `legacy` (MCP 2025-11-25 and before) has sessions, `modern` (MCP 2026-07-28) independent requests. */
 export type McpEra = 'legacy' | 'modern';
 
 /** The sender of a request, and the capabilities of its client. */
@@ -80,13 +80,13 @@ export interface McpNotifier {
 }
 
 /**
- * Which tools a client is offered. It depends only on the URL, so that earlier requests never change a list. With `isFull` lists have
- * output schemas and icons, which are long and few models need.
+ * The view of a client decides which tools it is offered. The view depends only on the URL, so earlier requests never change a list. With
+ * `isFull`, lists contain output schemas and icons. They are long, and few models need them.
  */
 export type McpView =
   /** `/mcp`: a dozen tools that find and run all other tools. */
   | { readonly kind: 'home' }
-  /** `/mcp/devices`: a page-wise list of every tool of every device, with typed parameters. */
+  /** `/mcp/devices`: every tool of every device, with typed parameters. Clients read the list page by page. */
   | { readonly kind: 'devices'; readonly isFull?: true }
   /** `/mcp/areas/{area}`: the tools of one area. */
   | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
@@ -142,5 +142,5 @@ export interface ToolRun {
   readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client. Resolves with a `CallToolResult`, also if the call fails, or with the equivalent in the client's version. */
+/** Runs a tool for a client. Resolves with a `CallToolResult`, even if the call fails, or with an `input_required` or `task` result. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

@@ -18,7 +18,7 @@ export interface NotificationChannel extends McpListener {
   close(): Promise<void>;
 }
 
-/** Limits on open channels: for each account, in total, and idle time in milliseconds. */
+/** Limits on open channels: `each` per account, `all` in total. Every `checkMs`, channels that have been idle for `idleMs` are closed. */
 export const CHANNEL_LIMITS = { each: 16, all: 128, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
 
 interface ChannelEntry {
@@ -57,7 +57,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** Adds a channel. Throws RESOURCE_EXCEEDED at the total limit if no account has more channels than this one. */
+  /** Adds a channel. At the total limit, throws RESOURCE_EXCEEDED if this account has no channel and no other has more than one. */
   add(channel: NotificationChannel): void {
     const account = accountOf(channel.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
@@ -67,7 +67,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#stopChecks ??= repeat(this.#clock, CHANNEL_LIMITS.checkMs, () => this.#check());
   }
 
-  /** Returns the channel with this id, if this principal's token opened it. Other callers cannot detect it. */
+  /** Returns the channel with this id if the principal's token opened it. For other callers, the channel does not exist. */
   find(id: string, principal: Principal): NotificationChannel | undefined {
     const place = this.#places.get(id);
     if (!place || sessionOwner(place.channel.principal) !== sessionOwner(principal)) return undefined;
@@ -79,7 +79,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.has(id);
   }
 
-  /** Records that a client reads a stream of the channel. The returned function ends this. */
+  /** Records that a client reads a stream of the channel. The returned function records that the client has stopped. */
   reading(id: string): () => void {
     const place = this.#places.get(id);
     if (!place) return () => {};
@@ -108,7 +108,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /** Returns the channels of the account with the most channels, this account first; none if every account has only one. */
+  /** Returns the channels of the account with the most channels, if it has more than one and more than `own`. Otherwise returns `own`. */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);
@@ -171,7 +171,7 @@ export class SubscriptionStream implements NotificationChannel {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Does nothing, because only the hub publishes, by `tell`. */
+  /** Does nothing, because only the hub sends notifications; it calls `notify`. */
   publish(): void {}
 
   notify(notification: McpNotification): void {
@@ -183,7 +183,7 @@ export class SubscriptionStream implements NotificationChannel {
   }
 }
 
-/** Returns why a stream for these resources would never send a change; undefined if it would. */
+/** Returns the reason if a stream for these resources could never send a change. Returns undefined if the stream can be opened. */
 export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
   const { notifications } = isJsonObject(params) ? params : {};
   const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;

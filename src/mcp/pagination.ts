@@ -29,8 +29,8 @@ interface ListPage<Item> {
 }
 
 /**
- * Returns one page of a list in a fixed order. The cursor contains the last item's key, so that a client misses no item if others are added
- * or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
+ * Returns one page of a list whose order is fixed. The cursor contains the last item's key, so that a client misses no item if others are
+ * added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
   const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
@@ -40,7 +40,7 @@ export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => st
   return { items: page, nextCursor: cursorOf(`after:${start + PER_PAGE}:${keyOf(last)}`) };
 }
 
-/** Returns the position after the item with this key, or the old position if the item is gone. */
+/** Returns the position after the item with this key. If the item is gone, returns the position that it had. */
 function startAfter(keys: readonly string[], { key, place }: { readonly key: string; readonly place: number }): number {
   const at = keys.indexOf(key);
   return at === -1 ? Math.min(Math.max(0, place - 1), keys.length) : at + 1;
@@ -60,8 +60,8 @@ interface ToolListPage {
 }
 
 /**
- * Returns one page of the tools that pass the filter, sorted by id. The cursor contains the last id, so that a client misses no tool if
- * others are added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
+ * Returns one page of the tools that pass the filter. `tools` must be sorted by id. The cursor contains the last id, so that a client
+ * misses no tool if others are added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function toolListPage(
   tools: readonly RegisteredTool[],

@@ -103,7 +103,7 @@ interface HomePromptParts {
   readonly resources: Pick<HomeResources, 'areas' | 'devices'>;
 }
 
-/** Common tasks at home as prompts. */
+/** Offers common tasks at home as prompts. */
 export class HomePrompts implements PromptSource {
   readonly #home: VisibleHome;
   readonly #resources: HomePromptParts['resources'];

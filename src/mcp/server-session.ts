@@ -147,7 +147,7 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** Limits on the messages that a session keeps for a client that reconnects: their number, and their total characters of JSON. */
+/** Limits on the messages kept for a client that reconnects: `events` is their number, `size` their total length in characters of JSON. */
 const REPLAY_LIMITS = { events: 256, size: 131_072 } as const;
 
 /** Stores the latest messages of a session, so that a client that reconnects can receive those it missed (Last-Event-ID). */

@@ -36,7 +36,7 @@ interface StoredSession extends SessionFacts {
 
 /** Limits on stored sessions. Times are in milliseconds, lengths in characters of JSON. */
 export const SESSION_RETENTION = {
-  /** How long after the stop of the hub a session can be resumed. */
+  /** Time after the hub's stop during which a session can be resumed. */
   keptMs: 24 * 3_600_000,
   /** Time in which changes are collected into one write. */
   gatherMs: 1_000,
@@ -46,28 +46,28 @@ export const SESSION_RETENTION = {
   renewEveryMs: 6 * 3_600_000,
   /** Maximum length of a session that is stored. */
   sessionLength: 65_536,
-  /** Maximum total length of stored sessions. Above it, the agent with the most sessions loses some. */
+  /** Maximum total length of stored sessions. Above it, the agent whose sessions are longest in total loses some. */
   length: 262_144,
 } as const;
 const SPACE = 'mcp.sessions';
 const KEY = 'all';
 
-/** Returns the owner of a session, which is one token, since an agent's tokens may have different grants and expiry. */
+/** Returns the owner of a session. Each token is a separate owner, because an agent's tokens may have different grants and expiry. */
 export function sessionOwner(principal: Principal): string {
   const { token } = principal;
   return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
 }
 
 /**
- * Stores sessions of MCP 2025-11-25 and before across restarts, since most of these clients never begin a second session. All sessions are
- * one entry of the store, which is written periodically and when the hub stops.
+ * Stores sessions of MCP 2025-11-25 and before across restarts, because most of these clients never begin a second session. All sessions
+ * are stored as one entry, which is written after changes, periodically, and when the hub stops.
  */
 export class SessionStore implements Disposable {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #live = new Map<string, LiveSession>();
-  /** Sessions of the earlier process that no client has resumed yet, by hash. Read when first needed. */
+  /** Sessions of the earlier process that no client has resumed yet; the key is their hash. They are read when first needed. */
   #earlier: Map<string, StoredSession> | undefined;
   #isChanged = false;
   #writtenMs = Number.NEGATIVE_INFINITY;
@@ -123,7 +123,7 @@ export class SessionStore implements Disposable {
     });
   }
 
-  /** Writes the sessions. A failed write is only logged, because the requests have succeeded. The next change repeats it. */
+  /** Writes the sessions. A failure is only logged, because the requests have succeeded. The next change causes another write. */
   #write(): void {
     this.#isChanged = false;
     this.#writtenMs = this.#clock.monotonic();
@@ -157,7 +157,7 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** Removes sessions until the rest is within the limit. It always removes the oldest session of the agent with the most sessions. */
+/** Removes sessions until the total length is within the limit: always the oldest one of the agent with the greatest total length. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
     .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))

@@ -46,7 +46,7 @@ export interface InviteOptions {
   readonly permissions?: readonly string[] | undefined;
   /** Addresses of this hub as `host:port`; at most 4. */
   readonly addresses?: readonly string[] | undefined;
-  /** If set, the new hub becomes an inviter; the decrypted root key stays in memory until the invite expires, to sign its certificate. */
+  /** If set, the new hub becomes an inviter. Until the invite expires, the decrypted root key stays in memory to sign its certificate. */
   readonly inviter?: { readonly passphrase: string } | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface MeshControl {
   leave(options: { readonly rootKey: 'keep' | 'delete' }): Promise<void>;
   /** Permanently ends the membership of another hub. */
   revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked>;
-  /** Makes another hub, or this one, an inviter. */
+  /** Makes another hub, or this hub itself, an inviter. */
   delegate(options: { readonly hub: string; readonly passphrase: string }): Promise<Delegated>;
   /** Requests a new certificate for this hub from a connected inviter. */
   renew(): Promise<MembershipStatus>;

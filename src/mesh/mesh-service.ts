@@ -41,7 +41,7 @@ export class MeshService implements Service, MeshControl {
     return this.#session?.ports;
   }
 
-  /** Returns the numbers of dropped and refused messages since the session began, by `part.reason`. */
+  /** Returns how many messages were dropped or refused since the session began; the keys are `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     return this.#session?.drops() ?? {};
   }

@@ -128,7 +128,7 @@ export class MeshSession implements Service {
     return [...new Set([...announceAddresses, ...ownAddresses(this.#parts.engine.listenAddresses(), this.#watch.interfaces)])];
   }
 
-  /** Returns the numbers of dropped and refused messages since the start, by `part.reason`. */
+  /** Returns how many messages were dropped or refused since the start; the keys are `part.reason`. */
   drops(): Readonly<Record<string, number>> {
     const { engine, membership } = this.#parts;
     const parts = {
@@ -144,7 +144,7 @@ export class MeshSession implements Service {
     );
   }
 
-  /** Rejects with CONFLICT or CONFIG_INVALID if the engine cannot listen, with STORAGE_FAILED if the disk fails. */
+  /** Starts the session. Rejects with CONFLICT or CONFIG_INVALID if the engine cannot listen, STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const { engine } = this.#parts;
     this.#endpoint.listen();

@@ -8,7 +8,7 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { MembershipStatus, MeshControl } from './mesh-control.ts';
 
 const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
-/** Definition members that all read-only tools share. */
+/** Fields of a definition that all read-only tools of the mesh share. */
 const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;

@@ -36,8 +36,8 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Rate limit with a token bucket for each name, in two generations: a bucket moves to the younger generation when it is used, and a full
- * younger generation replaces the older one. Finding the oldest entry of one map would be slow, because it walks past all deleted entries.
+ * Limits the rate of each name with a token bucket. A used bucket moves to the younger of two generations, and a full younger generation
+ * replaces the older one. Finding the oldest entry of a single map would be slow, because it walks past all deleted entries.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;

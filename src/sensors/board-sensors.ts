@@ -51,20 +51,19 @@ interface SourcePollerCollaborators extends Pick<SensorRecorderCollaborators, 'c
   readonly source: SensorSource;
 }
 
-/** Time limit of a read: enough for a slow bus with many probes, and it ends the read of a driver that hangs. */
+/** Time limit of a read in milliseconds: enough for a slow bus with many probes. It also ends the wait for a driver that hangs. */
 const READ_LIMIT_MS = 60_000;
 const SENSOR_LIMIT_MS = 3000;
 /** Random part of the interval: it keeps hubs and sensors that were switched on together from reading at the same moment. */
 const JITTER = 0.1;
 const SHORTEST_PAUSE_MS = 50;
 
-/** Searches the sensors of one source and reads each when it is due, one round at a time. */
+/** Searches for the sensors of one source, and reads each sensor when it is due. Only one round of reads runs at a time. */
 class SourcePoller implements Service {
   readonly #parts: SourcePollerCollaborators;
   readonly #settings: SensorsConfig;
   readonly #stop = new AbortController();
   readonly #sensors = new Map<string, { readonly sensor: BoardSensor; dueMs: number }>();
-  /** Problems that have already been logged. */
   readonly #logged = new Set<string>();
   #searchedAtMs = 0;
   #unlisten: () => void = () => {};
@@ -164,7 +163,7 @@ interface RecordedSensor {
   warned: SensorFault | undefined;
 }
 
-/** Calibrates and records samples, and emits events. It warns once about an error value, which it never records. */
+/** Calibrates and records samples, and emits events. Never records an error value, but warns about it once. */
 class SensorRecorder {
   readonly #parts: SensorRecorderCollaborators;
   readonly #sensors = new Map<string, RecordedSensor>();
@@ -225,7 +224,7 @@ class SensorRecorder {
   #onFault(recorded: RecordedSensor, { fault, detail }: Extract<SensorSample, { readonly fault: SensorFault }>): void {
     const { readings, clock } = this.#parts;
     recorded.misses += 1;
-    // A wrong wire is reported at once; a failed read may be chance.
+    // A suspect value, such as from a wrong wire, is reported at once. Any other fault may be chance.
     if (fault === 'suspect' || recorded.misses >= MISSES) this.#warn(recorded, fault, detail);
     if (recorded.misses === MISSES && recorded.hasValue) readings.record(recorded.sensor.info.id, null, clock.now());
   }
@@ -239,7 +238,7 @@ class SensorRecorder {
     events.emit('hub.warning', info.id, { warning: `sensor.${fault}`, message: `${info.id}: ${detail}` });
   }
 
-  /** Updates whether a device is reachable: it is while one of its sensors is. */
+  /** Updates the reachability of a device. It is reachable while at least one of its sensors gives values. */
   #updateReachability(device: DeviceId): void {
     const { readings, devices } = this.#parts;
     const ofDevice = [...this.#sensors.values()].filter(({ sensor }) => sensor.info.device === device);

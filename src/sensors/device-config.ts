@@ -1,7 +1,7 @@
 import { optionalSection, type Settings } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
 
-/** Pattern of a part of an id: a device, a reading or a kind. */
+/** Pattern of a kind, and of each part of a reading's id: the device and the name of the reading. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
 
 /** JSON Schema of a title for people: a line without control characters. */
@@ -14,7 +14,7 @@ export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as c
 export const mapOf = <const Item extends JsonSchema>(item: Item) =>
   ({ type: 'object', default: {}, maxProperties: 256, propertyNames: { pattern: ID_PATTERN }, additionalProperties: item }) as const;
 
-/** JSON Schema of the members of a `ReadingConfig`. */
+/** JSON Schema of the properties of a `ReadingConfig`. */
 export const READING_PROPERTIES = {
   title: { ...TITLE, description: 'What people call the reading' },
   kind: { type: 'string', pattern: ID_PATTERN, description: 'What is measured, such as temperature or humidity' },

@@ -50,7 +50,7 @@ const SERIAL_PORTS = mapOf(
   ),
 );
 
-/** A value in the lines. */
+/** The owner's settings for a value in an instrument's lines. */
 export type SerialReadingConfig = Settings<typeof SERIAL_READING>;
 
 /** An instrument that sends lines, with its readings by name. */

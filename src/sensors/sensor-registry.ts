@@ -17,11 +17,11 @@ export interface BoardSensor {
   readonly device: BoardDevice;
   readonly info: SensorInfo;
   readonly periodMs: number;
-  /** Returns the stored value for a value of the sensor. */
+  /** Converts a value of the sensor to the value that is stored. */
   readonly calibrate: (value: ReadingValue) => ReadingValue;
 }
 
-/** The listed sensors, and the settings that match no sensor. */
+/** The listed sensors, and the problems: settings that match no sensor or more than one, and sensors whose id is taken. */
 interface SensorRegistry {
   readonly sensors: readonly BoardSensor[];
   readonly problems: readonly string[];
@@ -35,8 +35,8 @@ const MAX_TITLE = 128;
 const MAX_NAME = 64;
 
 /**
- * Assigns ids and titles to sensors: those of the entry in `devices` with the most specific source, else generated ones if the owner lets
- * the hub discover sensors. A sensor has the same id after every start.
+ * Assigns ids and titles to sensors. They come from the entry in `devices` with the most specific source. Without such an entry they are
+ * generated, if discovery is on or the sensor is configured. A sensor has the same id after every start.
  */
 export function sensorRegistryOf(found: readonly FoundSensor[], settings: SensorRegistrySettings): SensorRegistry {
   const chips = new Set(found.map(({ address }) => chipOf(address)));
@@ -54,7 +54,7 @@ export function sensorRegistryOf(found: readonly FoundSensor[], settings: Sensor
   return { sensors: [...sensors.values()], problems };
 }
 
-/** Returns the valid entries: a source without the bus address of its chip is valid only if the chip's name is unique. */
+/** Returns the valid entries. A source without the bus address of its chip is valid only if one chip has this name. */
 function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
   const problems: string[] = [];
   const usable = entries.filter(([id, { source }]) => {

@@ -5,7 +5,7 @@ import type { ReadingConfig } from './device-config.ts';
 export interface FoundSensor {
   /**
    * The address, equal after every start: `<source>:<chip>[@<bus address>][/<channel>]`, such as `w1:28-000005e2fdc3`,
-   * `iio:bme280@1-0076/temp` or `gpio:front_door`. The configuration uses it; no index distinguishes two chips.
+   * `iio:bme280@1-0076/temp` or `gpio:front_door`. The configuration refers to sensors by their addresses.
    */
   readonly address: string;
   /** The id of the sensor's device, such as `board`, `bme280-1-0076` or a name from the configuration. */
@@ -21,7 +21,7 @@ export interface FoundSensor {
   /** Title of the device for people; default: the words of its id. */
   readonly deviceTitle?: string;
   readonly area?: string;
-  /** True for a sensor in the configuration of the source itself, which is listed also without discovery. */
+  /** True for a sensor that the source's own configuration names. It is listed even if discovery is off. */
   readonly isConfigured?: true;
 }
 
@@ -32,10 +32,10 @@ export type SensorFault = 'suspect' | 'garbled' | 'busy' | 'gone';
 export type SensorSample =
   | {
       readonly address: string;
-      readonly value: ReadingValue /** Time of the measurement, milliseconds since 1970; default: now. */;
+      readonly value: ReadingValue /** `atMs`: time of the measurement, milliseconds since 1970; default: now. */;
       readonly atMs?: number;
     }
-  | { readonly address: string; readonly fault: SensorFault /** Explanation for people, one line. */; readonly detail: string };
+  | { readonly address: string; readonly fault: SensorFault /** `detail`: explanation for people, one line. */; readonly detail: string };
 
 /** Is called with each sample. */
 export type SampleListener = (sample: SensorSample) => void;
@@ -47,8 +47,8 @@ export interface ReadRequest {
 }
 
 /**
- * Port: one kind of sensors of the board, such as all probes on 1-Wire. The creator of a source starts and stops it; in between it never
- * throws for missing hardware.
+ * Port: one kind of sensors of the board, such as all probes on 1-Wire. The creator of a source starts and stops it. Missing hardware is
+ * not an error: a running source never throws for it.
  */
 export interface SensorSource {
   /** The first part of its addresses, such as `w1`. */
@@ -60,7 +60,7 @@ export interface SensorSource {
    * Never blocks the event loop, never rejects.
    */
   read(request: ReadRequest, onSample: SampleListener): Promise<void>;
-  /** Emits samples without a request, for example for an edge of a line; the returned function stops it. */
+  /** Emits samples without a request, for example when a line changes. The returned function stops the emission. */
   listen?(onSample: SampleListener): () => void;
 }
 

@@ -67,7 +67,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 }
 
 function configure(database: DatabaseSync, form: DatabaseOptions): void {
-  // With an exclusive lock there is no -shm file, whose pages would wear the card too. One process owns the file anyway.
+  // With an exclusive lock SQLite needs no -shm file, which would also wear the SD card. Only one process uses the database anyway.
   database.exec(`PRAGMA page_size = ${form.pageSizeBytes}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL`);
   database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -2000`);
   database.exec(`PRAGMA wal_autocheckpoint = ${form.checkpointPages}`);

@@ -15,8 +15,8 @@ interface Marker {
 }
 
 /**
- * Replaces the state by the files in `restore.new`; returns the folder with the old files, or undefined if there were none. From now on the
- * restore is valid: after a crash `finishRestore` completes it. The caller must hold the lock of the directory.
+ * Replaces the state by the files in `restore.new`; returns the folder with the old files, or undefined if there were none. Once files are
+ * moved, a crash does not undo the restore: `finishRestore` completes it. The caller must hold the lock of the directory.
  */
 export function moveRestoreIntoPlace(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
@@ -75,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // The folder is empty and comes from an interrupted start. The original was moved before the crash.
+    // `name` was already moved before a crash. What has this name now is an empty folder of an interrupted start.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
@@ -105,7 +105,7 @@ function readMarker(stateDir: string): Marker | undefined {
 const SPACE = 'journal';
 const KEY = 'restored';
 
-/** Stores a note for the next start: the state comes from a backup. Times in ISO 8601. Throws STORAGE_FAILED if the disk refuses. */
+/** Notes for the next start that the state comes from a backup. Times are in ISO 8601. Throws STORAGE_FAILED if the disk refuses. */
 export function writeRestoreNote(store: KeyValueStore, note: { readonly madeAt: string; readonly restoredAt: string }): void {
   store.set(SPACE, KEY, { made_at: note.madeAt, restored_at: note.restoredAt });
 }

@@ -55,7 +55,7 @@ export class SnapshotFolder {
    * since VACUUM INTO would block the event loop for the whole copy.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    // The newest copy must have the highest time, even if the clock of a board without a battery was ahead before.
+    // The newest copy must have the highest time, even if the clock was ahead before, as on a board without a battery.
     const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
     const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
@@ -103,8 +103,8 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies a database. Node throws "not an error" if the first step, which runs in another thread, meets a transaction of this thread
- * (SQLITE_BUSY of sqlite3_backup_step). Node retries only later steps itself.
+ * Copies a database, if needed in several attempts. Node throws "not an error" if the first step, which runs in another thread, meets a
+ * transaction of this thread (SQLITE_BUSY of sqlite3_backup_step). Node itself retries only later steps.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {

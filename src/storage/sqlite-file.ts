@@ -15,7 +15,7 @@ import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import type { AnchoredFile, StateAnchors } from './state-anchors.ts';
 import { causeOf, guardStorage, guardStorageAsync, reasonOf, storageProblem, toStorageError } from './storage-error.ts';
 
-/** Milliseconds after the start at which a snapshot that is already due is made. */
+/** Shortest time in milliseconds from the start to the first snapshot. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
@@ -38,7 +38,7 @@ export class SqliteFile implements Service {
     this.#name = basename(options.path);
   }
 
-  /** Stores the generation of the file, which the owner of the file must report. */
+  /** Anchor of the file. The owner of the file must report each new generation to it. */
   get anchor(): FileAnchor {
     return this.#parts.anchor;
   }
@@ -72,7 +72,7 @@ export class SqliteFile implements Service {
     return guardStorage(this.#parts.options.path, () => work(database));
   }
 
-  /** Runs `work` that writes, like `use`. While the disk refuses writes, the hub reports a problem. */
+  /** Runs work that writes, with the errors of `use`. While the disk refuses writes, the hub reports a problem. */
   write<Result>(work: (database: DatabaseSync) => Result): Result {
     try {
       const result = this.use(work);
@@ -87,7 +87,7 @@ export class SqliteFile implements Service {
     }
   }
 
-  /** Runs `work` in one transaction, like `write`. */
+  /** Runs work that writes, like `write`, but in one transaction. */
   transaction<Result>(work: (database: DatabaseSync) => Result): Result {
     return this.write((database) => inTransaction(database, () => work(database)));
   }
@@ -196,7 +196,7 @@ class DatabaseOpening {
     this.#options = parts.options;
   }
 
-  /** Throws STORAGE_FAILED if the file is lost and must not begin empty. */
+  /** Opens the file, or recovers it. Throws STORAGE_FAILED if the file is lost and `whenLost` is `refuse`. */
   open(): Opened {
     const { path } = this.#options;
     const expected = this.#parts.anchor.least();
@@ -279,7 +279,7 @@ class DatabaseOpening {
     this.#parts.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
   }
 
-  /** Renames the file with its side files, because a log beside a restored file would be replayed into it. */
+  /** Renames the file and its side files, because SQLite would replay an old log into the restored file. */
   #setAside(): string | undefined {
     const { path } = this.#options;
     const target = `${path}.corrupt-${isoTime(this.#parts.clock.now()).replaceAll(':', '')}`;

@@ -13,7 +13,7 @@ interface Line {
   readonly boot: string;
 }
 
-/** Boot id of the machine and write function, for tests. */
+/** Replacements for the boot id of the machine and for the write function, for tests. */
 interface AnchorEnvironment {
   readonly boot?: string;
   readonly write?: WriteBytes;
@@ -29,8 +29,8 @@ const NO_DIGEST = '-';
 
 /**
  * The file `anchors` of a state directory. It has a line of fixed length for each database. After each commit the line is written in place
- * by one write, which takes some microseconds and is never synced. After a power cut the line may be ahead of its database, so from an
- * earlier boot only the synced generation counts.
+ * by one write, which takes some microseconds and is never synced. After a power cut the line may be ahead of its database, so only the
+ * synced generation of a line from an earlier boot is used.
  */
 export class StateAnchors implements Service {
   readonly #path: string;

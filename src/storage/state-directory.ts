@@ -84,7 +84,7 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   'matter/quarantine',
   RESTORE_FOLDER,
 ]);
-/** Files that are never backed up: the lock, the anchors, side files of open databases, files that were set aside, and partial files. */
+/** Files that are never backed up: lock, anchors, trust.log, side files of open databases, files that were set aside, partial files. */
 const SKIPPED_FILES =
   /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
@@ -104,8 +104,8 @@ function* filesBelow(stateDir: string, folder: string): Generator<string> {
 }
 
 /**
- * A temporary copy of a state directory on a read-only or full disk: SQLite has to write beside a database whose last pages are in its log.
- * The copy is in the folder for temporary files (TMPDIR), which is in memory on most boards.
+ * A temporary copy of a state directory that is on a read-only or full disk. SQLite writes a side file even to read a database whose last
+ * pages are in its log. The copy is in the folder for temporary files (TMPDIR), which is in memory on most boards.
  */
 export class WritableCopy implements AsyncDisposable {
   readonly path: string;

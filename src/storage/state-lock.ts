@@ -9,10 +9,10 @@ import { RESTORE_MARKER } from './state-directory.ts';
 import { causeOf, guardStorage, isOfContent, toStorageError } from './storage-error.ts';
 
 /**
- * Prevents a second hub on a state directory by an open write transaction on `lock.db`: a kernel lock (fcntl) that ends with the process,
- * however it ends. The stored process id only names the other hub in the message, so a reused id never blocks a start. No other part of
- * this process may open and close `lock.db`: POSIX releases all locks of a process on a file when the process closes any descriptor of the
- * file.
+ * Prevents two hubs from using one state directory. It keeps a write transaction open on `lock.db`: a kernel lock (fcntl) that ends with
+ * the process, however it ends. The stored process id is used only in the error message, so a reused id never blocks a start. No other part
+ * of this process may open and close `lock.db`: POSIX releases all locks of a process on a file when the process closes any descriptor of
+ * it.
  */
 export class StateLock implements Service {
   readonly #directory: string;
@@ -75,8 +75,8 @@ export class StateLock implements Service {
 }
 
 /**
- * Completes a restore that was interrupted while it moved files. Called before any file is read: a hub reads its configuration long before
- * it takes the lock. Throws CONFLICT if another hub holds the lock, STORAGE_FAILED if the disk refuses.
+ * Completes a restore that was interrupted while it moved files. Called before any file is read, because a hub reads its configuration long
+ * before it takes the lock. Throws CONFLICT if another hub holds the lock, STORAGE_FAILED if the disk refuses.
  */
 export async function finishInterruptedRestore(directory: string): Promise<void> {
   if (!existsSync(join(directory, RESTORE_MARKER))) return;

@@ -25,7 +25,7 @@ export interface StateStoreOptions {
 
 const HOUR_MS = 3_600_000;
 const MAX_NAME_LENGTH = 256;
-/** Number of remembered deletions of trust entries, since a snapshot may be some hours old. */
+/** Maximum number of remembered deletions of trust entries. A restored snapshot, some hours old, may still have these entries. */
 const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
 
@@ -171,7 +171,7 @@ export class StateStore implements KeyValueStore, Service {
     for (const name of [...this.#deleted.keys()].slice(0, -MOST_DELETIONS)) this.#deleted.delete(name);
   }
 
-  /** Adds checksums to the rows of a hub version that stored none. */
+  /** Adds checksums to rows that an older hub version stored without them. */
   #signUnsigned(): void {
     const unsigned = this.#file.use((database) => database.prepare(`${SELECT_ROWS} WHERE sum IS NULL`).all().map(rowOf));
     if (unsigned.length === 0) return;
@@ -225,7 +225,7 @@ export class StateStore implements KeyValueStore, Service {
     try {
       this.#drop('expires_ms <= ?', this.#services.clock.now());
     } catch (error) {
-      // The next write reports a full disk to its caller; the sweep is repeated.
+      // A failure is ignored: the sweep is repeated, and the next write reports a full disk to its caller.
       if (!(error instanceof AtmoError)) throw error;
     }
   }

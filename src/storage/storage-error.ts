@@ -46,7 +46,7 @@ export function isOfContent(thrown: unknown): boolean {
   return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
 }
 
-/** Returns STORAGE_FAILED for a file whose content is damaged. */
+/** Returns the error STORAGE_FAILED for a file whose content is damaged. */
 export function damagedError(path: string, finding: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, {
     path,

@@ -17,7 +17,7 @@ export interface TrustChange {
 
 /** The content of `trust.log` at the start. */
 export interface KnownTrust {
-  /** The newest change of each entry, in order. */
+  /** The newest change of each entry, in the order of the lines. */
   readonly changes: readonly TrustChange[];
   /** False if lines are damaged or cut off. */
   readonly isWhole: boolean;
@@ -33,9 +33,9 @@ interface TrustLogParts {
 const FULL_BYTES = 262_144;
 
 /**
- * A second copy of the entries that decide whom the hub trusts: `trust.log` has a synced line for each change of their spaces in
- * `state.db`. A store that was restored from an older copy applies the missing changes, so that a revoked token stays revoked and a used
- * approval stays used.
+ * Keeps a second copy of the entries that decide whom the hub trusts. `trust.log` has one line, synced to the disk, for each change of such
+ * an entry in `state.db`. A store that was restored from an older copy applies the missing changes, so that a revoked token stays revoked
+ * and a used approval stays used.
  */
 export class TrustLog implements Disposable {
   readonly #path: string;
@@ -43,7 +43,7 @@ export class TrustLog implements Disposable {
   readonly #parts: TrustLogParts;
   #descriptor: number | undefined;
   #lengthBytes = 0;
-  /** Size after the last `rewrite`, so that a large file is not rewritten for each change. */
+  /** Size after the last `rewrite`. The file is rewritten again only when it is twice as long, and not for each change. */
   #keptBytes = 0;
 
   constructor(path: string, spaces: readonly string[], parts: TrustLogParts) {

@@ -72,7 +72,7 @@ export class App {
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
   }
 
-  /** Calls a tool. Returns undefined if the call waits for approval, after which it is repeated. Throws HubError if the call fails. */
+  /** Calls a tool. If the call waits for approval, returns undefined and repeats the call once approved. Throws HubError if it fails. */
   async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
     try {
       return await this.hub.invoke(tool, params);

@@ -7,7 +7,7 @@ export interface Page {
   readonly route: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Name of the page's custom element, a `PageElement` that is defined in a module which main.ts imports. */
+  /** Name of the page's custom element. The element extends `PageElement`, and main.ts imports its module. */
   readonly element: string;
   /** Position in the navigation: always visible, under "More" on phones, or not in it. */
   readonly place: 'main' | 'more' | 'none';
@@ -34,7 +34,7 @@ export interface CurrentPage {
   readonly params: RouteParams;
 }
 
-/** The members of a browser's window that the router uses. */
+/** The parts of a browser's window that the router uses. */
 export interface AddressWindow {
   readonly location: { hash: string };
   readonly history: { replaceState(data: null, unused: string, url: string): void };
@@ -51,7 +51,7 @@ export class Router extends Observable {
     this.#window = page;
   }
 
-  /** The current page; undefined if the URL names none, as at the beginning. */
+  /** The current page; undefined if the URL names no page, for example at the start. */
   get place(): CurrentPage | undefined {
     return this.#place;
   }
@@ -66,7 +66,7 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** Opens a page if the URL names none, without an entry in the history. An event about a new URL may still come. */
+  /** Opens a page if the URL names none, without a history entry. Checks the URL itself, because its `hashchange` event may still come. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();
@@ -89,7 +89,7 @@ function pageAt(hash: string): CurrentPage | undefined {
 /** The values of `:name` parameters in the route, and of the query. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/** Returns the parameters in a fragment such as `#/devices/lamp?tab=raw` for the route `devices/:id`; undefined if none match. */
+/** Returns the parameters in a fragment such as `#/devices/lamp?tab=raw`. Returns undefined if the route does not match the fragment. */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');
@@ -112,7 +112,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Returns the title of the browser tab: the number of waiting requests, so that it is visible from other tabs, and the page's name. */
+/** Returns the title of the browser tab. It begins with the number of waiting requests, which a person can thus see from other tabs. */
 export function titleOf(waiting: number, page: string | undefined): string {
   const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
   return waiting > 0 ? `(${waiting}) ${name}` : name;

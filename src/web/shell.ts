@@ -115,7 +115,7 @@ export class Shell extends LightElement {
     return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /** Returns the question whether a link may sign in someone else, whose author could then see all that the person does. */
+  /** Returns the dialog that asks whether a link may sign in somebody else. The link's author could then see all that the person does. */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;
@@ -130,7 +130,7 @@ export class Shell extends LightElement {
     );
   }
 
-  /** Returns the question whether to approve a dangerous call at once, for the person who made it, if this browser can sign. */
+  /** Returns the dialog about a dangerous call that this page made. The person can approve the call there if this browser can sign. */
   #question(app: App): TemplateResult | typeof nothing {
     const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;
@@ -174,7 +174,7 @@ export class Shell extends LightElement {
     this.querySelector<HTMLElement>('#main')?.focus();
   }
 
-  /** Shows the page that the URL names. If it names none, shows the approval requests if some wait, else the home. */
+  /** Shows the page that the URL names. If the URL names none, opens the approvals page if requests wait, and otherwise the home page. */
   #follow(): void {
     const { app } = this;
     if (!app) return;
@@ -194,7 +194,7 @@ export class Shell extends LightElement {
     this.isMenuOpen = false;
   }
 
-  /** Opens the first page after the hub's first response, since it depends on whether requests wait for the person. */
+  /** Opens the first page after the hub's first response. Only then is it known whether approval requests wait for the person. */
   #begin(app: App): void {
     const stop = app.store.subscribe(() => {
       if (!app.store.state.isLoaded && app.store.state.problem === undefined) return;

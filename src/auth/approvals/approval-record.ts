@@ -125,7 +125,7 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
   };
 }
 
-/** Returns each affected device once, with its current name and area. The effects' targets begin with device ids. */
+/** Returns each affected device once, with its current name and area. The target of an effect starts with the device's id. */
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
@@ -162,7 +162,7 @@ interface RepositoryServices {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The stored approval requests of a hub, with their expiry times. A change is stored before its event is emitted. */
+/** Stores the approval requests of a hub, with their expiry times. A change is stored before its event is emitted. */
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
@@ -188,7 +188,7 @@ export class ApprovalRepository {
     return [...this.#records.values()];
   }
 
-  /** Stores a record. Throws STORAGE_FAILED, without a change, if the write fails. */
+  /** Stores a record. If the write fails, throws STORAGE_FAILED and changes nothing. */
   save(record: ApprovalRecord): void {
     if (!this.#records.has(record.id)) this.#makeRoom();
     const ttlMs = Math.max(0, record.expiresMs - this.#ports.time.now()) + KEPT_CLOSED_MS;
@@ -199,7 +199,7 @@ export class ApprovalRepository {
   /** Returns the milliseconds until the request expires; 0 or less if it has expired. */
   remainingMs(record: ApprovalRecord): number {
     const nowMs = this.#ports.time.now();
-    // The wall clock was set back by an unknown time. The request then counts as expired.
+    // The wall clock was set back by an unknown time, so the request counts as expired.
     if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
     const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
     return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
@@ -213,8 +213,8 @@ export class ApprovalRepository {
   }
 
   /**
-   * Deletes requests that were closed long ago and, above the limit, the oldest closed ones. A denied request is kept until it expires, so
-   * that the agent can read the denial.
+   * Deletes requests that ended at least an hour ago and, if there are too many records, the oldest ended requests. A denied request is
+   * kept until it expires, so that the agent can read the denial.
    */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);

@@ -35,7 +35,7 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** Maximum number of used approvals that can be returned. Far fewer calls run at once. */
+/** Maximum number of used approvals that are remembered because they may be returned. Far fewer calls run at once. */
 const MAX_GIVEN_BACK = 1_000;
 /** Minimum interval of the timer in milliseconds, so that it does not run all the time while the disk is full. */
 const MIN_TIMER_MS = 1_000;
@@ -46,8 +46,8 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
 }
 
 /**
- * The queue of dangerous calls that wait for approval. A call has one request, which is valid for ten minutes and one use, even after a
- * restart, and collects signatures of k different persons. A decision awaits nothing between its read and its write.
+ * The queue of calls that wait for approval. A call has one request, which collects signatures of the required number of persons. The
+ * request is valid for ten minutes and for one use, also across restarts. There is no `await` between the read and the write of a decision.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
@@ -55,8 +55,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
   /**
-   * Requests whose approval this process used. An approval can be returned only by this process, since a call of an earlier process may
-   * have taken effect.
+   * Ids of requests whose approvals this process used. Only these approvals can be returned, because a call of an earlier process may have
+   * taken effect.
    */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
@@ -166,9 +166,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record;
   }
 
-  /**
-   * Throws an error if the principal has too many open requests. An agent and its descendants share a limit, and cannot use up the owner's.
-   */
+  /** Throws RESOURCE_EXCEEDED if too many requests are open. An agent shares its limit with its descendants, not with the owner. */
   #requireCapacity(principal: Principal): void {
     const live = this.#live();
     const family = rootAgentOf(principalKey(principal));
@@ -181,7 +179,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     );
   }
 
-  /** Returns the record. If the owner's rules now require more persons, its number of required persons is higher. */
+  /** Returns the record. If the owner's rules now require more persons, first raises the number of persons in the record. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
@@ -310,7 +308,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/** Returns whether the person made the request. The owner may call and approve; an agent is never a person with the same name. */
+/** Returns whether the requester or its ancestor has the person's name. Returns false for the owner, who may approve own calls. */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
   return isSelfOrDescendant(requester.id, person);
@@ -325,7 +323,7 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes changes of approval requests to the audit log, and emits events. Only the call's own rows have its content. */
+/** Writes changes of approval requests to the audit log, and emits events. Only the audit rows of the call contain its parameters. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

@@ -101,7 +101,7 @@ export class ApproverRegistry implements ApproverDirectory {
   }
 }
 
-/** Returns the first 16 hex digits of the SHA-256 of a raw key in base64url. */
+/** Returns the id of a raw key (base64url): the first 16 hex digits of the key's SHA-256. */
 function keyIdOf(key: string): string {
   return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
 }
@@ -136,9 +136,9 @@ interface OwnerKeyParts {
 
 /**
  * Enrols the owner's approver key for the person `owner`. The private Ed25519 key is in `owner.key` (mode 0600), created at the first
- * start. The hub stores only the public key; the CLI signs with the file. A lost file is replaced while the owner is an approver, since
- * whoever can delete the file could also have read it. A crash is harmless: the next start completes the enrolment. Throws STORAGE_FAILED
- * if others can read the file or if it is malformed.
+ * start. The hub stores only the public key; the CLI signs with the file. If the file was lost, a new key replaces the lost key if that key
+ * is still enrolled. This is safe, because whoever can delete the file could also have read it. A crash is harmless: the next start
+ * completes the enrolment. Throws STORAGE_FAILED if others can read the file or if it is malformed.
  */
 export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
   const path = join(stateDirectory, OWNER_KEY_FILE);

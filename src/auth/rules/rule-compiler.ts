@@ -9,7 +9,7 @@ import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from
 import { type Rule, RuleSet } from './rule-set.ts';
 import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf, ZoneClock } from './rule-terms.ts';
 
-/** The compiled rules of a file, with the time zone of their times and the warnings about them. */
+/** The compiled rules of a file, the time zone for the times in them, and the warnings about them. */
 export interface CompiledRules {
   readonly set: RuleSet;
   readonly zone: ZoneClock;
@@ -60,7 +60,7 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
   };
 }
 
-/** Throws if a rule contradicts an earlier rule. Returns a warning if it repeats an earlier one. */
+/** Refuses a rule that contradicts an earlier rule or has the same name. Returns a warning if the rule repeats an earlier rule. */
 function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
   const same = earlier.find(({ name }) => name === rule.name);
   if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);

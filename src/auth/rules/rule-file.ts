@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// Each JSON Schema keyword applies only to values of its type. So an error in a list names the wrong item.
+// The keywords for a text and for a list are combined without `anyOf`, so that an error in a list names the invalid item.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -136,8 +136,8 @@ export function rulesSignature(file: string): string | undefined {
 }
 
 /**
- * Returns a rules file's text; undefined if there is none. Throws CONFIG_INVALID if it is unreadable, too long, not a regular file, or
- * writable by others.
+ * Returns a rules file's text; undefined if there is no file. Throws CONFIG_INVALID if the file is unreadable, too long, not a regular
+ * file, or writable by others.
  */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);

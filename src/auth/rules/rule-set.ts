@@ -22,7 +22,7 @@ export interface Rule extends ListedRule {
   readonly terms: RuleTerms;
 }
 
-/** The time and the devices for which a call is judged. */
+/** The time at which a call is judged, and the facts about devices. */
 export interface RuleContext {
   /** Minute of the week; undefined while the hub's clock is not trusted. */
   readonly minute: MinuteOfWeek | undefined;
@@ -39,8 +39,8 @@ const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule al
 
 /**
  * An ordered list of rules. The first matching rule decides each effect of a call. If the effects have different verdicts, deny overrides
- * approve and approve overrides allow; of two approvals the larger number of persons counts. Some conditions can be decided only while the
- * call runs. They count as met in rules that deny or require approval, and as not met in rules that allow.
+ * approve, and approve overrides allow. If several effects need approval, the largest number of persons counts. Some conditions are known
+ * only while the call runs: they count as met in rules that deny or require approval, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -59,7 +59,7 @@ export class RuleSet {
     return this.#verdict(call, deciding);
   }
 
-  /** Returns the verdict, and the deciding rule with its reason for each effect. */
+  /** Returns the verdict and, for each effect, the rule that decides and the reason. */
   explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
     const view = viewCall(call, context);
     const fitting = this.#fitting(view);
@@ -106,7 +106,7 @@ export class RuleSet {
   }
 }
 
-/** Returns the effects to judge. A call without effects is judged once, and then conditions about effects do not apply. */
+/** Returns the effects to judge. A call without effects is judged once; rules with conditions about effects do not match it. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
@@ -263,9 +263,7 @@ function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }
 
-/**
- * Returns whether the action of an effect matches a pattern. An effect without a single command, such as a binding, may match any pattern.
- */
+/** Returns whether an effect's action matches a pattern; `unforeseen` if the effect has no single action but has unforeseen values. */
 function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
   if (action) return truth(anyOf(patterns, action));
   return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';

@@ -16,8 +16,8 @@ import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
 /**
- * Interval in milliseconds between checks of the rules file. A check takes microseconds. A watched folder would wake the hub for each log
- * line in it.
+ * Milliseconds between checks of the rules file. The file is checked instead of watched: a check takes microseconds, but a watched folder
+ * would wake the hub for each log line that is written in it.
  */
 const CHECK_AGAIN_MS = 1_000;
 /** Milliseconds for which a changed file must stay unchanged before it is read, since an editor may still be writing it. */
@@ -34,15 +34,13 @@ export interface RuleStoreServices extends Pick<HubContext, 'clock' | 'logger' |
   readonly time: TrustedTime;
   readonly facts: DeviceFacts;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
-  /**
-   * Stores the last accepted rules. If the file is absent, the stored copy shows whether there were never any rules or the file was lost.
-   */
+  /** Stores the last accepted rules. If the file is absent, a stored copy shows that the file was lost. */
   readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 }
 
 /**
- * The owner's rules from their file. If the file has mistakes, is empty or is lost, the last accepted rules stay in force, also after a
- * restart, and the owner is warned. `start` throws CONFIG_INVALID for a mistake if no rules were ever accepted.
+ * Loads the owner's rules from their file. If the file has mistakes, is empty or is lost, the last accepted rules stay in force, also after
+ * a restart, and the owner is warned. If no rules were ever accepted, `start` throws CONFIG_INVALID for a mistake.
  */
 export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #ports: RuleStoreServices;
@@ -58,7 +56,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /** If `mustExist` (for a configured path), `start` throws CONFIG_INVALID if there is no file and no rules were ever accepted. */
+  /** With `mustExist` (for a configured path), `start` throws CONFIG_INVALID if the file is missing and no rules were ever accepted. */
   constructor(ports: RuleStoreServices, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
     this.#mustExist = mustExist;

@@ -37,7 +37,7 @@ export interface RuleTerms {
   readonly param?: readonly ParamTerm[];
 }
 
-/** Throws an error about a mistake in a rule, with the mistake's path within the conditions. */
+/** Throws an error about a mistake in a rule. `path` is the position of the mistake within the checked part of the rule. */
 export type Refuse = (path: readonly (string | number)[], problem: string) => never;
 
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -119,8 +119,8 @@ function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse)
 }
 
 /**
- * A pattern for names that consist of segments. With `exact` it matches only the name itself, with `below` every longer name, and with
- * `tree` the name and every longer name.
+ * A pattern for names that consist of segments. `exact` matches only the name with these segments, `below` only longer names that start
+ * with them, and `tree` matches both.
  */
 export interface NamePattern {
   readonly segments: readonly string[];
@@ -193,8 +193,8 @@ function startsWith(name: readonly string[], start: readonly string[]): boolean 
 }
 
 /**
- * Returns whether the value satisfies the comparison. Names are compared without letter case, and former names equal their current names. A
- * list equals each of its items.
+ * Returns whether the value satisfies the comparison. Texts are compared without regard to letter case, and former names equal their
+ * current names. A list satisfies the comparison if one of its items satisfies it.
  */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
@@ -291,7 +291,7 @@ export class ZoneClock {
   /** Uses the system's time zone if `zone` is absent. Throws RangeError if the zone is unknown. */
   constructor(zone?: string) {
     this.#zone = zone;
-    // The format is made only for rules about time, because loading the zone tables is slow.
+    // Without a given zone, the format is created at the first use, because loading the zone tables is slow.
     if (zone !== undefined) this.#format = formatOf(zone);
   }
 

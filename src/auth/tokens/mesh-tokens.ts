@@ -10,7 +10,7 @@ const LIFE_MS = 600_000;
 const RENEW_MS = LIFE_MS / 2;
 const MAX_CACHED = 512;
 
-/** The hub's membership in a mesh, and the hubs that it therefore trusts. */
+/** The hub's membership in a mesh, and the other hubs that this hub trusts as a member. */
 export interface HubMembership extends MeshTrust {
   /** Returns the permissions that this hub's tokens may have on other hubs; undefined if this hub is in no mesh. */
   own(): { readonly permissions: readonly string[] } | undefined;
@@ -29,9 +29,9 @@ interface CachedToken {
 }
 
 /**
- * The tokens that this hub sends to other hubs for its callers. An agent's token is forwarded if it is bound to this hub's key. For the
- * owner, the hub mints a token that is valid for ten minutes, on the executing hub only, with the permissions that the mesh grants to this
- * hub.
+ * Provides the tokens that this hub sends to other hubs for its callers. An agent's token is forwarded if it is bound to this hub's key.
+ * For the owner, the hub mints a token that is valid for ten minutes and only on the executing hub. This token has the permissions that the
+ * mesh grants to this hub.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
@@ -43,8 +43,8 @@ export class MeshTokens {
   }
 
   /**
-   * Returns the text of a principal's token for the hub `executor`. Throws PERMISSION_DENIED if the principal, other than the owner, has no
-   * token or has one bound to a key that this hub lacks. Throws CONFLICT if the principal is the owner and the hub is in no mesh.
+   * Returns the text of the token with which the principal calls the hub `executor`. Throws PERMISSION_DENIED if an agent has no token, or
+   * if its token is bound to a key that this hub lacks. For the owner, throws CONFLICT if this hub is in no mesh.
    */
   textFor(principal: Principal, executor: string): string {
     const { token, kind, id } = principal;

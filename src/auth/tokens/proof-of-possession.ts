@@ -9,7 +9,7 @@ import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { tokenBytes } from './token-chain.ts';
 
-/** A proof of possession, with the token and the operation that it must name. */
+/** A received proof of possession, and the token and operation that the proof must name. */
 export interface ProofCheck {
   /** The received proof: COSE_Sign1 in base64url without padding. */
   readonly proof: string;
@@ -49,8 +49,8 @@ export class ProofOfPossession {
   }
 
   /**
-   * Returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof is malformed, does not match or was
-   * used before, RATE_LIMITED if too many proofs are stored, and STORAGE_FAILED if the write fails.
+   * Verifies a proof and returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof is malformed,
+   * does not match or was used before; RATE_LIMITED if too many proofs are stored; STORAGE_FAILED if the write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -142,7 +142,7 @@ export class ReplayCache implements Service {
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
-      // An unreadable nonce counts as used until all proofs have expired that were valid when it was written.
+      // An unreadable nonce counts as used until every proof that was valid when the nonce was written has expired.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: key.slice(0, key.indexOf('.')), untilMs });
     }

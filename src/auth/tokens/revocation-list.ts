@@ -49,7 +49,7 @@ interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
-  /** End of each revocation in seconds since 1970, by token id and revoking hub; it is stored until then. */
+  /** Expiry of each revocation in seconds since 1970, by token id and then by revoking hub. */
   readonly #revoked = new Map<string, Map<string, number>>();
   /** Store keys of revocations that could not be written to the disk. */
   readonly #unwritten = new Set<string>();
@@ -66,7 +66,7 @@ export class RevocationList implements Service {
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
-        // The token of a damaged statement is known from the store key, and stays revoked. Accepting it again would be worse.
+        // A token whose statement is damaged is known from the store key and stays revoked, because accepting it again would be worse.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
@@ -100,7 +100,7 @@ export class RevocationList implements Service {
     return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
-  /** Returns the id of the first link in the token's chain that was revoked by a hub with the right to do so. */
+  /** Returns the id of the first revoked link in the token's chain. Revocations by hubs that may not revoke the link are ignored. */
   firstRevoked(token: RevocableToken): string | undefined {
     return token.chain.find((id, index) => {
       const byIssuer = this.#revoked.get(id);
@@ -118,7 +118,7 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  /** Returns whether the hub may revoke this link. The holder of a link's key issued the later links and may revoke them. */
+  /** Returns whether the hub may revoke a link. It must be this hub, be the root's issuer, or hold the key of this or an earlier link. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
@@ -138,10 +138,9 @@ export class RevocationList implements Service {
     if (this.#isOver(expiresAt)) return false;
     this.#note(tokenId, issuer, expiresAt);
     this.#unwritten.add(key);
-    // The revocation also takes effect if the disk is full.
+    // The listeners are called before the write, so that the revocation takes effect even if the disk is full.
     for (const listener of this.#listeners) this.#notify(listener, revocation);
-    // The entry has no time to live, because the store counts it by the machine's clock, which on some boards begins in 1970 and then
-    // jumps.
+    // No time to live is set, because the store measures it by the machine's clock, which on some boards jumps from 1970.
     this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
     return true;

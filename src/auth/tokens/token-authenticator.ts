@@ -91,7 +91,7 @@ export class TokenRefusalLog {
     this.#collaborators = collaborators;
   }
 
-  /** Writes a refusal to the audit log, or only counts it. The next row has the number of counted refusals. Never rejects. */
+  /** Writes a refusal to the audit log. Above ten rows a second, only counts it; the next row has the count. Never rejects. */
   async write({ code, details }: AtmoError, operation: string): Promise<void> {
     if (!this.#takeTurn()) return;
     const { agent_id: agentId, token_id: tokenId } = details;

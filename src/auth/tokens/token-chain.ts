@@ -21,8 +21,8 @@ export function signRoot(claims: TokenClaims, key: KeyObject): Uint8Array {
 }
 
 /**
- * Returns the chain with one more link, signed with the key to which the last link is bound. The holder of that key needs no hub for this.
- * The verification checks that the new link is narrower.
+ * Returns the chain with one more link, signed with the key to which the last link is bound. The holder of that key can add a link without
+ * a hub. Whether the new link is narrower is checked only when the chain is verified.
  */
 export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObject): Uint8Array {
   const links = linksOf(parent);
@@ -160,11 +160,11 @@ export class TokenSeal {
 /** The hubs whose tokens are accepted: their raw keys (base64url) by hub id, and the permissions that their tokens may have. */
 export interface TrustedIssuers {
   get(hubId: string): string | undefined;
-  /** Returns the most permissions that tokens of the hub may have; undefined if there is no limit. */
+  /** Returns the permissions that the hub's tokens may have at most; undefined if there is no limit. */
   permissionsOf?(hubId: string): readonly string[] | undefined;
 }
 
-/** Trusts this hub without limits, and other hubs within the permissions that the mesh grants them. */
+/** Returns the trusted issuers: this hub without limits, and other hubs within the permissions that the mesh grants them. */
 export function trustedIssuers({
   hub,
   mesh,

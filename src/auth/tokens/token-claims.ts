@@ -61,7 +61,7 @@ const CLAIM = {
   meshId: -70_004,
 } as const;
 const KNOWN = new Set<unknown>(Object.values(CLAIM));
-/** COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
+/** Labels and values of an Ed25519 key as COSE_Key (RFC 9053 §7.2). */
 const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
 
 /** Returns the claims as the bytes that are signed. */
@@ -90,7 +90,7 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
   );
 }
 
-/** Decodes a token's payload and checks the type and limits of each claim. Throws TOKEN_INVALID with the faulty claim. */
+/** Decodes a token's payload and checks the type and limits of each claim. Throws TOKEN_INVALID with the name of the invalid claim. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
   const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
   if (!(map instanceof Map)) return refuseToken('its claims are not a map');
@@ -195,7 +195,7 @@ const MIN_TTL_MS = 60_000;
 /** Longest lifetime of a token: 400 days. */
 export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
-/** Names in the audit log and in events that denote no agent. */
+/** Names that do not denote an agent in the audit log and in events. No agent may have such a name. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 
 /** Checks a token request. Returns its permissions, sorted and without duplicates. Throws VALIDATION_ERROR if a claim is invalid. */

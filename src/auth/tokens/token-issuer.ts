@@ -30,7 +30,7 @@ interface IssuerCollaborators extends Pick<HubContext, 'events' | 'time'> {
   readonly records: TokenRecords;
 }
 
-/** Issues tokens that are signed with the hub's key: root tokens for the owner, and child tokens for agents. */
+/** Issues tokens that are signed with the hub's key. The owner gets root tokens; an agent gets child tokens of its own token. */
 export class TokenIssuer implements TokenAuthority {
   readonly #ports: IssuerCollaborators;
   readonly #seal: TokenSeal;
@@ -92,7 +92,7 @@ export class TokenIssuer implements TokenAuthority {
     return true;
   }
 
-  /** Calls the listener for revocations by this hub. Revocations by other hubs do not apply to this hub's tokens. */
+  /** Calls the listener for each revocation by this hub, but not by other hubs. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     return this.#ports.revocations.onRevoked((tokenId, issuer) => {
       if (issuer === this.#ports.hub.hubId) listener(tokenId);
@@ -129,8 +129,8 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   /**
-   * Signs a child token. Claims that are absent in the request are copied from the parent. An expiry after the parent's is shortened; any
-   * other claim beyond the parent is refused.
+   * Signs a child token. Claims that are absent in the request are copied from the parent. An expiry later than the parent's expiry is
+   * shortened. The request is refused if any other claim exceeds the parent's claim.
    */
   #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
     const parent = this.#parentOf(by);
@@ -198,9 +198,7 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 const SPACE = 'access.tokens';
 /** Time for which the record of an expired or revoked token is kept for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/**
- * Largest number of records of an agent with its descendants, so that no agent can fill the disk. Records of valid tokens are always kept.
- */
+/** Maximum records of an agent and its descendants, to protect the disk. Records of valid tokens are kept even above this maximum. */
 const MAX_OF_FAMILY = 256;
 
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -210,7 +208,7 @@ export class TokenRecords {
   readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
-  /** Ignores records of tokens that were signed with a former key of this hub: these tokens are invalid. */
+  /** `get` and `list` ignore records with another hub id, because a former key of this hub signed their tokens, which are now invalid. */
   constructor(ports: RecordsPorts, hubId: string) {
     this.#ports = ports;
     this.#hubId = hubId;
@@ -223,7 +221,7 @@ export class TokenRecords {
     if (record.parent !== undefined) this.#deleteSurplus(record);
   }
 
-  /** Deletes the oldest records of expired or revoked tokens. Their revocations stay in the revocation list. */
+  /** Above the maximum, deletes the oldest records of expired or revoked tokens. The revocations stay in the revocation list. */
   #deleteSurplus({ agentId }: TokenRecord): void {
     const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
     const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#ports.time.now());
@@ -244,7 +242,7 @@ export class TokenRecords {
       .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
   }
 
-  /** Parses a stored record; returns undefined if it is malformed. */
+  /** Parses a stored record; returns undefined if it is malformed or has another hub id. */
   #parse(value: Json | undefined): TokenRecord | undefined {
     return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
   }

@@ -23,8 +23,8 @@ interface Bucket extends Measure {
 }
 
 /**
- * Token buckets, one for each token of the caller's chain that has a rate limit. A call takes one unit from each bucket; if one is empty,
- * the call is refused and takes no unit. The owner has no limit. Each hub counts separately.
+ * Limits calls with token buckets: one for each token in the caller's chain that has a rate limit. A call takes one unit from each bucket.
+ * If a bucket is empty, the call is refused and takes no unit. The owner has no limit. Each hub counts separately.
  */
 export class TokenRateLimiter implements RateLimiter {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class TokenRateLimiter implements RateLimiter {
     for (const bucket of buckets) bucket.level -= 1;
   }
 
-  /** Returns a caller's rate limits. Only the root token's limit replaces the default: agents set the limits of child tokens. */
+  /** Returns a caller's rate limits. Only a limit of the root token replaces the default, because agents set limits of child tokens. */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];

@@ -48,7 +48,7 @@ export class TokenVerifier {
     this.#options = { hubId, meshId, maxCached };
   }
 
-  /** Returns the token with its permissions here. Throws TOKEN_INVALID or TOKEN_EXPIRED if it may not be used on this hub now. */
+  /** Verifies a token and returns it with its permissions on this hub. Throws TOKEN_INVALID or TOKEN_EXPIRED if it is not usable here. */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
@@ -60,7 +60,7 @@ export class TokenVerifier {
     const text = unsealed(given);
     const known = this.#verified.get(text);
     this.#verified.delete(text);
-    // A token becomes invalid when its issuing hub is no longer trusted.
+    // A cached verification is used only while the issuing hub is trusted with the same key.
     const isCurrent = known !== undefined && this.#ports.issuers.get(known.chain[0].issuer) === known.issuerKey;
     const verified = isCurrent ? known : this.#verifyNew(text);
     this.#remember(text, verified);

@@ -8,7 +8,7 @@ import type { ToolRegistrar } from '../registration/tool-registrar.ts';
 
 interface RegistrationPorts {
   readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;
-  /** Registers the missing tools that the hub provides or finds on its board. */
+  /** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file that are not registered yet. */
   readonly discover: () => Promise<SeedReport>;
   /** Returns why no call of a tool would run now; undefined if a call could run. */
   readonly obstacleTo: (tool: RegisteredTool) => string | undefined;

@@ -24,7 +24,7 @@ export interface ComposedToolPorts {
   findHere(name: string): RegisteredTool | undefined;
 }
 
-/** Nesting depth of the running composed tool. Tools may have begun to call each other after their registration. */
+/** Nesting depth of the running composed tool. It is checked during a run because tools may begin to call each other later. */
 const depth = new AsyncLocalStorage<number>();
 
 /** Returns the composed tool of a record with steps. Each step is a call by the tool's caller, never by the tool's maker. */
@@ -51,13 +51,13 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** Returns the tool of a record without steps and program. Its calls are refused before any approval is requested. */
+/** Returns a tool for a record that has neither steps nor a program. Its calls are refused before any approval is requested. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const tool = { id: toolId(definition), definition, handler: async () => null };
   return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
-/** Throws CONFLICT if a tool without side effects has a step whose name now denotes a tool with side effects. */
+/** Throws CONFLICT if the name of a step now denotes a tool with side effects. Called only for a tool without side effects. */
 function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
   const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
   if (!acting) return;
@@ -72,7 +72,7 @@ function answerOf({ result }: Composition, sources: { readonly results: readonly
   return result === undefined ? (sources.results.at(-1) ?? null) : fillReferences(result, sources);
 }
 
-/** Converts the parameters that a step passes on unchanged to the canonical form of the step's tool: a device name becomes a device id. */
+/** Returns `params` with canonical values (a device id for a device name) for all parameters that a step passes on unchanged. */
 function canonical(
   steps: readonly Step[],
   params: JsonObject,
@@ -93,7 +93,7 @@ function canonical(
   return known;
 }
 
-/** Returns the error of a failed step: OUTCOME_UNKNOWN if earlier steps have run and the whole call must not be repeated. */
+/** Returns the failed step's error, or OUTCOME_UNKNOWN if that error invites a repeat although earlier steps have taken effect. */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

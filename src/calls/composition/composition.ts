@@ -34,10 +34,10 @@ export interface Composition {
 }
 
 const MAX_STEPS = 16;
-/** Largest number of references: each inserts a copy of a result, which makes the result longer. */
+/** Maximum number of references to results. It is limited because each reference inserts a copy of a result. */
 const MAX_REFERENCES = 64;
 
-/** Reads `steps` and `result`, or returns undefined without steps. Throws VALIDATION_ERROR with a JSON pointer if malformed. */
+/** Reads `steps` and `result`; returns undefined if there are no steps. Throws VALIDATION_ERROR with a JSON pointer if malformed. */
 export function readComposition(reader: RecordReader): Composition | undefined {
   const steps = reader.children('steps').map(readStep);
   const result = reader.any('result');
@@ -89,8 +89,8 @@ export interface CheckedStep {
 }
 
 /**
- * Returns the permissions of one step. Throws PERMISSION_DENIED if the tool's maker lacks one of them, since a maker must not register a
- * call that it could not make. Throws VALIDATION_ERROR if the step's tool does not accept the parameters.
+ * Checks one step and returns it with its permissions. Throws PERMISSION_DENIED if the maker lacks one of the permissions, because a maker
+ * must not register a call that it could not make. Throws VALIDATION_ERROR if the step's tool does not accept the parameters.
  */
 export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
   const { maker } = by;
@@ -108,7 +108,7 @@ export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext
   });
 }
 
-/** Checks a step without references. Its parameters are stored in canonical form, so that a renamed device changes nothing. */
+/** Checks a step without references. It is stored with canonical parameters (device ids), so it still works if a device is renamed. */
 function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
@@ -122,14 +122,14 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** Returns the permissions for a parameter's default and permitted values: the maker chose them like fixed values. */
+/** Returns the permissions for the default and the listed values of a parameter. The maker needs them, as it does for fixed values. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
-/** Returns the texts that a schema lists for a member, including those behind `allOf` and `$ref`. */
+/** Returns the `default`, `const` and `enum` texts of a parameter, including those in schemas behind `allOf` and `$ref`. */
 function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   const values: unknown[] = [];
   visitSchema(parameters, ({ properties }) => {
@@ -139,7 +139,7 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   return values.filter((value) => typeof value === 'string');
 }
 
-/** Returns a step's permission; for all devices if the device comes from the result of an earlier step. */
+/** Returns the permission that a step needs. It covers all devices if an earlier step's result determines the device. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
   const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));
@@ -155,7 +155,7 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/** Returns the name of a step's tool, with a version only if the maker wrote one: the step then uses newer versions. */
+/** Returns the stored name of a step's tool. It has a version only if the maker wrote one; otherwise newer versions are used. */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
@@ -194,8 +194,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * Returns the definition of a composed tool: the maker's definition, and the members that follow from the steps. A dangerous step is
- * approved as a separate call, so the composed tool needs no second approval.
+ * Returns the maker's definition with the fields that depend on the steps, such as the permissions. A dangerous step is approved as a
+ * separate call, so the composed tool needs no second approval.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
@@ -243,13 +243,13 @@ function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition
   return names;
 }
 
-/** Returns whether the result of the composed tool contains a part of the result of a step that returns secrets. */
+/** Returns whether the result of the composed tool uses the result of a step that may return secrets. */
 function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
   const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
   return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));
 }
 
-/** Describes the steps for callers who did not make the tool. */
+/** Returns a sentence about the called tools, for callers who did not make the composed tool. */
 function stepsInWords(tools: readonly RegisteredTool[]): string {
   const names = tools.map(toolKey);
   const rest = names.length - MAX_NAMED;

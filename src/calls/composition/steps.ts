@@ -81,7 +81,7 @@ export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'p
   });
 }
 
-/** Returns undefined if the parameters depend on results of earlier steps. */
+/** Returns the parameters of the step; undefined if they depend on results of earlier steps. */
 function knownParams(step: Step, params: JsonObject | undefined): JsonObject | undefined {
   return hasReferences(step.params) ? undefined : filled(step, { results: [], ...(params && { params }) });
 }
@@ -106,9 +106,9 @@ function requestOf({ tool, params }: Step, context: ToolContext): CallRequest {
   };
 }
 
-/** Member that marks a reference to the result of an earlier step: `{"$result": "0/state/is_on"}`. */
+/** Key of a reference to the result of an earlier step: `{"$result": "0/state/is_on"}`. */
 const RESULT_KEY = '$result';
-/** Member that marks a parameter of the composed tool: `{"$param": "level"}`. */
+/** Key of a reference to a parameter of the composed tool: `{"$param": "level"}`. */
 const PARAM_KEY = '$param';
 const RESULT_REFERENCE = /^(\d{1,2})((?:\/[^/]*)*)$/;
 
@@ -145,9 +145,9 @@ export function parameterOf(value: Json | undefined): string | undefined {
 }
 
 /**
- * Returns a copy of a value in which each reference is replaced by its target. `$result` is a step number and a JSON pointer (RFC 6901)
- * into that step's result, and `$param` the name of a parameter. A member whose parameter was not given is omitted. Inserted values are not
- * searched for references. Throws VALIDATION_ERROR if a step has not run or a pointer has no target.
+ * Returns a copy of a value in which each reference is replaced by its target. The value of `$result` is a step number and a JSON pointer
+ * (RFC 6901) into that step's result; the value of `$param` is a parameter's name. A field or item is omitted if its parameter was not
+ * given. References in inserted values are not replaced. Throws VALIDATION_ERROR if a step has not run or a pointer has no target.
  */
 export function fillReferences(value: Json, sources: ReferenceSources): Json {
   if (Array.isArray(value))
@@ -192,7 +192,7 @@ function invalidReference(reference: Json, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The reference ${JSON.stringify(reference).slice(0, 80)} ${problem}`);
 }
 
-/** Name of the tool. Composed tools cannot call it, since it would hide their steps. */
+/** Name of the sequence tool. A step of a composed tool cannot call it, because its inner calls would be hidden in the parameters. */
 export const SEQUENCE = 'sequence';
 const MAX_STEPS = 16;
 

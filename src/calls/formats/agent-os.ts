@@ -22,7 +22,7 @@ export interface AgentOsTool {
   readonly hasSideEffects?: boolean | undefined;
 }
 
-/** AgentOS ToolExecutionContext. */
+/** The context of a tool's execution in the form of AgentOS (`ToolExecutionContext`). */
 export interface AgentOsContext {
   readonly gmiId: string;
   /** The role in the caller's token, or the caller's id if the token has no role. */
@@ -50,9 +50,7 @@ export interface ExecutableAgentOsTool extends AgentOsTool {
 
 const CAPABILITY_PREFIX = 'capability:';
 
-/**
- * Returns a definition in the form of AgentOS. Permissions become AgentOS capabilities, under a prefix that `fromAgentOs` removes again.
- */
+/** Converts a definition to the form of AgentOS. Permissions become capabilities with a prefix, which `fromAgentOs` removes. */
 export function toAgentOs(definition: ToolDefinition): AgentOsTool {
   const { name, version, description, requires, metadata, execution } = definition;
   return {
@@ -70,8 +68,8 @@ export function toAgentOs(definition: ToolDefinition): AgentOsTool {
 }
 
 /**
- * Returns a definition of an AgentOS tool, in the namespace `agentos` unless the id has a namespace. A missing `hasSideEffects` counts as
- * true (the default of AgentOS is unsafe); an unknown category becomes a tag.
+ * Converts an AgentOS tool to a definition. The namespace is `agentos` if the tool's id has none. A missing `hasSideEffects` counts as
+ * true, because the default of AgentOS is unsafe. An unknown category becomes a tag.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   const category = TOOL_CATEGORIES.find((known) => known === tool.category);
@@ -91,7 +89,7 @@ export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   });
 }
 
-/** Returns an AgentOS tool in the form of the registry. */
+/** Converts an AgentOS tool to a tool for the registry. */
 export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTool {
   const definition = fromAgentOs(tool);
   return {
@@ -173,7 +171,7 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
 
 const JSON_TYPE = 'application/json';
 
-/** AgentOS ToolExecutionResult. */
+/** The result of a tool's execution in the form of AgentOS (`ToolExecutionResult`). */
 export interface ExecutionResult {
   readonly success: boolean;
   readonly output?: Json;
@@ -198,7 +196,7 @@ export interface ToolResponse {
   };
 }
 
-/** Returns the answer as `ToolResponse`; an error becomes data too. A program that caches or simulates answers sets `source`. */
+/** Converts an answer to a `ToolResponse`; an error becomes its `data`. A program that caches or simulates answers sets `source`. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;
@@ -210,13 +208,13 @@ export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'too
   };
 }
 
-/** Returns the answer as `ToolResult`, the result of a tool that is a class. */
+/** Converts an answer to a `ToolResult`, the result type of tools that are written as classes. */
 export function toToolResult(answer: CallAnswer): ToolResult {
   if (answer.status === 'success') return { success: true, result: answer.result };
   return { success: false, error: answer.error.message, error_code: answer.error.code };
 }
 
-/** Returns the answer as `ExecutionResult` of AgentOS. */
+/** Converts an answer to an `ExecutionResult` of AgentOS. */
 export function toExecutionResult(answer: CallAnswer): ExecutionResult {
   if (answer.status === 'success') {
     const { result: output, content_type: contentType = JSON_TYPE, details } = answer;
@@ -225,7 +223,7 @@ export function toExecutionResult(answer: CallAnswer): ExecutionResult {
   return { success: false, error: answer.error.message, details: { code: answer.error.code, ...answer.error.details } };
 }
 
-/** Returns the result of an AgentOS tool in the form of a tool written as a class. */
+/** Converts the result of an AgentOS tool to a `ToolResult`, the result type of tools that are written as classes. */
 export function fromExecutionResult(result: ExecutionResult): ToolResult {
   if (result.success) return { success: true, result: result.output ?? null };
   const { code, ...others } = result.details ?? {};

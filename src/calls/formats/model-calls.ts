@@ -26,9 +26,7 @@ export function parseToolCall(value: Json): ToolCall {
   return parsed('openai', id, { name: nameOf(named.name), arguments: named.arguments });
 }
 
-/**
- * Returns the result in the form of the call: OpenAI's `tool` message or Anthropic's `tool_result` block, with the members of ToolResult.
- */
+/** Returns the answer as OpenAI's `tool` message or Anthropic's `tool_result` block, with the fields of `ModelCallResult`. */
 export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
   const { error, ...result } = toModelCallResult({ id }, answer);
   const isError = answer.status === 'error';

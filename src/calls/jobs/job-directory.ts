@@ -24,7 +24,7 @@ export interface RemoteJobList {
   readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
-/** The jobs of a caller on this hub and on other hubs. */
+/** Reads and cancels the jobs of a caller on this hub and on other hubs. */
 export class JobDirectory {
   readonly #parts: JobDirectoryParts;
 
@@ -74,7 +74,7 @@ export interface RemoteJobCaller {
   readonly signal: AbortSignal;
 }
 
-/** Port: jobs on other hubs. Rejects with that hub's error, or with NODE_UNAVAILABLE if it cannot be reached. */
+/** Port: reads and cancels jobs on other hubs. Rejects with the other hub's error, or NODE_UNAVAILABLE if it cannot be reached. */
 export interface RemoteJobs {
   status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
   /** Requests the job to stop; a finished job is unchanged. */
@@ -82,7 +82,7 @@ export interface RemoteJobs {
 }
 
 const SPACE = 'jobs.elsewhere';
-/** Longer than any tool may run and its result is stored. */
+/** Milliseconds for which a location is stored: longer than a tool may run plus the time for which its result is stored. */
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
@@ -110,7 +110,7 @@ export class JobLocations {
     return known.reverse();
   }
 
-  /** Returns the hub that runs a job of this principal; for the owner, a job of any principal. Returns undefined for every other job. */
+  /** Returns the hub that runs the job; undefined if the job is unknown or is not the principal's. The owner may see every job. */
   hubOf(jobId: string, principal: Principal): string | undefined {
     const place = this.#store.get(SPACE, jobId);
     if (!isJsonObject(place) || typeof place.hub !== 'string') return undefined;

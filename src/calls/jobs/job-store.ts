@@ -12,9 +12,9 @@ import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answ
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
-/** A job stays listed for this long, although its result is deleted earlier. */
+/** Milliseconds for which a finished job is listed. Its result is deleted earlier, after `KEPT_MS`. */
 const KNOWN_MS = 2 * KEPT_MS;
-/** Longest JSON text of all stored results of a caller and its descendants. */
+/** Maximum characters of JSON text that the stored results of a caller and its descendants may have together. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
@@ -42,7 +42,7 @@ interface JobRecord {
 
 type JobParts = Pick<HubContext, 'clock' | 'events' | 'store'>;
 
-/** Calls that continue after their request has ended. Results are kept for an hour. A job is visible only to its owner. */
+/** Stores jobs: calls that continue after their request. Results are kept for an hour. Only the caller and the hub's owner see a job. */
 export class JobStore {
   readonly #parts: JobParts;
   readonly #maxJobs: number;
@@ -63,7 +63,7 @@ export class JobStore {
     }
   }
 
-  /** Throws RESOURCE_EXCEEDED if the hub has the maximum number of jobs and none of them is finished. */
+  /** Creates a queued job. Throws RESOURCE_EXCEEDED if the hub has the maximum number of jobs and none of them is finished. */
   create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
@@ -107,7 +107,7 @@ export class JobStore {
     return this.get(id, principal);
   }
 
-  /** Requests every unfinished job that was started with this token or a descendant of it to stop. */
+  /** Aborts the unfinished jobs that were started with this token or with a descendant of this token. */
   cancelOf(tokenId: string): void {
     for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
@@ -128,7 +128,7 @@ export class JobStore {
     this.#dropResults(rootAgentOf(record.ownerId));
   }
 
-  /** Deletes the caller's oldest results above its limit. */
+  /** Deletes the oldest results of a caller and its descendants if the results are too long in total. */
   #dropResults(family: string): void {
     let total = 0;
     for (const record of [...this.#jobs.values()].filter((one) => rootAgentOf(one.ownerId) === family).reverse()) {

@@ -18,12 +18,12 @@ const MAX_OF_AGENTS = 256;
 const MAX_OF_OWNER = 256;
 const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
-/** Longest JSON text of a definition: everybody who lists tools reads all of it, models too. */
+/** Maximum characters of JSON text of a definition. It is limited because everyone who lists tools, even a model, reads all of it. */
 const MAX_DEFINITION = 16_384;
 /** Namespaces of the hub's own tools. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
-/** Returns the origin of a tool from its maker. The record is not used, since its author could claim any origin. */
+/** Returns a tool's origin according to its maker. The record is ignored, because its author could claim any origin. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
@@ -55,7 +55,7 @@ export function requireAllowedName(definition: ToolDefinition): void {
     throw wrongText('definition', 'holds characters that nobody sees');
 }
 
-/** Returns all texts in a value, including the names of members. */
+/** Returns all texts in a value, including the keys of objects. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
@@ -71,7 +71,7 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
   if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
 }
 
-/** Throws PERMISSION_DENIED if a step passes on its caller's rights, which may exceed the maker's. The owner may do that. */
+/** Throws PERMISSION_DENIED if a step's tool acts with all rights of its caller, since the maker may have fewer. The owner is exempt. */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
   if (maker.kind === 'owner' || !isDelegating) return;
@@ -106,7 +106,7 @@ export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: r
   );
 }
 
-/** Returns the narrowest grant that covers a required permission with any parameters. */
+/** Returns the narrowest grant that covers a required permission for all values of its placeholders. */
 function widestPermission(permission: string): string {
   if (!isTemplate(permission)) return permission;
   return `${permission.split(':').slice(0, 2).join(':')}:*`;

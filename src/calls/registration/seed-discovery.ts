@@ -36,13 +36,13 @@ interface SeedCollaborators {
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
   readonly bootstrap: () => RecordFile;
-  /** Reserves the names of tools that wait or have a mistake, so that agents cannot use them. */
+  /** Reserves the names of the bootstrap file's tools, so that no agent takes the name of a tool that cannot be registered yet. */
   readonly reserved: ReservedNames;
   /** The principal that registers the tools of the bootstrap file. */
   readonly owner: Principal;
 }
 
-/** Registers the tools of the bootstrap file. A repeated discovery registers the missing tools. */
+/** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file. Repeating it registers missing tools. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
@@ -92,7 +92,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return { registered: this.#register(fresh), known };
   }
 
-  /** Registers tools that may call each other, in any order of the file. */
+  /** Registers the entries. They may call each other and may be in any order in the file. */
   #register(entries: readonly FileRecord[]): readonly string[] {
     const registered: string[] = [];
     let left = entries;
@@ -118,7 +118,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return true;
   }
 
-  /** Registers the waiting entries again, since device tools are registered after the bootstrap file is read. */
+  /** Tries again to register the waiting entries, because device tools are registered after the bootstrap file is read. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;

@@ -14,7 +14,7 @@ import { type Composition, compositionJson, readComposition } from '../compositi
 /** A request to register a tool: its definition, with steps or a program. */
 export interface RegistrationRequest {
   readonly definition: ToolDefinition;
-  /** The steps; a tool without steps and program cannot run. */
+  /** The steps. A tool that has neither steps nor a program (`exec`) cannot run. */
   readonly composition?: Composition;
   readonly exec?: ExecRecord;
 }
@@ -38,7 +38,7 @@ function recordToJson({ definition, composition, exec, maker, createdAtMs }: Too
   };
 }
 
-/** Parses a stored record. Throws VALIDATION_ERROR if neither this nor an earlier version of the hub can have written it. */
+/** Parses a stored record. Throws VALIDATION_ERROR if the record is not in the format of this or an earlier version of the hub. */
 function recordFromJson(value: Json): ToolRecord {
   const reader = new RecordReader(value);
   const definition = normalizeDefinition(reader.any('definition'));
@@ -53,7 +53,7 @@ function recordFromJson(value: Json): ToolRecord {
   };
 }
 
-/** The members of a definition that follow from the tool's maker. */
+/** The fields of a definition that depend on the tool's maker. */
 interface Origin {
   readonly createdBy: 'system' | 'agent';
   /** Namespace of a tool that declares no namespace. */
@@ -61,8 +61,8 @@ interface Origin {
 }
 
 /**
- * Reads a registration in the form of the HTTP tool service (`input_schema` or `id`) or of the public definition, with `steps` and
- * `result`, or with `exec`. Throws VALIDATION_ERROR with a JSON pointer if the registration is malformed.
+ * Parses a registration in the form of the HTTP tool service (with `input_schema` or `id`) or of the public definition. Both may add
+ * `steps` and `result`, or `exec`. Throws VALIDATION_ERROR with a JSON pointer if the registration is malformed.
  */
 export function readRegistration(body: JsonObject, origin: Origin): RegistrationRequest {
   const isRecord = 'input_schema' in body || 'id' in body;
@@ -88,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // The hub always sets the first two members itself; the other members are read separately.
+  // These fields are accepted but not used here: the hub sets the first two itself, and the others are read separately.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);

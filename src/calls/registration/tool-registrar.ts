@@ -45,8 +45,8 @@ interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 
 interface RegistrarOptions {
   /**
-   * Grants that cover all permissions that registered tools may require (ALLOWED_TOOL_PERMS). By default, tools of agents may require the
-   * network, devices and their readings, and tools of the owner everything except administration.
+   * Grants that limit which permissions registered tools may require (ALLOWED_TOOL_PERMS). Default for agents' tools: network, devices and
+   * sensor readings. Default for the owner's tools: everything except administration.
    */
   readonly allowed?: readonly string[];
 }
@@ -58,7 +58,7 @@ const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 /** Whether a record is stored. Tools of the bootstrap file are not stored, since the file is read at each start. */
 export type Persistence = 'kept' | 'for this run';
 
-/** Registers composed tools and programs. The tool's caller makes the steps' calls; a maker must be able to call them too. */
+/** Registers composed tools and programs. Each step runs with the rights of the tool's caller; the maker must have these rights too. */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
   readonly #allowed: readonly string[] | undefined;
@@ -74,7 +74,7 @@ export class ToolRegistrar {
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        // A tool that was registered under another default stays registered.
+        // The default for agents is not applied again, so that a tool registered under an earlier default stays registered.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireBoundedDefinition(record.definition);
         this.#enter(record);
@@ -86,9 +86,9 @@ export class ToolRegistrar {
   }
 
   /**
-   * Registers the tool of a record or of a public definition for its maker. Throws VALIDATION_ERROR if it is malformed, PERMISSION_DENIED
-   * if the maker may not register it, CONFLICT if the name is used or there are too many tools, TOOL_NOT_FOUND if a step's tool is unknown,
-   * or STORAGE_FAILED if the write fails.
+   * Registers a tool for its maker from a record or a public definition. Throws VALIDATION_ERROR if it is malformed, PERMISSION_DENIED if
+   * the maker may not register it, CONFLICT if the name is used or there are too many tools, TOOL_NOT_FOUND if a step's tool is unknown,
+   * and STORAGE_FAILED if the write fails.
    */
   register(body: JsonObject, maker: Principal, keeping: Persistence = 'kept'): RegisteredTool {
     const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
@@ -109,7 +109,7 @@ export class ToolRegistrar {
   }
 
   /**
-   * Removes a registered tool. An agent may remove its own tools and those of its descendants, an administrator every registered tool.
+   * Removes a registered tool. An agent may remove its own tools and its descendants' tools; an administrator may remove all of them.
    * Throws TOOL_NOT_FOUND if there is no such tool, and PERMISSION_DENIED if the principal may not remove it or the tool is built in.
    */
   remove(name: string, by: Principal): ToolId {
@@ -133,7 +133,7 @@ export class ToolRegistrar {
     return this.#records.get(id as ToolId);
   }
 
-  /** Returns whether the principal is an administrator of the hub, the agent that registered the tool, or its ancestor. */
+  /** Returns whether the principal is an administrator of the hub, or the agent that registered the tool or an ancestor of that agent. */
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;
@@ -167,7 +167,7 @@ export class ToolRegistrar {
     return { definition: complete, composition: { ...composition, steps }, ...made };
   }
 
-  /** Rejects with PERMISSION_DENIED or RULE_BLOCKED if the maker may not run the program. */
+  /** Returns the definition of a program's tool. Throws PERMISSION_DENIED or RULE_BLOCKED if the maker may not run the program. */
   #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
     const { programs, authorizer } = this.#with;
     const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
@@ -191,7 +191,7 @@ export class ToolRegistrar {
     const { tools, authorizer } = this.#with;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
     requireNoDelegation(tool, maker);
-    // This hub does not know the steps of another hub's composed tool: two composed tools could call each other endlessly.
+    // Such a step is refused: its own steps are unknown here, and two composed tools could call each other endlessly.
     if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
@@ -202,7 +202,7 @@ export class ToolRegistrar {
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** Returns whether the maker registers a newer version of a tool of which it made all versions. The name then keeps its meaning. */
+  /** Returns whether this is a newer version of a tool whose versions all have the same maker. The name then keeps its meaning. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
@@ -215,14 +215,14 @@ export class ToolRegistrar {
     );
   }
 
-  /** Throws CONFLICT if a short name already denotes another tool, since callers of that name would call the new tool. */
+  /** Throws CONFLICT if the name already denotes another tool, because callers of that tool would then call the new tool. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
     const { registry } = this.#with;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
-    // A tool of the owner's file takes its bare name back from an agent's tool.
+    // An agent's tool with this name does not prevent the registration of a tool of the bootstrap file.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
     const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
-    // The owner may have the same tool on several hubs. An agent's tool must not replace another hub's tool.
+    // The owner may have the same tool on several hubs. An agent's tool must not take the name of another hub's tool.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
       throw new AtmoError(
         'CONFLICT',
@@ -258,7 +258,7 @@ export class ToolRegistrar {
     return tool;
   }
 
-  /** Returns the tool of a program. The program's capabilities have their current meaning, not that at the registration. */
+  /** Returns the tool of a program. Its definition is computed again, so that the program's capabilities have their current meaning. */
   #programOf(record: ToolRecord): RegisteredTool {
     const { programs } = this.#with;
     if (!record.exec) return unavailableTool(record);

@@ -7,7 +7,7 @@ import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '..
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
-/** The hubs on which a call may run: the preferences of the request, within the limits of the token. */
+/** Limits on the hubs that may run a call: the preferences of the request, and the limits of the token. */
 interface RouteConstraints extends RoutingPreferences {
   /** Ids of the only hubs that may act for the caller; all hubs if absent. */
   readonly allowed_nodes?: readonly string[];
@@ -27,7 +27,7 @@ export interface RouteRefusal {
   readonly reason: string;
 }
 
-/** The hubs that can run a call, in the order of the attempts, and the hubs that cannot. */
+/** The hubs that can run a call, in the order in which they are tried, and the hubs that cannot run it. */
 interface Route {
   /** Hubs that can run the call, best first. */
   readonly ranked: readonly RouteCandidate[];
@@ -80,10 +80,7 @@ function routeOf(call: ScheduledCall, context: StageContext): Route {
   return { ...route, ranked: own };
 }
 
-/**
- * Returns the maximum length (bytes of JSON text) of parameters that are sent to another hub. For a tool that takes files, this is the
- * maximum of the mesh.
- */
+/** Returns the maximum bytes of JSON text for parameters that go to another hub: the tool's limit, but at most the mesh's limit. */
 export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsBytes }: Pick<StageContext, 'maxParamsBytes'>): number {
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
@@ -94,7 +91,7 @@ function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageCo
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** Returns the requirements that not every hub meets. The size of a picture behind a URL is unknown. */
+/** Returns the requirements that the parameters add. The size of a picture is known only if the picture is not behind a URL. */
 function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
@@ -123,7 +120,7 @@ export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusa
   });
 }
 
-/** Returns the error for a call that no hub is permitted to run. It is `permanent` if no hub's reason may be temporary. */
+/** Returns the error for a call that no hub may run. Its details have `permanent` if none of the reasons is temporary. */
 function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
@@ -159,7 +156,7 @@ function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonl
   return tool.hubs || tool.missingSetting?.() !== undefined ? others : [context.self, ...others];
 }
 
-/** Returns whether the tool gives the same result on another hub; false for tools about devices or about the hub itself. */
+/** Returns whether every hub with this tool gives the same result. This is false for tools about devices or the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
 }
@@ -179,8 +176,8 @@ export function rankRoute(definition: ToolDefinition, constraints: RouteConstrai
 }
 
 /**
- * Returns the score of a hub: 0.95 per hop, times 1.2 for this hub if the tool prefers it, times 1.1 for a preferred hub, and times 1.1 for
- * a GPU that the tool prefers.
+ * Returns the score of a hub: the product of 0.95 for each hop, 1.2 for this hub if the tool prefers it, 1.1 for a hub that the request
+ * prefers, and 1.1 for a hub with a GPU if the tool prefers a GPU.
  */
 export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
   const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
@@ -207,7 +204,7 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/** Returns the announced limit that excludes the call, or undefined. The other hub checks limits that it has not announced. */
+/** Returns why an announced limit of the hub excludes the call, or undefined. The hub itself checks limits that it has not announced. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},
@@ -222,18 +219,15 @@ function constraintBroken(
   return undefined;
 }
 
-/**
- * Returns whether a hub matches the affinity, which lists hubs or roles. A hub has the role of each of its capabilities (`matter-bridge` is
- * `matter_bridge`).
- */
+/** Returns whether `affinity` lists the hub or one of its roles. Its roles are its capabilities, in which `-` and `_` are equal. */
 function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
   const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
   return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));
 }
 
-/** Error codes of a hub that has not accepted the call; another hub may then run it. */
+/** Error codes with which a hub refuses a call before it accepts it. Another hub may then run the call. */
 const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
-/** Error codes of a hub after it received a cancellation. */
+/** Error codes with which a hub ends an accepted call that was cancelled. */
 const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
 
 /** Runs the call on another hub, which repeats all checks. Rejects with that hub's error, and adds its id to the details. */
@@ -256,11 +250,11 @@ export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, r
   }
 }
 
-/** Returns whether the next hub may be tried after this error; false if the call could then take effect twice. */
+/** Returns whether the next hub may be tried after this error. It must not be tried if the call could then take effect twice. */
 export function canTryNextHub(call: ConfirmedCall, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
   if (call.running.deadline.signal.aborted) return false;
-  // A relaying hub's error is not signed. If it is false, a call with side effects would run twice.
+  // A relaying hub's error is not signed and may be false. After a false error, another try would run the call twice.
   if (details.via !== undefined && isActing(call.tool.definition)) return false;
   if (!call.running.isDispatched) return NEXT_HUB_CODES.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
@@ -276,7 +270,7 @@ function forwardedCall(call: ConfirmedCall): ForwardedCall {
     requestId: call.running.requestId,
     traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
-    // The job is on this hub, which waits for the other hub's answer.
+    // If the call is a job of this hub, the other hub runs it synchronously, because the job here waits for the answer.
     mode: call.running.job ? 'sync' : call.running.mode,
     deadlineMs: call.running.deadline.atMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
@@ -311,7 +305,7 @@ export function obstacleTo(tool: RegisteredTool, context: CandidateContext, dept
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
-/** Returns why no call of a tool can run while the hubs stay unchanged; undefined if the reason may be temporary. */
+/** Returns why no call of a tool can run until the hubs change; undefined if a call could run or the reason may be temporary. */
 export function permanentObstacleTo(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);
@@ -330,7 +324,7 @@ function hubObstacle(tool: RegisteredTool, context: CandidateContext): string | 
 }
 
 function deviceObstacle(tool: RegisteredTool): string | undefined {
-  // The hub that has the tool can reach the tool's device; this hub only lacks the setting.
+  // If this hub lacks the tool's setting, another hub runs the tool. Only that hub knows whether the device is reachable.
   if (tool.missingSetting?.() !== undefined || tool.isAvailable?.() !== false) return undefined;
   if (tool.definition.metadata.device !== undefined) return `its device (${tool.definition.metadata.device}) does not answer`;
   return 'what it works on cannot be reached';

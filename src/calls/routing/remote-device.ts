@@ -9,7 +9,7 @@ import { isNamed, type Purpose, type SupportedCall, type ValidatedCall } from '.
 import { waitForAtMost } from '../call-deadline.ts';
 import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
 
-/** Error codes of a tool for a device that this hub does not have. */
+/** Error codes with which a tool reports that this hub does not have the device. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
 /** Tag of a tool whose parameter is a room instead of a device. */
@@ -23,8 +23,8 @@ interface Subject {
 }
 
 /**
- * Returns the call with another hub's tool of the same id, if that hub has the device and this hub does not. Throws the original `error` if
- * no reachable hub has tool and device, and AMBIGUOUS_DEVICE if several hubs have them.
+ * Redirects a call to the hub that has the device: returns the call with that hub's tool of the same id. Throws the original `error` if no
+ * reachable hub has both the tool and the device, and AMBIGUOUS_DEVICE if several hubs have both.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
@@ -43,7 +43,7 @@ export async function redirectToDeviceHub<P extends Purpose>(
   return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
 }
 
-/** Returns the device in the parameters; undefined for a tool of two devices, which may be on two hubs. */
+/** Returns the device that the parameters name; undefined for a tool with two device parameters, whose devices may be on two hubs. */
 function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
@@ -65,7 +65,7 @@ function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext):
   );
 }
 
-/** Returns whether a known hub, reachable or not, has the tool and the device in the parameters, and the caller may see the device. */
+/** Returns whether another known hub, reachable or not, has the tool and the device, and the caller may see the device. */
 export function isRemoteDevice(
   call: Pick<ValidatedCall, 'tool' | 'params'>,
   caller: Caller,
@@ -87,7 +87,7 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** Returns whether another hub has a device in the room that the caller may read, with a tool that has the same tags. */
+/** Returns whether the hub has a tool in the room that shares a tag with the called tool, and whose device the caller may see. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,
@@ -110,7 +110,7 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/** Returns whether a device that the caller may see matches. Names of readings begin with the device id and a slash. */
+/** Returns whether the device matches `text` and the caller may see it. `text` may also be a reading: `<device id>/temperature`. */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

@@ -58,7 +58,7 @@ export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
   return call as CountedCall<'asked'>;
 }
 
-/** Waits until the tools of other hubs are loaded if the name is unknown, since it may be a tool of another hub. */
+/** If the tool's name is unknown, waits until the tools of other hubs are loaded, because another hub may have the tool. */
 export function awaitRemoteTools<P extends Purpose>(
   call: CountedCall<P>,
   context: StageContext,
@@ -99,7 +99,7 @@ export function refuseUnsupportedMode<P extends Purpose>(call: ResolvedCall<P>):
   return call as SupportedCall<P>;
 }
 
-/** Returns the call with a copy of the given parameters. Errors of later stages do not contain secret parameters. */
+/** Returns the call with a copy of the parameters. From this stage on, secret parameters are known and are removed from errors. */
 export function readParameters<P extends Purpose>(call: EnabledCall<P>, context: StageContext): ReadCall<P> {
   const params = copyJsonObject(call.request.params ?? {}, { maxSize: ownParamsBytes(call, context), maxDepth: MAX_PARAMS_DEPTH });
   return { ...call, params, paramsBytes: Buffer.byteLength(JSON.stringify(params)) } as ReadCall<P>;

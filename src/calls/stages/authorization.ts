@@ -33,7 +33,7 @@ export function requireValidToken(call: AcceptedCall, { validity, time }: StageC
   return call as ValidCall;
 }
 
-/** Checks the permissions that the tool requires whatever the parameters are. */
+/** Throws PERMISSION_DENIED if the caller lacks a required permission that does not depend on the parameters. */
 export function checkStaticPermissions<P extends Purpose>(call: SupportedCall<P>, context: StageContext): PermittedCall<P> {
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
   requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
@@ -67,7 +67,7 @@ export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { autho
   });
 }
 
-/** Checks the permissions for the call's actual effects, which only a hub that has the tool can compute. */
+/** Checks the permissions for the call's effects. If only another hub can compute them, checks only that some call is permitted. */
 export function authorizeEffects<P extends Purpose>(call: CanonicalCall<P>, context: StageContext): AuthorizedCall<P> {
   if (isJudgedRemotely(call)) return checkCanAttempt(call, context) as EnabledCall as AuthorizedCall<P>;
   return { ...call, effects: authorizedEffects(call, context) } as AuthorizedCall<P>;
@@ -138,9 +138,7 @@ export function isOffered(tool: RegisteredTool, principal: Principal, { authoriz
   return !isListed(disabledTools, tool) && missingFeatures(features, tool, principal).length === 0;
 }
 
-/**
- * Returns whether a list in the owner's configuration names the tool, by canonical id, `namespace:name` or bare name, current or former.
- */
+/** Returns whether `names` contains the tool's canonical id, `namespace:name` or bare name, in its current or a former form. */
 export function isListed(names: readonly string[], tool: RegisteredTool): boolean {
   if (names.length === 0) return false;
   return namesOf(tool).some((key) => names.includes(key));

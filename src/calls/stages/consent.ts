@@ -44,7 +44,7 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
 
-/** Returns the call with its approval, without using the approval. */
+/** Returns the call if it needs no approval or is approved, without using the approval. Otherwise rejects with APPROVAL_REQUIRED. */
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
@@ -75,7 +75,7 @@ function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): voi
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** Returns the planned step that this call runs. The plan shown to approvers contains each step with its arguments; each runs once. */
+/** Returns the approved step that this call runs; undefined without an approved plan. Throws CONFLICT if no unused step matches. */
 function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
   const { running, request } = call;
   const left = request.within && context.stepsLeft.get(request.within);
@@ -94,7 +94,7 @@ function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefine
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** Waits until the tools of a hub that has just joined are loaded, since approvers approve the steps with their definitions. */
+/** Waits until the tools of a newly joined hub are loaded, because the plan for approvers contains the definitions of all steps. */
 async function awaitStepTools(call: RuledCall, context: StageContext): Promise<void> {
   if (!call.tool.innerCalls) return;
   let known: Promise<void> | undefined;
@@ -124,7 +124,7 @@ function planWith({ tool, params, request: { principal } }: AuthorizedCall, cont
   return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
 }
 
-/** Returns the tool; undefined if the name is unknown or ambiguous, since such a step is refused when the call runs. */
+/** Returns the tool; undefined if it is not found, because the step is refused when it runs. Rethrows errors whose code is in `thrown`. */
 function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
   try {
     return find();
@@ -204,7 +204,7 @@ function approvalReason(call: RuledCall): string {
   return riskOf(call) === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
 }
 
-/** Composed tools may be nested four deep at registration. Tools that later began to call each other are cut off at this depth. */
+/** Maximum nesting depth of a plan. Registration permits only four levels, but tools may begin to call each other later. */
 const MAX_DEPTH = 6;
 const MAX_CALLS = 256;
 /** Longest JSON text of a plan that is shown to approvers. */
@@ -235,7 +235,7 @@ function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }
 
-/** Returns whether a call is the planned step: it is equal, or differs only where the plan awaits results of earlier steps. */
+/** Returns whether a call matches the planned step. It may differ only where the plan depends on results of earlier steps. */
 function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   if (!planned.open) return approvalHash(planned) === approvalHash(now);
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
@@ -294,10 +294,7 @@ class Planner {
     };
   }
 
-  /**
-   * Returns the parameters in the canonical form that the step receives. Invalid parameters, such as an unknown device, are refused when
-   * the call runs.
-   */
+  /** Returns the step's parameters in canonical form, or unchanged if they are invalid, because the step is then refused when it runs. */
   #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
     try {
       const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
@@ -307,14 +304,14 @@ class Planner {
     }
   }
 
-  /** Returns the hash of a tool's definition. The keyed hash hides settings in the implementation, which may be secret. */
+  /** Returns the hash of a tool's definition. `seal` hashes the implementation with a key, because its settings may be secret. */
   #definitionHash({ definition, program, implementation }: RegisteredTool): string {
     const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
     return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
   }
 }
 
-/** Returns the program with its arguments, without secrets. Its files are those of the actual arguments. */
+/** Returns the program with masked secret arguments. The file versions are those for the actual arguments, without secret texts. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);

@@ -34,7 +34,7 @@ import { confirmRules } from './consent.ts';
 
 const SEED_BYTES = 16;
 
-/** Makes the call a job of this hub. From now on the job's signal can abort the call, and the request's signal cannot. */
+/** Makes the call a job of this hub. From now on, the job's signal instead of the request's signal can abort the call. */
 export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
   const { running, request, tool } = call;
   running.deadline.throwIfOver();
@@ -86,7 +86,7 @@ export function newRun({ execution }: ToolDefinition, nowMs: number): RunContext
   return { runId: randomUUID(), logicalTimeMs: nowMs, randomSeed };
 }
 
-/** Ends a call whose caller disconnected or whose deadline passed while it waited. */
+/** Rejects if the caller has disconnected or the deadline has passed while the call waited. */
 export async function confirmCallerWaits(call: RecordedCall): Promise<AwaitedCall> {
   const { deadline, startedMs, waitedMs } = call.running;
   await deadline.confirm(startedMs - waitedMs);
@@ -105,7 +105,7 @@ export async function runTool(call: ConfirmedCall, context: StageContext): Promi
   const attempts = { definition, retries, deadline: running.deadline, clock: context.clock };
   try {
     const rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
-    // The tool may have had its effects confirmed again while it ran, so use the newest facts.
+    // The newest facts are used, because the tool may have called `confirm` while it ran, which updates the facts.
     return { ...running.facts, rawResult } as RanCall;
   } catch (error) {
     if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') running.isDispatched = true;
@@ -131,7 +131,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
     const result = copyJson(call.rawResult, RESULT_LIMITS);
     normal = normalizeResult(result);
     const checked = { ...call, result: normal } as CheckedCall;
-    // The tool's hub has checked the result. A hostile hub could announce a schema whose check never ends.
+    // The tool's hub has checked the result. It is not checked again, because a hostile hub's schema could make the check endless.
     if (isElsewhere(call) || Object.keys(definition.returns).length === 0) return checked;
     const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
     if (check.isValid) return checked;
@@ -243,7 +243,7 @@ function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
 /** Time that a handler has after the abort to report a more precise outcome. */
 export const GRACE_MS = 250;
 
-/** Error codes after which the call can no longer take effect. */
+/** Error codes that prove that nothing was delivered, so that the call cannot take effect. */
 const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
   'DEVICE_UNREACHABLE',
   'NODE_UNAVAILABLE',
@@ -263,8 +263,8 @@ interface Attempts<T> {
 }
 
 /**
- * Runs an attempt within the deadline, and retries by the tool's retry policy. The error must be retryable, and either nothing was
- * delivered or a repeat is harmless. Throws the last error of `run`. After an abort, throws the cause of the abort or OUTCOME_UNKNOWN.
+ * Runs the call within the deadline. Retries it up to `retries` times if the error is retryable and either nothing was delivered or a
+ * repeat is harmless. Rejects with the last error of `run`; after an abort, with the cause of the abort or OUTCOME_UNKNOWN.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {

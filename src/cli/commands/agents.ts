@@ -96,7 +96,7 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   };
 }
 
-/** Reads a file and checks that it contains an object. The hub checks its members. */
+/** Reads a file and checks that it contains an object. The hub checks the object's fields. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   // Imported when needed, because the module loads the schema compiler.
   const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
@@ -106,9 +106,7 @@ async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   throw usage(`${file} has to hold an object with trigger and actions`);
 }
 
-/**
- * Returns the typed value in the type of its parameter. If the type is unknown, texts such as `5` and `true` become numbers and booleans.
- */
+/** Returns the typed text. If the agent's parameter is no text, converts numbers, `true` and `false` to their JSON types. */
 async function typedValue(call: Invocation): Promise<Json> {
   const text = call.operand(2);
   const known = objectsIn(await call.hub.call('list_agents', {}), 'agents').find(({ agent_id: id }) => id === call.operand(0));

@@ -57,7 +57,7 @@ function contentText({ kind, content }: JsonObject, devices: readonly NamedDevic
 
 const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
 
-/** Returns an object on one line, without members that only programs need. Returns an empty text for an empty object. */
+/** Returns an object as JSON on one line, without the fields that only programs need. Returns an empty text for an empty object. */
 function jsonOf(value: Json | undefined): string {
   if (!isJsonObject(value)) return '';
   const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
@@ -68,7 +68,7 @@ function memberOf(row: JsonObject, column: string): unknown {
   return column === 'error' && isJsonObject(row.content) ? row.content.error : row[column];
 }
 
-/** Returns a CSV cell. A text that a spreadsheet would run as a formula begins with an apostrophe. */
+/** Returns a CSV cell. A text that a spreadsheet would run as a formula gets an apostrophe as a prefix. */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = Array.isArray(value) ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -78,7 +78,7 @@ function csvCell(value: unknown): string {
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
-/** Matches the audit rows that this command itself causes. */
+/** Matches the tool of the audit rows that this command itself causes. */
 const OWN_TOOL = /^hub:read_audit@/;
 const SINCE = { value: 'TIME', help: 'from here on: 24h, 7d, or ISO 8601' };
 const UNTIL = { value: 'TIME', help: 'up to here' };
@@ -213,7 +213,7 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
-/** Returns the tool filter for `--tool`; without a version, for all versions. The name of a removed tool is used unchanged. */
+/** Returns the tool filter for `--tool`. A name without a version matches all versions. An unknown name is returned unchanged. */
 async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
   if (name === undefined || name.includes('@')) return name;

@@ -67,7 +67,7 @@ export const call: Command = {
 };
 
 /**
- * Returns the parameters of the call. If they need the tool's definition, also returns its schema and whether the tool reports progress.
+ * Returns the call's parameters. If the tool's definition was loaded, also returns its result schema and whether the tool reports progress.
  */
 async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
@@ -147,7 +147,7 @@ function jobRow(job: JsonObject): readonly unknown[] {
   return [job.job_id, job.tool, job.status ?? 'unknown', objectOf(job.progress).note, job.node_id];
 }
 
-/** Maximum length of a base64 text that is printed, in characters. For a longer text its size is printed. */
+/** Maximum length in characters of a base64 text that is printed. In place of a longer text, its size in bytes is printed. */
 const MAX_SHOWN = 256;
 
 /** Throws CONFLICT if the file exists, because the command would overwrite it. */
@@ -171,7 +171,7 @@ async function writeAnswerBytes(file: string, places: readonly Base64Field[]): P
   });
 }
 
-/** Returns the result for people. In place of base64 texts it has the number of bytes and the file. */
+/** Returns the result for people. Replaces base64 texts by their size and the file's name. Without a file, replaces only long texts. */
 function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
   return mapBase64(returns, value, ({ text }) => {

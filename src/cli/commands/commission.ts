@@ -35,7 +35,7 @@ export const commission: Command = {
   },
 };
 
-/** Returns the question whether to restore a removed device that looks the same. Only the person knows whether it is the same device. */
+/** Returns lines that offer to restore a removed device that looks the same. Only the person knows whether it is the same device. */
 function offerText(result: JsonObject): readonly string[] {
   const [first, ...others] = objectsIn(result, 'recognised');
   if (first === undefined) return [];

@@ -189,7 +189,7 @@ function usesText(uses: Json | undefined): string {
     .join(', ');
 }
 
-/** Returns the clusters of a device by the kind of tools that serve them. Each cluster occurs once. */
+/** Groups the names of a device's clusters by the kind of tools that serve them. A group contains each name once. */
 function servedText(clusters: Json | undefined): JsonObject {
   const groups = Map.groupBy(objectsOf(clusters), ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
   const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => readableWords(String(cluster))))].join(', ');

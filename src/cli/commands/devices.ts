@@ -29,7 +29,7 @@ export const devices: Command = {
   },
 };
 
-/** Lists the devices of another hub. They come from that hub's tools, which contain the ids and areas of devices. */
+/** Lists the devices of another hub. The list is made from that hub's tools, because each tool contains its device's id and area. */
 async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
@@ -59,7 +59,7 @@ function deviceRow(device: JsonObject): readonly unknown[] {
   return [device.id, device.name, device.area, types[0], stateCell(device.reachability), seenText(device.age_ms), tools];
 }
 
-/** Returns whether a device is reachable, in green or red. */
+/** Returns the reachability of a device in words: green if the device is reachable, otherwise red. */
 export function stateCell(reachability: unknown): StyledText {
   return new StyledText(cellText(reachability), reachability === 'reachable' ? 'good' : 'bad');
 }
@@ -186,7 +186,7 @@ export const share: Command = {
   },
 };
 
-/** Returns the device or bridge whose commissioning window opens or closes, with the number of its devices if there are several. */
+/** Returns what a commissioning window opens: `whole` names the device or its bridge, `many` the number of devices if it is above one. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
   const { opened, devices } = objectOf(answer);
   return {

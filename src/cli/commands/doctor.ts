@@ -94,7 +94,7 @@ async function toolSection(call: Invocation, tool: string, isHubThere: boolean):
   return [{ title: `Tool ${tool}`, checks: [...(await toolChecks(call.hub, tool)), ...(await asAgent(call, tool))] }];
 }
 
-/** Runs the checks with the token that `--as` names. Returns no sections if `--as` is absent. */
+/** Runs the checks with the token in `--as`. Returns no checks if `--as` is absent. */
 async function asAgent(call: Invocation, toolName: string) {
   const given = call.text('as');
   if (given === undefined) return [];

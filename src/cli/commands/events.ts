@@ -54,7 +54,7 @@ async function* streamOnce(call: Invocation, lastEventId: string | undefined): A
   }
 }
 
-/** Members that are omitted from a line, since they are the same in every call or repeat the subject. */
+/** Fields that `eventLine` does not list among an event's data. They are shown elsewhere in the line, or help only programs. */
 const LEFT_OUT = ['tool', 'request_id', 'trace_id', 'response_hash', 'job_id', 'approval_id', 'at_ms', 'unit'];
 const TYPE_COLUMNS = 22;
 

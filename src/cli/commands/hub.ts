@@ -135,7 +135,7 @@ function clockText({ now, trusted, source }: JsonObject): string {
 /** The commands about the hub's clock, for boards without a battery-backed clock. */
 export const clockCommands: readonly Command[] = [clockStatus, setClock];
 
-/** The command that systemd runs after every end of the hub, also after a crash. */
+/** The command that systemd runs each time the hub has ended, even after a crash. */
 export const safeOutputs: Command = {
   name: 'outputs safe',
   summary: 'set the GPIO outputs of the configuration to their safe state; needs no hub, and leaves alone what another program has',

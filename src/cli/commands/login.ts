@@ -27,7 +27,7 @@ import { readInput } from '../input.ts';
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
 
-/** Gives a person a token and an approver key, so that nobody needs to share those of the owner. */
+/** Gives a person a token and an approver key, so that nobody needs to share the owner's token and key. */
 export const login: Command = {
   name: 'login',
   summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
@@ -89,8 +89,8 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
 }
 
 /**
- * Stores a token that the owner minted for this person. The hub at ATMO_URL may be on another machine, over TLS or a tunnel. It confirms
- * that the token is valid, and returns the person's name.
+ * Stores a token that the owner minted for this person. The hub at ATMO_URL may be on another machine, over TLS or a tunnel. That hub
+ * confirms that the token is valid, and returns the person's name.
  */
 async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
@@ -111,7 +111,7 @@ async function loginWithToken(call: Invocation, given: string): Promise<void> {
   ]);
 }
 
-/** Returns what the hub says about a token, by a request with that token. */
+/** Asks the hub about a token and returns the hub's response. Throws TOKEN_INVALID if the token is not valid. */
 async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
   const facts = objectOf(await bearer.call('hub:show_token', { token }));
@@ -119,14 +119,14 @@ async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
   throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');
 }
 
-/** This is a full path because the command may run as root with an unknown PATH. */
+/** Full path of getent, because the command may run as root with an unknown PATH. */
 const GETENT = '/usr/bin/getent';
 
 /** The user of this machine who logs in; under sudo, the user who ran sudo. */
 interface LoginUser {
   readonly name: string;
   readonly home: string;
-  /** The user's ids; present if files must be written with these ids instead of those of the process. */
+  /** User id and group id with which files must be written. Absent if they are the ids of the process. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
 

@@ -37,7 +37,7 @@ function credentialOf(call: Invocation): McpCredential {
   return new AgentCredential({ io: call.io, note }, name, allowed.length > 0 ? allowed : HOME_PERMISSIONS);
 }
 
-/** Throws if no token can ever be made. A hub that does not respond is no error, since it may respond later. */
+/** Throws an error if no token can ever be made. If the hub does not respond, only prints a note, since the hub may respond later. */
 async function requireCredential(credential: McpCredential, { output }: Invocation): Promise<void> {
   try {
     await credential.token();
@@ -120,7 +120,7 @@ export class McpStdioBridge {
   }
 }
 
-/** Yields the lines of a stream. A too long line is cut, and is therefore an invalid message. */
+/** Yields the lines of a stream. Cuts a line that is too long, so that it becomes an invalid message. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let line = '';

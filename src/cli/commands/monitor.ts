@@ -37,7 +37,7 @@ export const monitor: Command = {
 const SECRET =
   'Whoever has this link can do what you can: open it yourself and show it to nobody. It is not kept anywhere; "atmo monitor" makes another.';
 
-/** Throws an error if the hub serves no page, which happens if it runs from sources whose page was not built. */
+/** Throws NOT_FOUND if the hub serves no web page. This happens if the hub runs from sources and the page was not built. */
 async function requirePage({ hub }: Invocation): Promise<void> {
   try {
     await (await hub.stream('/', {}, { accept: 'text/html' })).body?.cancel();
@@ -127,7 +127,7 @@ function personsKey(person: string | undefined, file: string): Omit<PageLogin, '
   return existsSync(file) ? { person, key: seedOf(file) } : { person };
 }
 
-/** Returns this user's approver key if it is enrolled. Returns undefined if it is not, or if the token may not list approvers. */
+/** Returns the person and the seed of this user's approver key. Returns an empty object if no enrolled key can be found. */
 async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<PageLogin, 'token'>> {
   try {
     const file = approverKeyFile(env, undefined);
@@ -139,7 +139,7 @@ async function enrolledKey(hub: HubClient, env: CliIo['env']): Promise<Omit<Page
   }
 }
 
-/** Returns the seed of an Ed25519 key, which is the member `d` of its JWK (RFC 8037). */
+/** Returns the seed of an Ed25519 key. In the key's JWK the seed is the field `d` (RFC 8037). */
 function seedOf(file: string): string {
   return readApproverKey(file).export({ format: 'jwk' }).d ?? '';
 }

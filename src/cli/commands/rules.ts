@@ -77,7 +77,7 @@ function usualFile(env: Invocation['io']['env']): string {
   throw usage(`There is no ${files.join(' and no ')}; name the file: atmo rules check FILE`);
 }
 
-/** Returns the hub's names, by which the check finds misspelled names; undefined if no hub responds, as the check works without. */
+/** Returns the hub's names, by which the check finds misspelled names. Returns undefined if no hub responds; the check then skips names. */
 async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');

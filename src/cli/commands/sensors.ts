@@ -30,7 +30,7 @@ function sensorRow(reading: JsonObject): readonly unknown[] {
 
 const PAGE = 500;
 
-/** Returns the sensors of another hub in the form of this hub's HTTP API. A tool of the other hub lists them. */
+/** Returns the sensors of another hub in the same form as the HTTP API of this hub. A tool of the other hub lists the sensors. */
 async function sensorsElsewhere({ hub }: Invocation, filter: Readonly<Record<string, string | undefined>>): Promise<JsonObject> {
   const sensors: JsonObject[] = [];
   for (let total = 1; sensors.length < total; ) {
@@ -99,7 +99,7 @@ async function readHere(call: Invocation, query: Query): Promise<JsonObject | un
   }
 }
 
-/** Returns whether another hub has the sensor. The sensor's id begins with its device, and the device's tools name their hub. */
+/** Returns whether another hub has the sensor. The sensor's id contains the device's id, and the device's tools name their hubs. */
 async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
   const [device] = sensor.split('/');
   try {

@@ -71,7 +71,7 @@ const list = requestCommand({
   text: (answer) => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
 });
 
-/** The command `atmo tokens` under a second name, which matches `token mint` and `token show`. */
+/** The command `atmo tokens` under a second name, which has the same form as `token mint` and `token show`. */
 const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
 
 const revoke = toolCommand({
@@ -131,7 +131,7 @@ const whoami = requestCommand({
 /** The commands about tokens. */
 export const tokenCommands: readonly Command[] = [mint, show, list, tokenList, revoke, check, rotateOwner, whoami];
 
-/** Returns the permissions in `--allow`. The option may be repeated, have commas, or be followed by further permissions. */
+/** Returns the permissions in `--allow`. The option may be repeated, its value may contain commas, and all operands are permissions too. */
 function allowed(call: Invocation): readonly string[] {
   const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (texts.length > 0 || call.text('role') !== undefined) return texts;
@@ -191,8 +191,8 @@ function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, per
 }
 
 /**
- * Checks requirements against grants by the hub's rules. A malformed requirement counts as missing. Throws VALIDATION_ERROR if a grant is
- * malformed. The returned note names what only a hub can check.
+ * Checks by the same rules as the hub whether grants cover requirements. A malformed requirement counts as not covered. Throws
+ * VALIDATION_ERROR if a grant is malformed. The returned note says which grants only a hub can check.
  */
 function checkGrants(allow: readonly string[], require: readonly string[]) {
   const grants = allow.map(requireGrant);
@@ -237,7 +237,7 @@ function actionProblem(text: string, grant: Grant, actions: ReadonlySet<string>)
   return [`${text}: no tool requires ${action}; did you mean ${near}?`];
 }
 
-/** Returns the problem of a grant without a resource, such as `device:control`. Tools require this permission for a single device. */
+/** Returns the problem of a grant without a resource, such as `device:control`, if tools require that permission for a single device. */
 function resourceProblem(text: string, grant: Grant, required: readonly string[]): readonly string[] {
   const isOfThings = grant.kind === 'action' && !required.includes(text) && required.some((permission) => actionOf(permission) === text);
   return isOfThings ? [`${text}: tools require it of one thing; did you mean ${text}:*?`] : [];

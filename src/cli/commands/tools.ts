@@ -6,7 +6,7 @@ import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
 import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 
-/** Beginning of a search reason that lists words without a match in the tool. */
+/** Prefix of the search reason that lists the words which the tool does not match. */
 const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
@@ -41,7 +41,7 @@ export const tools: Command = {
   },
 };
 
-/** Prints the tools that match a sentence, best first, with reasons; then those that almost match, with the words they lack. */
+/** Prints the tools that match a sentence, best first, with reasons. Then prints the tools that almost match, with what they lack. */
 async function find(call: Invocation, search: string): Promise<void> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
@@ -84,7 +84,7 @@ function whyOf({ reasons }: JsonObject): string {
   return textsOf(reasons).join(', ');
 }
 
-/** Returns the words of the sentence that the tool lacks, and the settings that it needs. */
+/** Returns the words that the tool does not match, and the settings that the tool needs but the hub does not have. */
 function lackOf({ reasons }: JsonObject): string {
   return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))
@@ -111,7 +111,7 @@ async function describe(call: Invocation, name: string): Promise<void> {
 /** Returns the display names of hubs. Loads the names only if a tool of another hub is shown. */
 async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
   if (call.output.isJson || tools.every(({ nodes }) => textsOf(nodes).length === 0)) return new Map();
-  // The client has no --hub, because only the connected hub knows the names of all hubs.
+  // This client ignores --hub, because only the connected hub knows the names of all hubs.
   const mesh = await meshIfAllowed(new HubClient(call.io));
   return mesh ? hubLabels(mesh) : new Map();
 }

@@ -143,7 +143,7 @@ function permissionCheck(dir: string, files: readonly string[]): Finding {
   return failed(`others can read ${shortList(dir, open)}`, `chmod -R go= ${dir}`);
 }
 
-/** Reports damaged files that an earlier start renamed. They stay on the disk until a person deletes them. */
+/** Reports damaged files that the hub renamed at an earlier start. They stay on the disk until a person deletes them. */
 function setAsideCheck(dir: string, files: readonly string[]): Finding {
   const aside = files.filter((file) => SET_ASIDE.test(file.slice(dir.length + 1)));
   if (aside.length === 0) return ok('none were set aside');

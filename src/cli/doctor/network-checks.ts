@@ -13,7 +13,7 @@ const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
 
-/** Checks whether this machine can reach devices and other hubs. The checks send no packet out of the machine. */
+/** Checks whether this machine can reach devices and other hubs. The checks send no packets to other machines. */
 export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPorts): Promise<readonly CheckResult[]> {
   return Promise.all([
     named('interfaces', interfaceCheck()),
@@ -33,7 +33,7 @@ function interfaceCheck(): Finding {
   return failed('none has an IPv6 link-local address', advice);
 }
 
-/** Checks that multicast works: a datagram to a group must come back on each interface. It never leaves the machine. */
+/** Checks that multicast works: a datagram to a group must come back on each interface. The datagram never leaves the machine. */
 async function multicastCheck(): Promise<Finding> {
   const able = linkLocalInterfaces().filter(isMulticast);
   if (able.length === 0) return failed('no interface', 'devices are found by multicast: sudo ip link set DEV multicast on');
@@ -59,7 +59,7 @@ async function mdnsPortCheck(): Promise<Finding> {
   }
 }
 
-/** Checks a TCP port of the hub. If a hub runs it must listen at the port; otherwise the port must be free. */
+/** Checks that a TCP port of the hub is free. If a hub runs, the port may also be in use. */
 export async function portCheck(name: string, port: number, isHubThere: boolean): Promise<CheckResult> {
   return named(`${name} port ${port}`, portFinding(port, await bindProblem(port), isHubThere));
 }

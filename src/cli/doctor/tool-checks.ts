@@ -5,7 +5,7 @@ import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, named, ok, warning } from './check-result.ts';
 
-/** Checks why an agent cannot use a tool, in four steps: call, schema, execution and result. */
+/** Finds out why an agent cannot use a tool. Checks the tool's name, its schema, its latest calls and their results. */
 export async function toolChecks(hub: HubClient, name: string): Promise<readonly CheckResult[]> {
   let tool: JsonObject;
   try {

@@ -2,12 +2,12 @@ import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json
 import { usage } from '../command.ts';
 import type { HubClient, Query } from './hub-client.ts';
 
-/** Returns the objects in a list member of a response. Returns an empty list if the member is not a list. */
+/** Returns the objects in the field `member` of a response. Returns an empty list if the field is not a list. */
 export function objectsIn(answer: Json, member: string): readonly JsonObject[] {
   return objectsOf(objectOf(answer)[member]);
 }
 
-/** Returns the only id that begins with the typed text. Throws a usage error if no id or several ids do. */
+/** Returns the only id that begins with `start`. Throws a usage error if no id, or more than one id, begins with it. */
 export function resolveIdPrefix(ids: readonly string[], start: string, { what, listedBy }: { what: string; listedBy: string }): string {
   const [found, ...more] = ids.filter((id) => id.startsWith(start));
   if (found !== undefined && more.length === 0 && start !== '') return found;

@@ -22,7 +22,7 @@ interface InvokeOptions {
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface ClientOptions {
-  /** Set to use the owner's token in any case. */
+  /** If set, the client uses the owner's token even if ATMO_TOKEN or a login provides another token. */
   readonly as?: 'owner';
   /** Id or name of the hub in the mesh that shall run the requests. The connected hub forwards them to it. */
   readonly hub?: string | undefined;
@@ -114,7 +114,7 @@ export class HubClient {
     throw errorOf(answer, response.status);
   }
 
-  /** Returns the error. TOOL_NOT_FOUND for a built-in tool is replaced by an error that names the permission which the token lacks. */
+  /** Returns the error to throw. TOOL_NOT_FOUND for a built-in tool is replaced by an error that says why the tool may be missing. */
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
@@ -232,13 +232,13 @@ export function codeIn({ code }: JsonObject): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Returns the advice for APPROVAL_REQUIRED. Another hub has its own approvers, who can use their keys from here too. */
+/** Returns the advice for APPROVAL_REQUIRED. A call on another hub needs an approver of that hub, who can also approve it from here. */
 function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }
 
-/** Returns the error for a missing tool. The owner sees all tools, so a missing one belongs to a part that is off or to another version. */
+/** Returns the error for a tool that even the owner does not see: the tool's part of the hub is off, or the hub is older than this CLI. */
 function missingToolError(error: AtmoError): AtmoError {
   const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });

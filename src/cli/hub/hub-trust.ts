@@ -12,8 +12,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 
 /**
- * Returns the PEM of the authority that must have signed a hub's certificate: the authority that this user trusted for the address, else
- * that of a hub on this machine. If it returns undefined, the authorities of the system are used.
+ * Returns the certificate (PEM) of the authority that must have signed a hub's certificate. It is the authority that the user trusted for
+ * the address, or else the authority of a hub on this machine. If the result is undefined, the system's authorities are used.
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
   const files = [pinFile(env, url), ...stateDirs(env).map((dir) => join(dir, 'tls/ca.crt'))];
@@ -44,7 +44,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** Throws HUB_UNREACHABLE for an error of `fetch`. Says whether TLS or the hub is at fault, and contains the advice. */
+/** Returns HUB_UNREACHABLE for an error of `fetch`. The message says whether TLS or the hub is at fault, and contains the advice. */
 export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
@@ -107,7 +107,7 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** Returns the hub with the raw public key (32 bytes, base64url) in a file. Throws STORAGE_FAILED, with remedy, if it is no key. */
+/** Returns the hub with the given raw public key (32 bytes, base64url) from `file`. Throws STORAGE_FAILED if the key is malformed. */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
@@ -116,7 +116,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/** Throws HUB_UNREACHABLE unless the process at `url` is the hub of the token: any process may listen there. */
+/** Throws HUB_UNREACHABLE unless the process at `url` has the hub's private key. Any process may listen there and would get the token. */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
@@ -143,7 +143,7 @@ function portOf(url: string): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** Returns a `fetch` for a process that uses one hub. Over TLS it trusts only the authority of that hub, if it is known. */
+/** Returns a `fetch` for a process that uses one hub. Over TLS it trusts only the authority of that hub, if the authority is known. */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   let prepared: string | undefined;
   return (text, init) => {

@@ -33,8 +33,8 @@ export function rawKeyOf(key: KeyObject): string {
 }
 
 /**
- * Returns the path of the key to sign with: the given path, the path in the environment variable, the user's file, or the owner's file if
- * this user can read it.
+ * Returns the path of the key to sign with. It is the given path or the path in ATMO_APPROVER_KEY_FILE; without them, the user's key file
+ * or the owner's key file, whichever exists first. Throws VALIDATION_ERROR if there is none.
  */
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;

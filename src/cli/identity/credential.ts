@@ -14,7 +14,7 @@ export function stateDirs(env: Environment): readonly string[] {
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Returns the hub's URL: ATMO_URL, else the URL of a login on another machine, else the loopback URL of a hub with these variables. */
+/** Returns the hub's URL: ATMO_URL, else a login's URL on another machine, else the loopback URL from ATMO_HTTP_HOST and ATMO_HTTP_PORT. */
 export function hubUrl(env: Environment): string {
   const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
@@ -50,7 +50,7 @@ export interface Credential {
   readonly source: 'environment' | 'login' | 'owner';
   /** State directory of the hub; only for the owner's token. */
   readonly stateDir?: string;
-  /** Only for a login's token: its file, and its hub's raw public key, which old logins lack. */
+  /** Present only for a login's token. Contains the login's file and the hub's raw public key, which old logins lack. */
   readonly login?: { readonly file: string; readonly hubKey?: string };
 }
 
@@ -110,7 +110,7 @@ function requireSecureUrl(token: string, env: Environment): void {
   );
 }
 
-/** Returns whether a token is the owner's, which its prefix shows. */
+/** Returns whether a token is the owner's token. Only the owner's token has this prefix. */
 export function isOwnersToken(token: string): boolean {
   return token.startsWith('at0.');
 }
@@ -194,7 +194,7 @@ export function writeLogin(home: string, { hubKey, ...rest }: Login): void {
   writePrivately(path, { ...rest, hub_key: hubKey }, `The login cannot be written to ${path}`);
 }
 
-/** Writes JSON to a file with mode 0600, so that a crash leaves the old or the new content. Throws STORAGE_FAILED if that fails. */
+/** Writes JSON to a file with mode 0600. After a crash the file has the old or the new content. Throws STORAGE_FAILED if writing fails. */
 export function writePrivately(path: string, value: object, problem: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

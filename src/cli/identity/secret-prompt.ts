@@ -6,7 +6,7 @@ const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
 const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);
 const CANCEL = '\u0003';
 
-/** Returns the typed text after further keys. `isDone` is true after Enter. Throws CANCELLED after Ctrl-C. */
+/** Applies typed keys to the text `before` and returns the new text. `isDone` is true after Enter. Throws CANCELLED after Ctrl-C. */
 export function applyKeys(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
   let text = before;
   for (const key of keys) {

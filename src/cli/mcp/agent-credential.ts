@@ -54,8 +54,8 @@ interface AgentParts {
 }
 
 /**
- * The token of one agent. It is minted with the rights of the user who runs `atmo`, stored so that only this user can read it, and renewed
- * before it expires.
+ * Provides the token of one agent. The token is minted with the rights of the user who runs `atmo`, stored so that only this user can read
+ * it, and renewed before it expires.
  */
 export class AgentCredential implements McpCredential {
   readonly #io: AgentParts['io'];
@@ -88,7 +88,7 @@ export class AgentCredential implements McpCredential {
     return key === undefined ? undefined : hubOfRawKey(key, this.#path, 'remove that file');
   }
 
-  /** Renews an expired token. Not called for a revoked token, which the owner may have revoked on purpose. */
+  /** Makes a new token after the old one has expired. Not called for a revoked token, because the owner may have revoked it on purpose. */
   async renew(): Promise<boolean> {
     await this.#make();
     return true;

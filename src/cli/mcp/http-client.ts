@@ -5,7 +5,7 @@ import type { CliIo } from '../cli-io.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
 import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
-/** The token for the bridge between stdio and HTTP. */
+/** Provides the token for the bridge between stdio and HTTP. */
 export interface McpCredential {
   /** Returns the current token. Rejects if no token can be made. */
   token(): Promise<string>;
@@ -38,7 +38,7 @@ export interface McpEnds {
   readonly clock: Clock;
 }
 
-/** The hub's MCP endpoint over HTTP. */
+/** Sends requests to the hub's MCP endpoint over HTTP. */
 export class McpHttpClient {
   readonly #parts: McpHttpClientParts;
   #proof: Promise<void> | undefined;
@@ -138,7 +138,7 @@ export type McpId = string | number;
 export type McpMessage = JsonObject;
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-/** Member of a notification's `_meta` with the id of its `subscriptions/listen` request (MCP 2026-07-28). */
+/** Key in a notification's `_meta`. Its value is the id of the `subscriptions/listen` request (MCP version 2026-07-28). */
 export const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId';
 const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
@@ -159,7 +159,7 @@ export function paramsOf({ params }: McpMessage): JsonObject {
   return objectOf(params);
 }
 
-/** Returns the protocol version in a message of MCP 2026-07-28 or later; undefined for older versions, which have a handshake. */
+/** Returns the protocol version in a message. Returns undefined for MCP versions before 2026-07-28, which have a handshake instead. */
 export function statedVersion(message: McpMessage): string | undefined {
   const version = objectOf(paramsOf(message)._meta)[VERSION_KEY];
   return typeof version === 'string' ? version : undefined;
@@ -179,9 +179,7 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
   return { refusal: errorResponse(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
 }
 
-/**
- * Returns notifications that lists and resources may have changed. The bridge sends them if it may have missed notifications of the hub.
- */
+/** Returns notifications that lists and resources may have changed. The bridge sends them if it may have missed the hub's notifications. */
 export function changeNotifications(lists: readonly string[], uris: Iterable<Json>, params?: JsonObject): readonly McpMessage[] {
   return [
     ...lists.map((kind) => ({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) })),

@@ -26,8 +26,8 @@ interface Handshake {
 }
 
 /**
- * The session of a client of MCP 2025-11-25 or before. If the hub has restarted and lost the session, the bridge repeats the client's
- * handshake and subscriptions, and tells the client that everything may have changed.
+ * Handles the session of a client that uses MCP version 2025-11-25 or older. If the hub has restarted and lost the session, this class
+ * repeats the client's handshake and subscriptions, and tells the client that everything may have changed.
  */
 export class McpSession {
   readonly #ends: McpEnds;
@@ -179,13 +179,13 @@ export class McpSession {
     });
   }
 
-  /** Reads the stream of the hub's messages. Opens it again until the session ends or the hub refuses it. */
+  /** Reads the stream of the hub's messages. Opens the stream again until the session ends or the hub refuses the stream. */
   async #listen(): Promise<void> {
     while (!this.#end.signal.aborted) {
       try {
         await this.#receive();
       } catch (error) {
-        // A stream that was cut is opened again, but not one that the hub refuses.
+        // A stream that was cut is opened again. A stream that the hub refuses is not opened again.
         if (error instanceof AtmoError && !error.toBody().retryable) return;
       }
       await pause(this.#ends.clock, RETRY_MS, this.#end.signal);
@@ -203,7 +203,7 @@ export class McpSession {
       if (this.#handshake === known) await this.#remake();
       return;
     }
-    // A stream that starts without a last event id may have missed messages.
+    // The client may have missed messages if the stream starts without a last event id.
     if (response.ok && after === undefined) this.#notifyChanges(this.#hasListened ? this.#listsWithNotifications() : []);
     this.#hasListened ||= response.ok;
     for await (const { message, eventId } of messagesIn(response)) {

@@ -19,7 +19,7 @@ import {
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const RETRY_MS = 1_000;
-/** For each method, the parameter that the header `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP, standard request headers). */
+/** Maps a method to the parameter that the header `Mcp-Name` repeats (MCP version 2026-07-28, standard request headers). */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -30,7 +30,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 };
 const SAFE_HEADER = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Sends messages of MCP 2026-07-28 and later. Each message is a separate HTTP request, which ends if the client cancels it. */
+/** Sends messages of MCP version 2026-07-28 or newer. Each message is a separate HTTP request, which ends if the client cancels it. */
 export class McpStatelessRequests {
   readonly #ends: McpEnds;
   readonly #running = new Map<McpId, AbortController>();
@@ -105,7 +105,7 @@ function headersOf(message: McpMessage): Record<string, string> {
   };
 }
 
-/** Returns a header value; a text that headers cannot contain in marked base64 (MCP 2026-07-28, Streamable HTTP, value encoding). */
+/** Returns a header value. A text that a header cannot contain becomes base64 with a marker (MCP version 2026-07-28, value encoding). */
 function headerText(text: string): string {
   const isPlain = SAFE_HEADER.test(text) && !(text.startsWith('=?base64?') && text.endsWith('?='));
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -8,7 +8,7 @@ import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
 
 interface Work {
-  /** Shows the current step as a line on stderr, and beside the spinner if there is one. */
+  /** Prints the current step as a line on stderr. If there is a spinner, it shows the step too. */
   step(text: string): void;
 }
 
@@ -48,7 +48,7 @@ export class Output {
     this.#print(this.#streams.stderr, `${renderText(text, this.#paper(this.#streams.stderr)).replace(/\n$/, '')}\n`);
   }
 
-  /** Runs work that may take long. A terminal shows a spinner, and stderr gets each step. */
+  /** Runs work that may take long. Prints each step on stderr. If stderr is a terminal, also shows a spinner. */
   async during<Result>(text: string, run: (work: Work) => Promise<Result>): Promise<Result> {
     if (!this.#canRedraw()) return run({ step: (step) => this.note(step) });
     using spinner = new Spinner(this.#streams.stderr, text, this.#streams.every ?? everyInterval);

@@ -11,7 +11,7 @@ const FIRST_FRAME = 3;
 const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** A line at the terminal with the current step of running work and its time. The line is removed at the end. */
+/** Shows a line at the terminal with the current step of running work and the time so far. Removes the line at the end. */
 export class Spinner implements Disposable {
   readonly #sink: TextSink;
   readonly #stop: () => void;

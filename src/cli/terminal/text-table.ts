@@ -8,7 +8,7 @@ const GAP = 2;
 const LEAST_COLUMNS = 6;
 const LEAST_WRAP = 20;
 
-/** A block that has a plain form for targets that are no terminal. */
+/** A block whose `toString` returns the plain form, which has no colours and is never cut. */
 interface PlainBlock extends Block {
   toString(): string;
 }
@@ -64,7 +64,7 @@ function joined(cells: readonly (readonly [text: string, padding: string])[]): s
     .join(' '.repeat(GAP));
 }
 
-/** Returns column widths that fit. The widest columns shrink first; the first column shrinks last, because people copy it. */
+/** Returns column widths that fit. The first column, which people copy, shrinks last. Of the others, the widest shrink first. */
 function narrowed(natural: readonly number[], columns: number): readonly number[] {
   const space = columns - GAP * (natural.length - 1);
   const [first = 0, ...others] = natural;
@@ -72,7 +72,7 @@ function narrowed(natural: readonly number[], columns: number): readonly number[
   return total(capped) + first <= space ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, space - total(capped))), ...capped];
 }
 
-/** Returns the widths, limited to the highest common maximum with which their sum is at most `space`. */
+/** Limits the widths to the highest common maximum for which their sum is at most `space`. The maximum is at least LEAST_COLUMNS. */
 function cappedTo(widths: readonly number[], space: number): readonly number[] {
   if (total(widths) <= space) return widths;
   let bound = Math.max(...widths);

@@ -28,7 +28,7 @@ export const MAX_TOOLS = 4_096;
 export const MAX_DEVICES = 512;
 /** Maximum number of capabilities of one hub. */
 export const MAX_CAPABILITIES = 32;
-/** Tool name `namespace:name` with an optional `@version`. Limits for each part would take longer to check than the rest of an entry. */
+/** Tool name `namespace:name` with an optional `@version`. It sets no limit for each part, because such checks would be slow. */
 const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
 /** Characters that may follow the first letter of a name without a version. */
 const REST_OF_NAME = /^[A-Za-z0-9_.-]+$/;
@@ -40,9 +40,9 @@ const DEFAULT_VERSION = '@1.0.0';
 export interface AnnouncedTool {
   /** Canonical id, `namespace:name@version`. */
   readonly id: string;
-  /** First 8 bytes, in hex, of the SHA-256 of the tool's public definition in RFC 8785 form. They identify the definition. */
+  /** Hash that identifies the tool's public definition: the first 8 bytes, in hex, of the SHA-256 of its RFC 8785 text. */
   readonly hash: string;
-  /** Index of the first capability that the tool needs, in the hub's list of capabilities. */
+  /** The first capability that the tool needs, as an index into the hub's list of capabilities. */
   readonly capability?: number;
 }
 
@@ -60,7 +60,7 @@ export const toolName: WireType<string> = {
 };
 
 /**
- * Wire type of a list of tools, sorted by name. It is sent as four columns, since four CBOR items decode in a third of the time of four
+ * Wire type of a list of tools, sorted by name. It is sent as four columns, because four CBOR items decode three times as fast as four
  * items for each tool. Each name is sent as its difference from the previous name (front coding).
  */
 export const toolEntries: WireType<readonly AnnouncedTool[]> = {
@@ -85,7 +85,7 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
       const place = { within: at, step };
       const sharedCount = shared[step] ?? 0;
       name = nextName(name, { shared: sharedCount, rest }, place);
-      // A name without a version that shares the namespace and the first letter with a valid name is valid if its rest is valid.
+      // A name without a version is valid if a valid name has the same namespace and first letter, and if its other characters are valid.
       const isPlain = sharedCount >= bare && name.length <= MAX_NAME_BYTES && REST_OF_NAME.test(rest);
       const id = isPlain ? name + DEFAULT_VERSION : toolName.fromCbor(name, place);
       if (!isPlain) bare = name.includes('@') ? Number.POSITIVE_INFINITY : name.indexOf(':') + 2;
@@ -116,7 +116,7 @@ export const deviceEntries: WireType<readonly AnnouncedDevice[]> = {
   fromCbor: (value, at) => requireOrder(DEVICES.fromCbor(value, at), at),
 };
 
-/** Sorts entries into their order on the wire: by id, without the default version of a tool. */
+/** Sorts entries by id, as they are sent. The default version of a tool is not part of the compared id. */
 export function inCanonicalOrder<Entry extends { readonly id: string }>(entries: readonly Entry[]): readonly Entry[] {
   return entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
 }
@@ -145,7 +145,7 @@ function readColumns(value: CborValue, at: ValuePath) {
 
 function nextName(before: string, { shared, rest }: { readonly shared: number; readonly rest: string }, at: ValuePath): string {
   if (shared > before.length || rest === '') return refuse(at, 'does not say how it differs from the one before');
-  // Both names are equal up to `shared`. A greater character there proves that the name comes later, and that no more characters are equal.
+  // Both names are equal up to `shared`. If `rest` begins with a greater character, the name comes later and shares no further character.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
   return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
 }
@@ -235,8 +235,8 @@ export function stateDigest(state: HubState): string {
 }
 
 /**
- * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`, which hubs of the first version
- * ignore. A hub uses a feature only towards hubs that have announced it.
+ * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`. Hubs of the first version ignore
+ * such a capability. A hub uses a feature only towards hubs that have announced it.
  */
 export const PROTOCOL_FEATURES = ['wire:bytes'] as const;
 /** Optional protocol feature. With `wire:bytes`, the JSON of calls may have byte strings in place of base64 strings. */

@@ -41,9 +41,9 @@ export const MAX_ANNOUNCEMENT_BYTES = 4_096;
 
 const HEADER = {
   hubId: required(1, hubId),
-  /** Number of starts of the hub. */
+  /** How often the hub has started. */
   epoch: required(2, uint()),
-  /** Number of announcements since the start of the hub. */
+  /** How many announcements the hub has made since its start. */
   sequence: required(3, uint()),
   /** Time of the announcement by the hub's own clock, in milliseconds since 1970. */
   timeMs: required(4, uint()),
@@ -98,8 +98,8 @@ export function signAnnouncement(announcement: Announcement, key: KeyObject): Ui
 }
 
 /**
- * Returns the announcement if it has a valid signature of the key that `keyOf` returns. `keyOf` gets the unverified announcement, and may
- * throw before the costly verification if it is stale or one too many. Throws VALIDATION_ERROR if the announcement is invalid.
+ * Verifies an announcement with the key that `keyOf` returns, and returns it. `keyOf` receives the unverified announcement, and may throw
+ * to reject it before the costly verification, for example if it is stale. Throws VALIDATION_ERROR if the announcement is invalid.
  */
 export function openAnnouncement(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
   return SIGNED.open(envelope, keyOf);
@@ -167,11 +167,11 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
 
 /** Maximum length in bytes of a state that is announced without pages. */
 const INLINE_BYTES = 3_072;
-/** Maximum number of tools that are announced without pages. Each tool has a hash of eight bytes. */
+/** Maximum number of tools that are announced without pages. The 8-byte hashes of more tools would exceed INLINE_BYTES. */
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** The average number of entries on a page: each entry ends its page with a probability of 1 to this number. */
+/** From PAGE_MIN_ENTRIES entries on, each entry ends its page with a probability of 1 / PAGE_END. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
@@ -206,12 +206,12 @@ export function paginate(state: HubState): PagedState {
   return { announced: { ...withToolPages, devices: paged }, pages: new Map([...toolPages, ...devicePages]) };
 }
 
-/** Returns the hashes of the pages of a state, in order. */
+/** Returns the hashes of all pages of a state: first the pages of tools, then the pages of devices. */
 export function pagesOf({ tools, devices }: AnnouncedState): readonly PageHash[] {
   return [tools, devices].flatMap((list) => (list?.kind === 'paged' ? list.hashes : []));
 }
 
-/** Returns the whole state, or undefined if a page is missing. Throws VALIDATION_ERROR if a page is not valid or out of order. */
+/** Returns the whole state, or undefined if a page is missing. Throws VALIDATION_ERROR if a page is invalid or entries are not sorted. */
 export function assemble(announced: AnnouncedState, pageOf: (hash: PageHash) => Uint8Array | undefined): HubState | undefined {
   const { tools, devices, ...head } = announced;
   const allTools = entriesOf(tools, TOOL_PAGE, pageOf);
@@ -255,9 +255,7 @@ function cutPages<Item extends Entry>(entries: readonly Item[], codec: MessageCo
   return pages;
 }
 
-/**
- * Returns whether an entry ends its page. Its id decides that, and not a count, so that an added or removed entry changes only one page.
- */
+/** Returns whether an entry may end its page. This depends on the entry's id, so that adding or removing an entry changes only one page. */
 function endsPage(id: string): boolean {
   return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }

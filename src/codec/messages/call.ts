@@ -25,7 +25,7 @@ import {
 
 const MAX_TOKEN_BYTES = 2_048;
 
-/** Maximum length, in bytes, of the JSON text of the parameters in a call to another hub. */
+/** Maximum length in bytes of the parameters, as JSON text, of a call to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
@@ -33,7 +33,7 @@ export const CALL_ID = text({ max: 128 });
 /** Wire type of a token: text in TypeScript, bytes on the wire. */
 const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
 
-/** Members of every request to another hub, keys 1 to 6. The entry hub, which received the call from its caller, signs them. */
+/** Fields 1 to 6 of every request to another hub. The entry hub, which received the call from its caller, signs the request. */
 export const REQUEST_HEAD = {
   id: required(1, CALL_ID),
   /** Hub that signs the request. */
@@ -51,7 +51,7 @@ export const REQUEST_HEAD = {
 export const FORWARDED = message({
   /** COSE_Sign1 message with the request, signed by the entry hub; hubs that forward it do not change it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
-  /** RFC 8785 text of the call's parameters; the signed request has its hash. */
+  /** RFC 8785 text of the call's parameters. The signed request contains the hash of this text. */
   params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
   /** Remaining time in milliseconds. Each hub subtracts the time that it used. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
@@ -61,7 +61,7 @@ export const FORWARDED = message({
   visited: required(5, list(hubId, { min: 1, max: 32 })),
 });
 
-/** Forwarded request, with the members that hubs change when they forward it. */
+/** Forwarded request: the signed request, and the fields that each forwarding hub changes. */
 export type ForwardedRequest = ValueOf<typeof FORWARDED>;
 
 const NODES = list(text({ max: 256 }), { min: 1, max: 64 });
@@ -85,7 +85,7 @@ const TOOL_INVOKE = message({
       excludeNodes: optional(3, NODES),
     }),
   ),
-  /** Time limit of the call at the time of signing. */
+  /** Time limit of the call in milliseconds, as it was when the entry hub signed the call. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
   idempotencyKey: optional(13, text({ max: 256 })),
   /** With `job`, the executing hub returns a job at once. */
@@ -95,7 +95,7 @@ const TOOL_INVOKE = message({
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
 /** Call of a tool on another hub. */
 export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
-/** Members of a call that no hub changes when it forwards the call. */
+/** Fields of a forwarded call that no hub changes. */
 export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
 
 const SIGNED_INVOKE = signedCodec(
@@ -109,15 +109,15 @@ export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/** Signs a call with the entry hub's key. `parameters` tells which texts are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a call as the entry hub. `parameters` declares which strings become bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
 }
 
 /**
- * Returns the call if the key that `keyOf` returns has signed it and its parameters. `keyOf` receives the unverified call and may throw
- * before the costly verification if the call is for another hub. Throws VALIDATION_ERROR if the call is not valid.
+ * Verifies a call and its parameters with the key that `keyOf` returns, and returns the call. `keyOf` receives the unverified call, and may
+ * throw to reject it before the costly verification. Throws VALIDATION_ERROR if the call is not valid.
  */
 export function openToolInvoke(
   request: Pick<ForwardedRequest, 'signed' | 'params'>,
@@ -166,15 +166,15 @@ const SIGNED = signedCodec(
 const ENVELOPE_CODEC = messageCodec(
   'ToolResponse',
   message({
-    /** COSE_Sign1 message with the response except its content, signed by the executing hub. */
+    /** COSE_Sign1 message with all fields of the response except its content. The executing hub signs it. */
     signed: required(1, bytes({ min: 1, max: 2_048 })),
-    /** RFC 8785 text of the result or error; the signed message has its hash. */
+    /** RFC 8785 text of the result or error. The signed message contains the hash of this text. */
     content: required(2, jsonPieces({ max: MAX_CONTENT_BYTES, arrives: 'in one' })),
   }),
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** Signs a response with the executing hub's key. `returns` tells which texts are bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a response as executing hub. `returns` declares which strings become bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -182,7 +182,7 @@ export function signToolResponse(response: ToolResponse, key: KeyObject, returns
   return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
 }
 
-/** Returns the response if the key that `keyOf` returns has signed it. Throws VALIDATION_ERROR if it is not valid. */
+/** Verifies a response with the key that `keyOf` returns, and returns the response. Throws VALIDATION_ERROR if it is not valid. */
 export function openToolResponse(
   encoded: Uint8Array,
   keyOf: (unverified: ResponseStatement) => KeyObject | undefined,
@@ -225,7 +225,7 @@ const QUERY = variants('kind', {
   ],
 });
 
-/** Query to another hub in the name of a caller. */
+/** Query to another hub on behalf of a caller. */
 export type MeshQuery = ValueOf<typeof QUERY>;
 /** Query for the status of a job, or to cancel the job. */
 export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
@@ -234,12 +234,12 @@ export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' 
 /** Query that subscribes to events. */
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
-/** Codec of a query that the entry hub signs; the result is sent as `signed` of a `ForwardedRequest`. */
+/** Codec of a query that the entry hub signs. The result is sent in the field `signed` of a `ForwardedRequest`. */
 export const meshQueryCodec = signedCodec(
   messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }),
   'atmosphere-edge query v1',
 );
-/** Codec of a CloudEvents 1.0 event in JSON form, the content of a response part. */
+/** Codec of a CloudEvents 1.0 event in JSON form. The encoded event is the content of a response part. */
 export const subscribedEventCodec = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
   maxDepth: 1,
   maxItems: 3,
@@ -254,12 +254,12 @@ const PART = message({
   content: required(4, bytes({ min: 1, max: 48_128 })),
 });
 
-/** Message before the response: an event of a subscription, or the progress of a call. */
+/** Message that the executing hub sends before its response: an event of a subscription, or the progress of a call. */
 export type ResponsePart = ValueOf<typeof PART>;
 
 /** Codec of a response part, which the executing hub signs. */
 export const partCodec = signedCodec(messageCodec('Part', PART, { maxBytes: 48_640, maxDepth: 1, maxItems: 9 }), 'atmosphere-edge part v1');
-/** Codec of progress and partial results of a call, the content of a response part. */
+/** Codec of the progress and partial results of a call. The encoded progress is the content of a response part. */
 export const toolChunkCodec = messageCodec('ToolChunk', message({ chunk: required(1, jsonObject({ max: 40_960 })) }), {
   maxDepth: 1,
   maxItems: 3,

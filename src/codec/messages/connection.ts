@@ -17,7 +17,7 @@ import { CERTIFICATE_CHAIN, MAX_STATEMENT_BYTES } from './membership.ts';
 const VERSION = uint({ max: 255 });
 
 const HANDSHAKE_MESSAGE = variants('kind', {
-  /** A member sends its certificate; the other hub responds with its own certificate. */
+  /** A member of the mesh sends its certificate. The other hub responds with its own certificate. */
   hello: [1, message({ version: required(1, VERSION), meshId: required(2, meshId), certificate: required(3, CERTIFICATE_CHAIN) })],
   /** A hub with an invite requests membership. */
   join: [
@@ -26,13 +26,13 @@ const HANDSHAKE_MESSAGE = variants('kind', {
       version: required(1, VERSION),
       meshId: required(2, meshId),
       inviteId: required(3, hex({ min: 8, max: 8 })),
-      /** HMAC-SHA-256, with the secret of the invite as its key. */
+      /** Proof that the joining hub has the secret of the invite: an HMAC-SHA-256 with this secret as key. */
       proof: required(4, bytes({ min: 32, max: 32 })),
       /** Name of the joining hub, for people. */
       name: required(5, text({ max: 256 })),
     }),
   ],
-  /** The joining hub becomes a member; `certificate` is its certificate, `responder` that of the inviter. */
+  /** The joining hub becomes a member. `certificate` is its new certificate, and `responder` is the certificate of the inviting hub. */
   grant: [3, message({ responder: required(1, CERTIFICATE_CHAIN), certificate: required(2, CERTIFICATE_CHAIN) })],
   /** The hub refuses the connection; `code` is an AtmoError code. */
   refusal: [
@@ -40,13 +40,13 @@ const HANDSHAKE_MESSAGE = variants('kind', {
     message({
       code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
       message: required(2, text({ min: 0, max: 1_024 })),
-      /** Revocation statement for a revoked hub, which could not get it from any other hub. */
+      /** Revocation statement of a revoked hub. The hub could not get this statement from any other hub. */
       revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
     }),
   ],
 });
 
-/** Message of the handshake between two hubs that follows the handshake of the transport. */
+/** Message of the handshake between two hubs. This handshake follows the handshake of the transport. */
 export type HandshakeMessage = ValueOf<typeof HANDSHAKE_MESSAGE>;
 
 /** Codec of handshake messages of at most 8 KiB. */
@@ -55,7 +55,7 @@ export const handshakeCodec = messageCodec('GateMessage', HANDSHAKE_MESSAGE, { m
 const MAX_FRAME_BYTES = 65_536;
 /** Maximum length of the text of an error or goodbye, in UTF-8 bytes. */
 const MAX_MESSAGE_BYTES = 8_192;
-/** Wire type of a piece of a body; 64 bytes of the frame are left for its head. */
+/** Wire type of a piece of a body. It leaves 64 bytes of the frame for the other fields. */
 const PIECE = bytes({ max: MAX_FRAME_BYTES - 64 });
 const ID = uint();
 

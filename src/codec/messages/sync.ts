@@ -19,7 +19,7 @@ import {
 } from '../message-schema.ts';
 import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
 
-/** Maximum number of hubs in a version vector, its sender included. */
+/** Maximum number of hubs in a version vector, including its sender. */
 export const MAX_VECTOR_HUBS = 1_024;
 const ID_BYTES = 8;
 const ID_DIGITS = 2 * ID_BYTES;
@@ -29,7 +29,7 @@ const COUNTS = list(uint(), { max: MAX_VECTOR_HUBS });
 /** Version of the newest known announcement of each hub. */
 export type VersionVector = readonly { readonly hubId: HubId; readonly epoch: number; readonly sequence: number }[];
 
-/** Wire type of a version vector in three columns, since decoding an array for each hub would take most of the time of a comparison. */
+/** Wire type of a version vector. It is sent as three columns: an array for each hub would take most of the time of a comparison. */
 const versionVector: WireType<VersionVector> = {
   toCbor: (versions, at) => {
     if (versions.length > MAX_VECTOR_HUBS) refuse(at, `has more than ${MAX_VECTOR_HUBS} hubs`);
@@ -66,7 +66,7 @@ const versionVector: WireType<VersionVector> = {
 };
 
 const MAX_BODY_BYTES = 4_194_304;
-/** Maximum number of announcements in a response; a response of 1 MiB has fewer announcements. */
+/** Maximum number of announcements in a response. Hubs limit a response to about 1 MiB, which holds fewer announcements. */
 const MAX_ENVELOPES = 16_384;
 /** Maximum number of statements that a request lists. */
 export const MAX_KNOWN_STATEMENTS = 65_536;
@@ -78,7 +78,7 @@ const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requ
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
   vector: required(1, versionVector),
-  /** Signed announcements that the other hub lacks, unchanged; announcements of the same hub are in order. */
+  /** Announcements that the other hub lacks, as their hubs signed them. The announcements of each hub are sorted from oldest to newest. */
   envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
 
@@ -130,7 +130,7 @@ const REQUEST = message({
   /** First 8 to 32 bytes, in hex, of the SHA-256 of each blob. */
   hashes: required(1, list(hex({ min: 8, max: 32 }), { min: 1, max: MAX_BLOBS })),
 });
-/** Wire type of blobs in the order of the requested hashes; null for a blob that the hub lacks or that exceeds the size of the response. */
+/** Wire type of blobs in the order of the requested hashes. An item is null if the hub lacks the blob or the response would be too long. */
 const BLOBS = list(nullable(bytes({ max: MAX_BLOB_BYTES })), { max: MAX_BLOBS });
 const ANSWER = message({
   length: required(1, uint({ max: MAX_BLOBS_BYTES })),
@@ -138,7 +138,7 @@ const ANSWER = message({
 });
 
 interface BlobAnswer {
-  /** In the order of the hashes; at most 4 MiB in all. */
+  /** Blobs in the order of the requested hashes; at most 4 MiB in total. */
   readonly blobs: ValueOf<typeof BLOBS>;
 }
 

@@ -11,7 +11,7 @@ export interface AnnouncedTool {
   readonly acts: boolean;
 }
 
-/** The announcing node, the current time, and the nonce of the announcement. */
+/** The node that announces its tools, with the current time and the nonce of the announcement. */
 export interface Announcer {
   readonly nodeId: string;
   readonly name: string;
@@ -64,7 +64,7 @@ function gossipPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObje
 
 function gossipCapability(by: Announcer, { key, title, description, acts }: AnnouncedTool): JsonObject {
   return {
-    // Peers keep only one entry per id: the node's own id makes the ids of different nodes differ.
+    // Peers keep only one entry per id. The node id at the beginning keeps the ids of different nodes distinct.
     id: `${by.nodeId}:${key}`,
     label: title,
     description,
@@ -84,7 +84,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     node_id: by.nodeId,
     node_name: by.name,
     capability_id: `${by.nodeId}:tools`,
-    // Peers refuse an entry without these members, even if it describes no model.
+    // Peers refuse an entry that lacks one of the following fields, even though this entry describes no model.
     project_path: '',
     model_alias: '',
     model_actual: '',
@@ -115,15 +115,15 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
   };
 }
 
-/** Length of the project's vectors (nomic-embed-text): with another length, peers return status 500 to their own callers. */
+/** Number of dimensions in the project's vectors (nomic-embed-text). With any other number, peers return status 500 to their callers. */
 const DIMENSIONS = 768;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 const STEPS = 10_000;
 
 /**
- * Returns the words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): no model is needed, and equal
- * texts give equal vectors. Vectors of texts with the same words are close; they are not comparable to vectors of a language model.
+ * Returns a vector of length 1 for the words of a text, by feature hashing (Weinberger et al., ICML 2009), which needs no model. Texts with
+ * mostly the same words get vectors that are close. The vectors cannot be compared with those of a language model.
  */
 export function featureVector(text: string): readonly number[] {
   const sums = new Float64Array(DIMENSIONS);

@@ -34,7 +34,7 @@ export class AtmosphereBridge implements Service {
     const { clock, agents, env } = parts;
     this.#parts = parts;
     this.#config = config;
-    // Hub ids and the project's node ids are the same hash of an Ed25519 key.
+    // The project's node id is the hub id without `hub-`: both contain the same hash of an Ed25519 key.
     this.nodeId = parts.nodeId.replace(/^hub-/, '');
     this.meshId = config.meshId;
     this.#name = config.name ?? parts.hub.name;
@@ -129,8 +129,8 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * Returns a function that creates the join frame: `register_mesh` with the founder's key, else `join`, with the token if there is one.
- * Throws CONFIG_INVALID if both secrets are set, or if a secret is malformed or belongs to another mesh or node.
+ * Returns a function that creates the first frame: `register_mesh` if the founder's key is set, otherwise `join`, with the token if one is
+ * set. Throws CONFIG_INVALID if both secrets are set, or if a secret is malformed or belongs to another mesh or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,
@@ -169,7 +169,7 @@ function founderJoin(meshId: string, secret: string): CreateJoinFrame {
     mesh_public_key: publicKey,
     founder_proof: proof,
     node_id: node.nodeId,
-    // Peers verify the proof with this key. A node that has the private key of the mesh needs no further proof.
+    // Peers verify `founder_proof` with this key, the key of the mesh. A node with the mesh's private key needs no other proof.
     node_public_key: publicKey,
     name: node.name,
     display_name: node.name,

@@ -12,7 +12,7 @@ interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly random: () => number;
 }
 
-/** Settings and listeners of a connection: the relay's URL, the join frame, and functions that are called on events. */
+/** Settings of a connection to a relay, and the functions that the connection calls on events. */
 interface RelaySession {
   readonly url: string;
   readonly nodeId: string;
@@ -29,7 +29,7 @@ const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
 /** Pause before a reconnection after the relay has refused the node, in milliseconds. */
 const REFUSED_BACKOFF_MS = 300_000;
-/** Duration of a connection after which the next reconnection pause is short again, in milliseconds. */
+/** After a connection that lasted at least this many milliseconds, the reconnection pause is short again. */
 const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
 const MAX_BUFFERED_BYTES = 4_194_304;
@@ -37,7 +37,7 @@ const MAX_BUFFERED_BYTES = 4_194_304;
 const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 
-/** One connection to a relay: joins, pings, and reconnects after growing pauses. */
+/** Keeps one connection to a relay: joins the mesh, sends pings, and reconnects after growing pauses. */
 export class RelayConnection implements Service {
   readonly #parts: ConnectionCollaborators;
   readonly #session: RelaySession;
@@ -138,7 +138,7 @@ export class RelayConnection implements Service {
     if (this.#parts.clock.monotonic() - this.#receivedAtMs >= SILENCE_TIMEOUT_MS) this.#lose('the relay is silent');
     else {
       this.send({ type: 'ping' });
-      // When an old connection of the hub ends, the relay forgets the new one, but still answers its pings. A ping to itself shows it.
+      // When an old connection of the hub ends, the relay forgets the hub but answers plain pings. Then a ping to the hub itself fails.
       this.send({ type: 'direct', target: this.#session.nodeId, payload: { type: 'ping' } });
     }
   }
@@ -191,7 +191,7 @@ export interface SocketEvents {
 
 /** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** Number of unsent bytes from which pings get no pong. */
+/** The hub answers no pings while at least this many bytes are unsent. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -200,7 +200,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
  * ends the connection. Compression is not offered.
  */
 export async function openSocket(url: string, { onOpen, onText, onClose }: SocketEvents): Promise<RelaySocket> {
-  // `ws` is a CommonJS package: in the bundle its names are members of `default` only.
+  // `ws` is a CommonJS package: in the bundle its exports exist only on `default`.
   const { default: WebSocket } = await import('ws');
   const socket = new WebSocket(url, {
     maxPayload: MAX_MESSAGE_BYTES,

@@ -38,7 +38,7 @@ export class RemoteNodes {
     return [...this.#nodes.values()];
   }
 
-  /** Adds a node of a message `peers`, `peer_joined` or `peer_updated`. Its capabilities count until the node announces its own. */
+  /** Adds a node from a `peers`, `peer_joined` or `peer_updated` message. Its capabilities are used until the node announces its own. */
   add(peer: Json): void {
     if (!isJsonObject(peer) || typeof peer.node_id !== 'string') return;
     const known = this.#nodes.get(peer.node_id);
@@ -61,7 +61,7 @@ export class RemoteNodes {
     } else this.dropped++;
   }
 
-  /** Returns whether a key is new. Returns false if it was received in the last five minutes, and stores it otherwise. */
+  /** Stores a key and returns true. Returns false if the key was already received in the last five minutes. */
   isFirst(key: string): boolean {
     return this.#isNew(key, this.#clock.now());
   }
@@ -142,7 +142,7 @@ export function parseCapabilities(list: Json | undefined): readonly RemoteCapabi
   });
 }
 
-/** Returns a text from outside as one line: cut, and without hidden characters. Returns an empty text for any other value. */
+/** Returns an untrusted text as one line, cut to `maxLength` and without hidden characters. Returns an empty text for any other value. */
 export function boundedLine(value: Json | undefined, maxLength: number): string {
   // The text is copied, since a slice would keep the whole original text in memory.
   return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';

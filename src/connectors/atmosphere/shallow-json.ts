@@ -3,14 +3,14 @@ import { type Json, tryParseJson } from '../../core/json.ts';
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Character codes of `{` and `}`. The code of `[` or `]` lacks only bit 5, which LOWERCASE_BIT sets. */
+/** Character codes of `{` and `}`. The codes of `[` and `]` become equal to them when LOWERCASE_BIT is set. */
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const LOWERCASE_BIT = 0x20;
 
 /**
- * Parses JSON that is nested at most 32 levels deep; returns undefined for other texts. Four megabytes of brackets keep a parser busy for
- * seconds, and a recursion over the parsed value overflows the stack.
+ * Parses JSON that is nested at most 32 levels deep; returns undefined for other texts. Deeper JSON is refused because four megabytes of
+ * brackets keep a parser busy for seconds, and because recursion over the parsed value would overflow the stack.
  */
 export function parseShallowJson(text: string): Json | undefined {
   let depth = 0;

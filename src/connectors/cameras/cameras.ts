@@ -10,7 +10,7 @@ import { mediaTypeOf, pictureSize } from '../media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
 import { FRAME_FORMATS, type Frame, type FrameRequest, ffmpegFrame, networkInput, type PictureRun, rpicamFrame } from './frame-capture.ts';
 
-/** Largest picture in bytes: a result may have 8 million characters, and base64 encodes three bytes in four characters. */
+/** Largest picture in bytes. A result may have 8 million characters, and base64 encodes three bytes as four characters. */
 const MAX_BYTES = 5_500_000;
 /** Longest picture of a network camera before it is scaled down, in bytes. */
 const MAX_SNAPSHOT_BYTES = 20_971_520;
@@ -63,7 +63,7 @@ async function takePicture(camera: Camera, request: FrameRequest, run: PictureRu
   return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
 }
 
-/** Returns a picture. A picture that matches the request is not converted: a hub without ffmpeg can still return it. */
+/** Returns a picture. Converts the camera's picture with ffmpeg only if it does not match the request, since a hub may have no ffmpeg. */
 async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;

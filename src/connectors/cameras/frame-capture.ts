@@ -25,19 +25,19 @@ export interface Frame extends FrameSize {
   readonly format: FrameRequest['format'];
 }
 
-/** The source of a picture for ffmpeg: its arguments up to `-i` and the path, and its standard input. */
+/** The input of ffmpeg: its arguments up to `-i` and the path, and the data for its standard input. */
 type FfmpegInput = Pick<ProgramRun, 'args' | 'input'>;
 
 const FFMPEG = 'ffmpeg';
 /** Best value of ffmpeg's quality scale for JPEG, which goes up to 31 (worst). */
 const BEST_QSCALE = 2;
 const WORST_QSCALE = 31;
-/** Protocols that ffmpeg may use; without `file`, since a hijacked camera could send a playlist with files of the hub. */
+/** Protocols that ffmpeg may use. `file` is missing because a hijacked camera could send a playlist that names files of the hub. */
 const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
 /** Maximum number of pixels that ffmpeg decodes: the header of a small file can declare a size of gigabytes. */
 const MAX_PIXELS = 50_000_000;
 
-/** Returns ffmpeg's input for a URL. The URL is in a playlist on standard input: every user can see the arguments of programs. */
+/** Returns ffmpeg's input for a URL. The URL is in a playlist on standard input, because every user can see a program's arguments. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
@@ -78,7 +78,7 @@ function rawFrame(end: ProgramOutcome): Frame {
   return { bytes, format: 'raw', width: Number(width), height: Number(height) };
 }
 
-/** Names of the camera program: since Raspberry Pi OS 12, and in older releases. */
+/** Names of the camera program: the first since Raspberry Pi OS 12, the second in older releases. */
 const RPICAM_PROGRAMS = ['rpicam-still', 'libcamera-still'] as const;
 /** Time in which exposure and white balance settle, in milliseconds. */
 const SETTLE_MS = 500;
@@ -101,7 +101,7 @@ export async function rpicamFrame(camera: number, request: FrameRequest, run: Pi
   throw captureFailed(RPICAM_PROGRAMS[0], end);
 }
 
-/** Returns the size of the picture. For an absent side rpicam-still would take all pixels of the sensor and crop the picture. */
+/** Returns the size of the picture. Computes an absent side: rpicam-still would take the sensor's size for it and crop the picture. */
 async function frameSize(camera: number, { width, height }: Partial<FrameSize>, run: PictureRun): Promise<FrameSize> {
   if (width !== undefined && height !== undefined) return { width, height };
   if (width === undefined && height === undefined) return DEFAULT_SIZE;
@@ -146,11 +146,10 @@ interface ProgramRun {
   readonly input?: string | Uint8Array;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  /** Longest output in bytes. */
   readonly maxBytes: number;
 }
 
-/** The options of a run that all programs for pictures share. */
+/** The options that are the same for every program that takes pictures. */
 export type PictureRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
 
 interface ProgramOutcome {
@@ -203,7 +202,7 @@ async function runProgram({ program, args, input, env, signal, maxBytes }: Progr
   return promise.finally(() => signal.removeEventListener('abort', kill));
 }
 
-/** Returns the error of a program; the last line of its standard error has the reason. */
+/** Returns SERVICE_UNAVAILABLE for a failed program. The last line of its standard error is the reason in the message. */
 function captureFailed(program: string, { complaint, exitCode }: ProgramOutcome): AtmoError {
   const reason = complaint.split('\n').at(-1) || `${program} ended with ${exitCode}`;
   return new AtmoError('SERVICE_UNAVAILABLE', `The camera gave no picture: ${reason}`);

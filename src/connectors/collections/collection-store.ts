@@ -17,7 +17,7 @@ export interface EmbeddedDocument {
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
 }
 
-/** The vector of a part, with the numbers of the part and its document in the file. */
+/** The vector of a part. The numbers identify the part and its document in the file. */
 export interface StoredVector {
   readonly part: number;
   readonly document: number;
@@ -35,7 +35,7 @@ export interface StoredPart {
 
 interface CollectionStoreOptions {
   readonly maxParts: number;
-  /** Stores the number of the file's newest change outside of the file: a smaller number in the file shows that data was lost. */
+  /** Stores the number of the newest change outside of the file. If the file later has a smaller number, it has lost data. */
   readonly anchor: FileAnchor;
   /** Is called for a file that lost data or cannot be opened. */
   readonly onLoss: (fault: string) => void;
@@ -98,7 +98,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Removes some documents, or all without `ids`, and returns their number. A collection without documents is deleted. */
+  /** Removes the documents with these ids, or all if `ids` is absent. Returns how many it removed. Deletes an empty collection. */
   remove(collection: string, ids?: readonly string[]): number {
     return this.#transaction((database) => {
       const removed = ids
@@ -174,7 +174,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Saves the number of changes; ignores errors, since a saved number below the file's number is no sign of a loss. */
+  /** Saves the number of changes outside of the file. Ignores errors, since a saved number that is too small does not report a loss. */
   #saveGeneration(generation: number): void {
     try {
       this.#options.anchor.synced({ generation, digest: '' });
@@ -241,7 +241,7 @@ function openCollectionFile(path: string, maxParts: number): DatabaseSync {
   });
 }
 
-/** Returns the number of changes that the header of the file counts. */
+/** Returns the number of changes, which the header of the file stores as `application_id`. */
 function generationOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
@@ -270,7 +270,7 @@ function storageFailed(path: string, reason: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${reason}`, { path });
 }
 
-/** Schema of the file, format 1. The vectors of a document's parts have a separate table, so that a search reads nothing else. */
+/** Schema of the file, format 1. Vectors are in a separate table, so that the comparison of vectors reads no texts. */
 const COLLECTION_SCHEMA = `
 CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
 CREATE TABLE documents (

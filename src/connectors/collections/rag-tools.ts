@@ -18,7 +18,7 @@ interface CollectionServices {
 /** The capability of a hub with collections. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
-/** Returns `rag_search`, `rag_add` and `rag_remove`, listed as not configured if `missing` names a missing setting. */
+/** Returns `rag_search`, `rag_add` and `rag_remove`. If `missing` names a missing setting, the tools are listed as not configured. */
 export function collectionTools(parts: CollectionServices, missing: string | undefined): readonly RegisteredTool[] {
   const tools = [ragSearchTool(parts), ragAddTool(parts), ragRemoveTool(parts)];
   return missing === undefined ? tools : tools.map((tool) => unconfigured(tool, missing));
@@ -223,7 +223,7 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
 const PART_LENGTH = 1_000;
 /** Number of characters that two successive parts of a document share. */
 const OVERLAP = 120;
-/** Separators at which a text is cut, the best first. A part ends at the last separator in its second half. */
+/** Separators at which a text is cut, the best first. A part ends after the last occurrence of a separator in the part's second half. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
 /** Splits a text into overlapping parts, cut between paragraphs, sentences or words if possible. A text of white space has no parts. */
@@ -320,7 +320,7 @@ function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/** Returns whether the metadata match each member of the filter. If a value is a list, one of its items must match. */
+/** Returns whether the metadata match every field of the filter. If a value is a list, it is enough that one of its items matches. */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;

@@ -1,13 +1,13 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 
-/** Whether callers may change a database, and the time limit of a statement. */
+/** Limits of a database: whether callers may change data, and how long a statement may run. */
 export interface DatabaseBounds {
   readonly isWritable: boolean;
   readonly timeoutMs: number;
 }
 
-/** One statement with values for its parameters, which never become a part of its text. */
+/** One statement. The values of its parameters are passed separately and never become a part of its text. */
 export interface DatabaseQuery {
   readonly text: string;
   readonly params: readonly Json[];

@@ -19,7 +19,7 @@ interface PostgresOptions extends DatabaseBounds {
 }
 
 const WATCH_EVERY_MS = 20;
-/** Query for roles that SQL can assume (SET ROLE) and that reach beyond the database (PostgreSQL manual, 22.5, predefined roles). */
+/** Finds roles that SQL can assume (SET ROLE) and that have rights outside of the database (PostgreSQL manual, 22.5, predefined roles). */
 const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
   OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
@@ -126,8 +126,8 @@ const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
 /**
- * Converts a value from PostgreSQL's text form: numbers that JavaScript represents exactly, booleans, JSON, and bytes (to base64). Returns
- * other values as texts.
+ * Converts a value from PostgreSQL's text form. Booleans, JSON and numbers that JavaScript represents exactly get their JSON types, bytes
+ * become base64, and all other values stay texts.
  */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;

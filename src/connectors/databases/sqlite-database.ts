@@ -43,8 +43,9 @@ const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * An SQLite database in a file. Each statement runs in a separate process, which is killed at the time limit. It cannot open other files,
- * load extensions or change SQLite's settings; without `isWritable` it cannot change data. Two statements run at a time, others wait.
+ * An SQLite database in a file. Each statement runs in a separate process, which is killed at the time limit. The process cannot open other
+ * files, load extensions or change SQLite's settings. Without `isWritable` it cannot change data. Two statements run at a time; other
+ * statements wait.
  */
 export class SqliteDatabase implements Database {
   readonly #options: SqliteOptions;
@@ -104,9 +105,9 @@ function answerOf(message: unknown): DatabaseAnswer {
 }
 
 /**
- * The program of each statement's process: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a text because the
- * hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends `{columns, rows, isTruncated,
- * changes}` or `{error, code}`.
+ * The program that runs a statement in a separate process: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a
+ * text because the hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends `{columns, rows,
+ * isTruncated, changes}` or `{error, code}`.
  */
 const SQLITE_PROGRAM = `
 import { constants as c, DatabaseSync } from 'node:sqlite';

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** Resource in the permission to list all folders. */
+/** Canonical path of the list of all folders. It is also the resource in the permission to read that list. */
 export const ALL_ROOTS = 'roots';
 
 /** A canonical path, split into the name of the owner's folder and the names below it. */
@@ -17,9 +17,9 @@ const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
 const MAX_LENGTH = 240;
 
 /**
- * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`, with everything except letters, digits and `_ @ . -`
- * as `+` and two hex digits for each byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR if
- * the path is malformed, and PERMISSION_DENIED if it leads outside of the roots or has a hidden name: hidden files may contain keys.
+ * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`. Characters except letters, digits and `_ @ . -` become
+ * `+` and two hex digits per byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR if the
+ * path is malformed, and PERMISSION_DENIED if it leads outside of the roots or has a hidden name: hidden files may contain keys.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)

@@ -21,9 +21,9 @@ export interface FileEntry {
 export const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * Files below the configured folders, by canonical paths. Links are not followed, so that no path leads out. Rejects with NOT_FOUND,
- * PERMISSION_DENIED (the folder is read-only, or the hub has no access), NOT_SUPPORTED (no regular file or no text), PAYLOAD_TOO_LARGE,
- * CONFLICT (the path is a folder), or STORAGE_FAILED (the disk fails).
+ * Lists, reads and writes files below the configured folders, by canonical paths. Follows no links, so that no path leads outside. Rejects
+ * with NOT_FOUND, PERMISSION_DENIED (the folder is read-only, or the hub has no access), NOT_SUPPORTED (no regular file or no text),
+ * PAYLOAD_TOO_LARGE, CONFLICT (the path is a folder), or STORAGE_FAILED (the disk fails).
  */
 export class FileRoots {
   readonly #roots: Readonly<Record<string, FileRoot>>;
@@ -168,8 +168,8 @@ const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
 
 /**
- * An open folder. Each operation uses its descriptor (`/proc/self/fd` replaces openat(2) in Node), opens one name at a time and follows no
- * links: a program that moves folders or creates links meanwhile cannot redirect it. Errors are those of the system.
+ * An open folder. Each operation uses its descriptor (through `/proc/self/fd`, since Node lacks openat(2)), opens one name at a time and
+ * follows no links. So a program that moves folders or creates links meanwhile cannot redirect it. Errors are those of the system.
  */
 class DirectoryHandle implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -183,7 +183,6 @@ class DirectoryHandle implements AsyncDisposable {
     return new DirectoryHandle(await open(path, OPEN_DIRECTORY));
   }
 
-  /** Opens a subfolder. */
   openDirectory(name: string): Promise<DirectoryHandle> {
     return DirectoryHandle.open(this.#at(name));
   }
@@ -234,7 +233,7 @@ class DirectoryHandle implements AsyncDisposable {
   }
 }
 
-/** Folders with the accounts, keys, devices and running programs of a machine, such as /etc with its passwd file. */
+/** Folders with the accounts, keys, devices or programs of the machine. Agents cannot get access to these folders. */
 const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
 /** Folders for the mount points of removable disks; agents may use them although they are below a system folder. */
 const MOUNT_FOLDERS = ['/run/media', '/run/mount'];

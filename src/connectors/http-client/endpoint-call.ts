@@ -32,16 +32,17 @@ const SHOWN = 300;
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
- * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (no connection, or status 503), SERVICE_REFUSED (any other
- * status except 2xx, in `details.status`), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a changing
- * request got no response, 502 or 504), or the signal's reason. The message for an error status quotes the beginning of the response.
+ * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (no connection, or status 503), RATE_LIMITED (status 429),
+ * SERVICE_REFUSED (any other status except 2xx, in `details.status`), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a
+ * changing request got no response, or status 502 or 504), or the signal's reason. The message for an error status quotes the beginning of
+ * the response.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;
   // An aborted call must fail before anything is sent, so that its outcome is certain.
   signal.throwIfAborted();
   const failure = (code: string) => connectionError(call, code);
-  // `Response` encodes a body with the same media type as `fetch`.
+  // `Response` encodes the body and chooses its media type in the same way as `fetch`.
   const form = call.body === undefined ? undefined : new Response(call.body);
   const type = form?.headers.get('content-type');
   const headers = Object.fromEntries(new Headers({ ...(type && { 'content-type': type }), ...call.headers }));

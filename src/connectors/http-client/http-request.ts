@@ -23,8 +23,8 @@ const CONNECT_TIMEOUT = 'CONNECT_TIMEOUT';
 const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
 
 /**
- * Sends a request and resolves with the head of its response. Rejects with the error that `failure` returns for the connection's error
- * code, such as `ECONNREFUSED`, also after an abort.
+ * Sends a request and resolves with the head of its response. If the connection fails or the signal aborts, rejects with the error that
+ * `failure` returns for the error code, such as `ECONNREFUSED`.
  */
 export async function sendRequest(
   { url, method, headers, body, signal, lookup }: HttpRequest,
@@ -37,7 +37,7 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // For a switch to another protocol (RFC 9110 §15.2.2) Node emits no `response`, only the close.
+  // If the server switches to another protocol (RFC 9110 §15.2.2), Node emits `close` without `response`.
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);
@@ -51,7 +51,7 @@ export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   return headers;
 }
 
-/** Ends a connection that is not established in time, including the TLS handshake. */
+/** Ends a connection that is not ready in time. An https connection is ready after its TLS handshake. */
 function limitConnectTime(socket: Socket, { isReady, onTimeout }: { readonly isReady: string; readonly onTimeout: () => void }): void {
   const timer = setTimeout(() => {
     onTimeout();
@@ -96,8 +96,8 @@ export async function readDecodedBody(
 }
 
 /**
- * Returns a function that returns the connection's error, if any, for a body without length and chunks (RFC 9112 §6.3, case 8). Node treats
- * every end of such a connection, also a reset and an abort, as the regular end of the body.
+ * Watches the connection of a body without length and chunks (RFC 9112 §6.3, case 8). The returned function returns the connection's error,
+ * if there was one. Node reports every end of such a connection, even a reset or an abort, as the regular end of the body.
  */
 function watchConnectionError({ headers, socket }: IncomingMessage): () => Error | undefined {
   let brokenOff: Error | undefined;
@@ -160,7 +160,7 @@ function adviceFor(code: string): string {
   return 'nobody whom the hub trusts has signed it; name its authority in ca_file where there is one, or in NODE_EXTRA_CA_CERTS';
 }
 
-/** Returns the code of a connection error, such as `ECONNREFUSED`; `no answer` without a code. The text never comes from the server. */
+/** Returns the code of a connection error, such as `ECONNREFUSED`, or `no answer`. The text never comes from the server. */
 export function connectionCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';

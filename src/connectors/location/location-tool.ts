@@ -80,7 +80,7 @@ function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: Position
   return { latitude, longitude, accuracyM };
 }
 
-/** Longest wait for a fix: a receiver under the open sky sends its position every second; with a poor view it may need minutes. */
+/** Longest wait for a fix in milliseconds. Under the open sky a receiver has a fix every second; with a poor view it may need minutes. */
 const FIX_TIMEOUT_MS = 10_000;
 
 /** Returns the receiver's position. Rejects with SERVICE_UNAVAILABLE if there is no fix in time, otherwise like `gpsdPosition`. */

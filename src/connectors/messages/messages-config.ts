@@ -13,7 +13,7 @@ export const MAX_MAIL_ADDRESS = 254;
 
 const MAIL_ADDRESS = { type: 'string', maxLength: MAX_MAIL_ADDRESS, pattern: MAIL_ADDRESS_PATTERN } as const;
 
-/** JSON Schema of a list of permitted targets: a whole name, or a part of a name with `*` at one end. */
+/** JSON Schema of a list of permitted targets. Each is a whole name, or the beginning or end of a name with `*` for the rest. */
 const ALLOWED_TARGETS = {
   type: 'array',
   minItems: 1,
@@ -72,7 +72,7 @@ export type Urgency = (typeof URGENCIES)[number];
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
 
-/** A channel to a recipient: an object with one member, whose key is the kind of the channel. */
+/** JSON Schema of a channel to a recipient: an object with one property, whose name is the kind of the channel. */
 const CHANNEL = {
   ...optionalSection({
     ntfy: optionalSection(
@@ -137,7 +137,7 @@ export const NOTIFY_SECTION = optionalSection(
   ['recipients'],
 );
 
-/** A channel in the configuration file: exactly one member is present. */
+/** A channel in the configuration file. Exactly one property is present. */
 export type ChannelConfig = Settings<typeof CHANNEL>;
 
 /** `connectors.notify`: recipients by name. */

@@ -98,7 +98,7 @@ const SENDERS: Senders = {
     const slack = requireService(services, 'slack');
     return (notification, signal) => slack.post({ channel, text: oneText(notification) }, signal);
   },
-  // An MQTT 5.0 broker confirms only a message whose topic has a subscriber.
+  // An MQTT 5.0 broker reports a topic without subscribers; `deliver` then rejects.
   mqtt: ({ topic }, services) => {
     const mqtt = requireService(services, 'mqtt');
     return async (notification, signal) => {
@@ -118,7 +118,7 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
-/** Returns a sender of JSON to an ntfy topic; headers would need an encoding. Throws CONFIG_INVALID if the URL has no topic. */
+/** Returns a sender for an ntfy topic. It sends JSON because headers would need an encoding. Throws CONFIG_INVALID without a topic. */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);
@@ -167,7 +167,7 @@ const TYPES: Readonly<Record<Urgency, string>> = { low: 'info', medium: 'info', 
 const APPRISE = 'Apprise';
 const NO_CONTENT = 204;
 
-/** Returns a sender to the services of a configuration that an Apprise API server stores (github.com/caronc/apprise-api). */
+/** Returns a sender for an Apprise API server, which passes messages on to its configured services (github.com/caronc/apprise-api). */
 function appriseSender({ url: address, tag }: Settings<'apprise'>): Send {
   const url = configuredUrl(address, 'The address of Apprise');
   return async ({ id, title, message, urgency }, signal) => {

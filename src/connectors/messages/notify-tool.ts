@@ -68,7 +68,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/** Returns an id that is equal for all attempts of a call and for repeats of its request id. No other agent can create it. */
+/** Returns an id that stays the same for all attempts of a call and for repeats of its request id. Ids of other agents always differ. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -109,8 +109,8 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * Returns the channels to try, in order: the channels that the caller named by name or kind, else the owner's order for the urgency. Throws
- * VALIDATION_ERROR if the recipient has none of the named channels.
+ * Returns the channels to try, the first choice first: those that the caller named by name or kind, or else those that the owner set for
+ * the urgency. Throws VALIDATION_ERROR if the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
   const { ways, order, name } = recipient;

@@ -106,7 +106,7 @@ export async function composeMail(mail: Mail, { from, messageId, date }: MailHea
   return composer.compile().build();
 }
 
-/** Returns an address as an object, which nodemailer does not parse. */
+/** Returns an address as an object, because nodemailer would parse a text. */
 const bareAddress = (address: string) => ({ name: '', address });
 
 /** The mail server's address, and the hub's credentials. */
@@ -138,7 +138,7 @@ export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, sign
   try {
     return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // nodemailer reads the stream after the server has requested the mail, and to its end before it sends the completing line.
+    // nodemailer starts to read the stream when the server has requested the mail, and sends the final line when the stream has ended.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
     connection.close();
@@ -192,8 +192,8 @@ interface SmtpErrorFacts {
 }
 
 /**
- * Returns the error for a failed session. A status from the server is a certain outcome; without a status the server may have taken the
- * mail if the whole mail was sent.
+ * Returns the error for a failed session. With a status from the server the outcome is certain. Without a status the outcome is unknown if
+ * the whole mail was sent, because the server may have taken it.
  */
 function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);

@@ -77,7 +77,7 @@ export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   });
 }
 
-/** Returns the token counts in the member `usage` of a response. */
+/** Returns the token counts in the field `usage` of a response. */
 function tokenCount(usage: Json | undefined): TokenCount | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
@@ -109,7 +109,7 @@ export class ChatStream {
     return this.#text !== '';
   }
 
-  /** Reads the next bytes and returns their text. Throws SERVICE_REFUSED if the stream has another form. */
+  /** Reads the next bytes and returns the text in them. Throws SERVICE_REFUSED if the stream does not follow the API. */
   take(bytes: Uint8Array): string {
     const lines = (this.#line + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r/);
     this.#line = lines.pop() ?? '';

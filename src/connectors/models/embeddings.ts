@@ -50,10 +50,10 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
 /** Computes vectors of texts; texts with similar meanings have near vectors. */
 export type Embedder = Pick<ModelEmbedder, keyof ModelEmbedder>;
 
-/** Largest number of texts per request, which services limit. */
+/** Maximum number of texts per request. Services limit this number. */
 const BATCH = 64;
 
-/** Embeddings over `/embeddings` (OpenAI API reference, create embeddings). */
+/** Computes embeddings with the owner's models over `/embeddings` (OpenAI API reference, create embeddings). */
 export class ModelEmbedder {
   readonly #models: ModelRegistry;
 
@@ -66,7 +66,7 @@ export class ModelEmbedder {
     return this.#models.pick('embeddings', name).name;
   }
 
-  /** Returns one vector for each text, in order and of equal length. Rejects like `requestModel`. */
+  /** Returns one vector for each text, in the order of the texts and all of the same length. Rejects like `requestModel`. */
   async embed(texts: readonly string[], name: string, signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     const model = this.#models.pick('embeddings', name);
     const vectors: (readonly number[])[] = [];

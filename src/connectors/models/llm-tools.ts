@@ -167,7 +167,7 @@ export function runModelTool(models: ModelRegistry): RegisteredTool {
   );
 }
 
-/** Returns the path and the body of a request. The caller's members cannot choose another model. */
+/** Returns the path and the body of a request. The caller's parameters cannot choose another model. */
 function requestOf(model: NamedModel, input: Json, params: JsonObject): { readonly path: string; readonly body: JsonObject } {
   const { tasks, model: id } = model;
   if (tasks.includes('run')) return { path: model.path, body: { ...params, input, model: id } };

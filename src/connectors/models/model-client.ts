@@ -8,7 +8,7 @@ import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from
 export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
   /** Name in the configuration. */
   readonly name: string;
-  /** Name of the endpoint for messages. */
+  /** Name of the endpoint in error messages. */
   readonly service: string;
   /** Base URL without a trailing slash. */
   readonly baseUrl: string;
@@ -50,7 +50,7 @@ export class ModelRegistry {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** Returns the model with a name, else the task's default model. Throws VALIDATION_ERROR if no such model has the task. */
+  /** Returns the model with a name, or the task's default model without a name. Throws VALIDATION_ERROR if no such model has the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
@@ -88,7 +88,7 @@ interface ModelRequest {
 /** Maximum length of a response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
-/** Sends a request that changes nothing to a model. Rejects like `callEndpoint`; no error contains the key. */
+/** Sends a request to a model. The request has no side effects. Rejects like `callEndpoint`; no error contains the key. */
 export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
   try {
     return await callEndpoint({
@@ -120,7 +120,7 @@ export function unusableAnswer({ service, name }: NamedModel, what: string): Atm
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** Returns the request body. The owner's options replace the caller's members of the same name. */
+/** Returns the request body. The owner's options replace the caller's fields of the same name. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));

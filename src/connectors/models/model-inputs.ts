@@ -26,7 +26,7 @@ export const LONG_TIMEOUT_MS = 120_000;
 /** Default time limit of the tools for embeddings and pictures, in milliseconds. */
 export const SHORT_TIMEOUT_MS = 60_000;
 
-/** Longest parameters with a picture or recording, in bytes: camera pictures and some minutes of speech, in base64. */
+/** Maximum size of parameters with a picture or recording, in bytes: enough for camera pictures and some minutes of speech in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
 
 /** The bytes of a picture or recording, with their media type. */

@@ -63,7 +63,7 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
   embeddings: [{ type: 'embeddings', description: () => 'Models that turn texts into vectors' }],
   run: [],
 };
-/** Longest text of a capability's constraint that hubs announce, in characters. */
+/** Maximum length of a constraint's text in a capability that hubs announce, in characters. */
 const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 
@@ -73,7 +73,7 @@ function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
   return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** Returns the constraints of a task: the models' names, unless they are too long, and for vision the largest picture. */
+/** Returns the constraints of a task: the models' names if they are not too long, and for the task vision the largest picture. */
 function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
   const model = registry.names(task).join(', ');
   const constraints = {

@@ -83,8 +83,8 @@ interface Speech {
 }
 
 /**
- * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). Models without `verbose_json` return only the
- * text, without segments and confidence. Rejects like `requestModel`.
+ * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). If the model refuses `verbose_json`, requests
+ * `json`, which has no segments and no confidence. Rejects like `requestModel`.
  */
 async function transcribe(model: NamedModel, speech: Speech): Promise<Transcription> {
   try {
@@ -120,7 +120,7 @@ function transcriptionOf(model: NamedModel, answer: JsonObject): Transcription {
   });
 }
 
-/** Returns the mean probability of the words. Segments have mean logarithms of probabilities; longer segments weigh more. */
+/** Returns the mean probability of the words: each segment has a mean log probability, which is weighted by the segment's duration. */
 function confidenceOf(segments: readonly JsonObject[]): number | undefined {
   const weighed = segments.flatMap(({ start, end, avg_logprob: mean }) =>
     typeof mean === 'number' ? [{ mean, weight: Math.max(seconds(end) - seconds(start), 0.1) }] : [],

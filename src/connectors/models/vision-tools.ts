@@ -124,7 +124,7 @@ export function imageQuestion(task: ImageTask, prompt: string | undefined): stri
   return [QUESTIONS[task], ...(prompt === undefined ? [] : [`Request: ${prompt}`]), UNTRUSTED, ANSWER_FORMAT].join('\n');
 }
 
-/** Parses a model's text as a finding: the requested JSON, else the text itself as the result. */
+/** Parses the requested JSON from a model's text. Any other JSON or text becomes the result as it is. */
 export function imageFinding(text: string): ImageFinding {
   const plain = text.trim();
   const json = tryParseJson(FENCE.exec(plain)?.[1] ?? plain);
@@ -142,7 +142,7 @@ const imageParameters = {
   prompt: p.string({ description: 'What to look for, in words; required for custom', minLength: 1, maxLength: 20_000 }).optional(),
 };
 
-/** Result members of the tools that analyze a picture. */
+/** Result fields of the tools that analyze a picture. */
 const IMAGE_RETURNS = {
   result: { description: 'A text, or a list of {label, …} with boxes and outlines in shares of the picture' },
   confidence: { type: 'number', minimum: 0, maximum: 1, description: 'As the model judges itself; absent where it does not' },

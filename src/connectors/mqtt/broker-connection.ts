@@ -22,8 +22,8 @@ interface MqttWill {
 /** Port: a connection to the broker. The first use opens it, and it reconnects after each break. */
 export interface MqttConnection extends AsyncDisposable {
   /**
-   * Resolves when the broker has taken the message (QoS 1) and, if the broker reports it, the topic has a subscriber. Rejects with
-   * SERVICE_UNAVAILABLE (no connection; the message is dropped), SERVICE_REFUSED (refused, or no subscriber), or OUTCOME_UNKNOWN.
+   * Resolves when the broker has confirmed the message (QoS 1). Rejects with SERVICE_UNAVAILABLE (no connection; the message is dropped),
+   * SERVICE_REFUSED (the broker refused it, or reported that the topic has no subscriber), or OUTCOME_UNKNOWN.
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
   /** Makes the broker retain a state; an empty payload deletes the retained message. Does nothing without a connection. */
@@ -59,7 +59,7 @@ const MAX_PACKET_BYTES = 65_536;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 const STOPPING = 'the hub is stopping';
 
-/** A connection over MQTT 5.0. It stores no message: a message that could not be sent is not sent after a reconnection. */
+/** A connection over MQTT 5.0. It stores no messages: a message that cannot be sent now is dropped, not sent after a reconnection. */
 export class BrokerConnection implements MqttConnection {
   readonly #logger: Logger;
   readonly #address: BrokerAddress;
@@ -84,7 +84,7 @@ export class BrokerConnection implements MqttConnection {
     const giveUp = () => reject(notAcknowledged(topic));
     client.on('packetreceive', onPacket);
     signal.addEventListener('abort', giveUp, { once: true });
-    // The client calls this callback while it handles the PUBACK of this message: the PUBACK received last is the right one.
+    // The client calls this callback while it handles the PUBACK of this message, so the last received PUBACK belongs to this message.
     client.publish(topic, payload, { qos: 1 }, (error) => (error ? reject(publishError(topic, error)) : resolve()));
     try {
       await promise;
@@ -190,7 +190,7 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
     protocolVersion: 5,
     properties: { maximumPacketSize: MAX_PACKET_BYTES },
     clientId,
-    // The broker stores no commands while the hub is offline, since an old command is void.
+    // The broker stores no commands while the hub is offline, since an old command must not run later.
     clean: true,
     resubscribe: false,
     queueQoSZero: false,
@@ -205,7 +205,7 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   };
 }
 
-/** Returns the error of a publication. A code is the broker's response (MQTT 5.0 §2.4); any other error comes from the connection. */
+/** Returns SERVICE_REFUSED for an error with a code of the broker (MQTT 5.0 §2.4), and OUTCOME_UNKNOWN for any other error. */
 function publishError(topic: string, error: Error): AtmoError {
   if (!('code' in error) || typeof error.code !== 'number') return notAcknowledged(topic);
   return new AtmoError('SERVICE_REFUSED', `The MQTT broker refused the message to ${topic}: ${error.message.slice(0, 200)}`, { topic });
@@ -214,7 +214,7 @@ function publishError(topic: string, error: Error): AtmoError {
 /** MQTT reason code for a message whose topic has no subscriber (MQTT 5.0 §3.4.2.1). */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 
-/** Returns the code or message of an error of `connect` or its stream. */
+/** Returns the code of a connection error, or its message if it has no code. */
 function errorReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
   const { code }: { code?: unknown } = error as object;

@@ -24,13 +24,13 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
 
 /** Time in milliseconds within which changes, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
-/** Interval of a full comparison, which also finds sensors that were added or removed without an event, in milliseconds. */
+/** Interval in milliseconds at which all messages are compared again, since sensors can be added or removed without an event. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
 
 /**
- * Publishes the home on an MQTT broker in Home Assistant's format, and runs its commands if the owner allows it. The broker retains states.
- * Commands that were retained, or arrived while the hub was offline, never run.
+ * Publishes the home on an MQTT broker in Home Assistant's format, and runs Home Assistant's commands if the owner allows it. The broker
+ * retains states. Commands that were retained, or arrived while the hub was offline, never run.
  */
 export class HomeAssistantBridge implements Service {
   readonly #parts: BridgeCollaborators;
@@ -95,7 +95,7 @@ export class HomeAssistantBridge implements Service {
     );
   }
 
-  /** Publishes the differences to the retained messages, and clears the messages of removed entities. */
+  /** Publishes all messages that differ from the retained ones, and clears the messages of removed entities. */
   #publishChanges(): void {
     const { readings, devices, hub, topics } = this.#parts;
     const isControlled = (sensor: SensorInfo) => this.#isControlled(sensor);
@@ -159,7 +159,7 @@ export class HomeAssistantBridge implements Service {
     throw new AtmoError('VALIDATION_ERROR', 'There is nothing here that takes such a command');
   }
 
-  /** Publishes the state again, since the sender of the command assumes that it worked. */
+  /** Publishes the error, and publishes the state again because the sender assumes that its command worked. */
   #onFailure(topic: string, sensor: string, { code, message }: AtmoError): void {
     if (this.#stopped.signal.aborted) return;
     const { link, topics, clock, logger } = this.#parts;

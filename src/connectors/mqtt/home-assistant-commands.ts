@@ -14,7 +14,7 @@ const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
 /** Device id of the board itself; each of its output lines has separate tools. */
 const BOARD_LINES = 'gpio';
-/** A Map, since every object has members such as `constructor`, which a payload could name. */
+/** A Map, because on a plain object a payload such as `constructor` would find an inherited property. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],
@@ -36,7 +36,7 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** Returns the permission for commands to a reading, and for an output of the board also the tool that must be registered. */
+/** Returns the permission for commands to a reading. For an output of the board, also returns the tool that must be registered. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
@@ -75,7 +75,7 @@ const COMMANDS: Readonly<Record<CommandKind, (sensor: SensorInfo, payload: strin
   },
 };
 
-/** Returns the call of `control_device`. The names of reading and action end with the same endpoint number, if any. */
+/** Returns the call of `control_device`. If the reading's name ends with an endpoint number, the action's name ends with it too. */
 function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
   const suffix = /_\d+$/.exec(name)?.[0] ?? '';
   return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };

@@ -35,7 +35,7 @@ interface HomeAssistantEntity {
   readonly component: 'sensor' | 'binary_sensor' | 'light' | 'switch' | 'climate' | 'cover';
   /** The reading with the entity's state. */
   readonly main: Reading;
-  /** Further members of this entity, such as topics. */
+  /** Further fields of the entity's announcement, such as topics. */
   readonly config: JsonObject;
 }
 
@@ -90,7 +90,7 @@ function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics)
       brightness_state_topic: topics.state(brightness.sensor.id),
       brightness_command_topic: topics.command(brightness.sensor.id),
       brightness_scale: 100,
-      // Home Assistant sends only the brightness: otherwise it would send two commands to a dimmed light.
+      // With this setting, Home Assistant turns on a dimmed light with the brightness alone; otherwise it would send two commands.
       on_command_type: 'brightness',
     }),
   };
@@ -151,7 +151,7 @@ function discoveryMessage(
   return [topics.discovery(component, id), JSON.stringify(payload)];
 }
 
-/** Returns the name of an entity; null for an entity that is the device itself (home-assistant.io, has_entity_name). */
+/** Returns the name of an entity, or null if the entity represents the device itself (home-assistant.io, has_entity_name). */
 function entityName({ component, main }: HomeAssistantEntity, { readings }: BridgedDevice): string | null {
   const isDevice = component !== 'sensor' && component !== 'binary_sensor';
   const hasOthers = readings.some((other) => other !== main && /^is_on/.test(other.sensor.name));
@@ -185,7 +185,7 @@ export class BridgeTopics {
     this.#discoveryPrefix = discoveryPrefix;
   }
 
-  /** Returns the topic of the hub's state: `online`, or `offline` at its stop and as its last will. */
+  /** Returns the topic of the hub's state: `online`, or `offline` after the hub has stopped or its connection has broken (last will). */
   get status(): string {
     return `${this.#base}/status`;
   }
@@ -239,7 +239,7 @@ export class BridgeTopics {
   }
 }
 
-/** Device class and its units by kind of the reading (home-assistant.io/integrations/sensor, device class). */
+/** Device classes with their units, by the kind of the reading (home-assistant.io/integrations/sensor, device class). */
 const SENSOR_CLASSES: ReadonlyMap<string, readonly [deviceClass: string, ...units: string[]]> = new Map([
   ['temperature', ['temperature', '°C', '°F', 'K']],
   ['setpoint', ['temperature', '°C', '°F', 'K']],
@@ -276,7 +276,7 @@ const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Returns the discovery members of a measurement. Only energy has the state class of a growing total. */
+/** Returns the discovery fields of a measurement. Only energy counts as a growing total (`total_increasing`). */
 function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
   if (unit === '') return {};
   if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };

@@ -112,7 +112,7 @@ const RETRY_MS = 2_000;
  * Opens a connection with the package `@nats-io/transport-node`, which only this function loads, and returns before the connection is open.
  */
 export async function connectNats({ servers, ...who }: NatsTarget, { onReady, onDown }: ConnectionEvents): Promise<NatsConnection> {
-  // `@nats-io/transport-node` is a CommonJS package: in the bundle its names are members of `default` only.
+  // `@nats-io/transport-node` is a CommonJS package: in the bundle its exports exist only on `default`.
   const { default: nats } = await import('@nats-io/transport-node');
   const options = {
     ...who,

@@ -37,8 +37,8 @@ const MAX_PENDING_CALLS = 1_000;
 const COMMANDS_PER_TRANSACTION = 600;
 
 /**
- * Writes the tools of this hub and its newest calls to Redis, for the monitors of the HTTP tool service. It never reads tools from Redis.
- * While Redis is unreachable, the newest thousand calls wait and older calls are dropped.
+ * Writes the tools of this hub and its newest calls to Redis, for the monitors of the HTTP tool service. The hub never reads tools from
+ * Redis. While Redis is unreachable, the newest thousand calls wait and older calls are dropped.
  */
 export class RedisMirror implements Service {
   readonly #parts: MirrorCollaborators;
@@ -167,8 +167,8 @@ interface UsageEntry {
 }
 
 /**
- * Commands on the keys of the HTTP tool service: `tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
- * `tools:global:usage_history`; and on `tools:node:<hub>`, the set of ids of this hub.
+ * Creates commands on the keys of the HTTP tool service (`tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
+ * `tools:global:usage_history`) and on `tools:node:<hub>`, which is the set of this hub's tool ids.
  */
 export class RegistryCommands {
   readonly #prefix: string;
@@ -179,7 +179,7 @@ export class RegistryCommands {
     this.#node = node;
   }
 
-  /** Returns the key of the set of this hub's tool ids. */
+  /** Returns the key of the set that contains this hub's tool ids. */
   get own(): string {
     return `${this.#prefix}tools:node:${this.#node}`;
   }
@@ -225,7 +225,6 @@ export type RedisCommand = readonly [name: string, ...args: string[]];
 interface RedisConnection extends AsyncDisposable {
   /** Runs the commands as one transaction (MULTI). Rejects without a connection; then no command has run. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
-  /** Returns the members of a set. */
   members(key: string): Promise<readonly string[]>;
 }
 
@@ -237,12 +236,12 @@ export async function connectRedis(
   { url, user, secret }: Pick<MirrorConfig, 'url' | 'user' | 'secret'>,
   { onReady, onDown }: ConnectionEvents,
 ): Promise<RedisConnection> {
-  // `@redis/client` is a CommonJS package: in the bundle its names are members of `default` only.
+  // `@redis/client` is a CommonJS package: in the bundle its exports exist only on `default`.
   const { default: redis } = await import('@redis/client');
   const client = redis.createClient({
     url,
     ...present({ username: user, password: secret }),
-    // No queue of commands: after a break the mirror writes all tools again.
+    // Commands are not queued without a connection, since the mirror writes all tools again after a reconnection.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: INVOCATION_POLICY.connectTimeoutMs,

@@ -39,7 +39,7 @@ const MAX_REPORT = 4096;
 const NO_FILTER = Buffer.alloc(0);
 
 /**
- * Runs a command to its end. All of its processes end: they are in a namespace whose first process is killed. Rejects with
+ * Runs a command to its end. All processes that it started end with it, because the first process of their namespace ends. Rejects with
  * RESOURCE_EXCEEDED above a limit, NOT_CONFIGURED if bubblewrap cannot be started, VALIDATION_ERROR if a text contains NUL, or the signal's
  * reason.
  */
@@ -73,7 +73,7 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
-/** Throws VALIDATION_ERROR if a text contains NUL. NUL separates options: the text could add one that exposes the whole machine. */
+/** Throws VALIDATION_ERROR if a text contains NUL. NUL separates options, so such a text could add an option that exposes the machine. */
 function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
@@ -104,7 +104,7 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   return child;
 }
 
-/** Lowers the priorities for processor and memory while bubblewrap waits for its options; its children inherit them. */
+/** Lowers bubblewrap's priorities for processor and memory before it gets its options. Its children inherit the priorities. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -116,15 +116,15 @@ function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * Kills bubblewrap, and the first process inside with all processes of its namespace (pid_namespaces(7)). The first process ends with
- * bubblewrap (PR_SET_PDEATHSIG) only once it has set up its view; before that, it would survive bubblewrap.
+ * Kills bubblewrap and the first process of its namespace, whose end also ends all other processes there (pid_namespaces(7)). Killing only
+ * bubblewrap is not enough: until the first process has set up its view (PR_SET_PDEATHSIG), it would survive bubblewrap.
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const before = childProcesses(pid);
   child.kill('SIGKILL');
-  // bubblewrap may have started the process in the meantime.
+  // bubblewrap may have started the first process in the meantime.
   for (const first of new Set([...before, ...childProcesses(pid)])) {
     try {
       process.kill(first, 'SIGKILL');
@@ -156,7 +156,7 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
   };
 }
 
-/** Returns the process id, outside of the sandbox, of the first process inside (bwrap(1), json-status-fd). */
+/** Returns the process id, as the host numbers it, of the first process in the sandbox (bwrap(1), json-status-fd). */
 async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   let report = '';
   const stream = child.stdio[4] as Readable;
@@ -187,7 +187,7 @@ export interface SandboxView {
   /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` drops root. */
   readonly isRoot: boolean;
   readonly cwd: string;
-  /** Size in bytes of each of /tmp and /dev/shm, which every program can write. */
+  /** Size in bytes of /tmp, and also of /dev/shm. Every program can write to both. */
   readonly tempBytes: number;
 }
 
@@ -198,7 +198,7 @@ interface ProcessLimits {
   readonly fileBytes: number;
   /** Maximum size of data and heap in bytes; absent for runtimes that reserve more memory than they use. */
   readonly dataBytes?: number;
-  /** Number of programs whose processes the kernel counts together, as for a hub that runs as root; default 1. */
+  /** Number of programs whose processes the kernel counts together; default 1. If the hub runs as root, programs share one user. */
   readonly together?: number;
 }
 
@@ -246,7 +246,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
   ];
 }
 
-/** Returns the command line of prlimit(1) before a program. prlimit must run inside, where the kernel counts processes separately. */
+/** Returns a command line that runs `command` under prlimit(1). It must run in the sandbox, where the kernel counts separately. */
 export function withProcessLimits(
   limits: ProcessLimits,
   { isRoot }: Pick<SandboxView, 'isRoot'>,
@@ -277,7 +277,7 @@ function foldersTo(path: string): readonly string[] {
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
 }
 
-/** Returns options for a system folder; modern systems have links into /usr. */
+/** Returns options for a system folder. On modern systems it is a link into /usr, which the options create again. */
 function systemFolder(path: string): readonly string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return [];
@@ -287,8 +287,8 @@ function systemFolder(path: string): readonly string[] {
 const BYTES_PER_KB = 1024;
 
 /**
- * Returns the number of processes in a tree and their memory without files: private and shared pages (proc(5), RssAnon and RssShmem). Stops
- * counting above `maxProcesses`, and skips processes that have ended.
+ * Returns the number of processes in a tree, and their memory: private and shared pages without files (proc(5), RssAnon and RssShmem).
+ * Stops counting above `maxProcesses`, and skips processes that have ended.
  */
 function processTreeUsage(root: number, maxProcesses: number): { readonly processes: number; readonly memoryBytes: number } {
   const waiting = [root];

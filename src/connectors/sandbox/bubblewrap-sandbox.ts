@@ -40,7 +40,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   readonly #parts: SandboxCollaborators;
   readonly #bounds: SandboxConfig;
   readonly #limiter: CallerConcurrencyLimiter;
-  /** Outcome of the trial run of bubblewrap, which the first program starts. */
+  /** Outcome of bubblewrap's trial run, which starts with the first program. */
   #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
@@ -82,7 +82,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  /** Runs work when a slot is free. Calls `confirm` directly before, since files and rules may have changed in the meantime. */
+  /** Runs work when a slot is free. Calls `confirm` directly before the work, since files and rules may have changed during the wait. */
   async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#limiter.enter(caller, signal);
     try {
@@ -97,7 +97,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
-    // This limit holds between the watch's measurements of the real usage.
+    // The kernel enforces this limit between two measurements of the memory that the program really uses.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',

@@ -4,7 +4,7 @@ import { approximateCommands, countKeywords, type ShellCommand, type ShellWord }
 
 /** The commands that a command would run, as far as they are known before the run. */
 interface CommandAnalysis {
-  /** Commands. In the arguments of a runner such as `env` each word may begin a command, since not all of its options are known. */
+  /** The commands. Each argument of a runner such as `env` counts as the start of a command, since not all runner options are known. */
   readonly commands: readonly ShellCommand[];
   /** Words of all commands, and the names of the files that they read and write. */
   readonly words: readonly ShellWord[];
@@ -20,7 +20,7 @@ const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
 /** Shell builtins that change the grammar, or run their arguments: their effect cannot be parsed. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
-/** An awk program that runs other programs, or reads their output. */
+/** Matches an awk program that runs other programs or reads their output. */
 const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
 /** Programs that execute their input. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
@@ -45,7 +45,7 @@ const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
 const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
-/** Options of runners whose value is the next word, which thus begins no command. */
+/** Options of runners whose value is the next word. That word does not begin a command. */
 const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
   ['nice', /^(-n|--adjustment)$/],
@@ -61,9 +61,9 @@ const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
 const VALUE_OPTION = /^([-+][oO]|-[WXIr]|--rcfile|--init-file|--require|--import)$/;
 const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
-/** An argument that a program reads from its input. */
+/** Stands for an argument that a program reads from its input. */
 const FROM_INPUT: ShellWord = { text: '', isComputed: true };
-/** Maximum nesting of commands; a deeper command counts as one that could be any program. */
+/** Maximum nesting of commands. A deeper command counts as unknown: it could be any program. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
 /** Maximum number of a runner's arguments; a runner with more arguments counts as unreadable. */
@@ -148,7 +148,7 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // If the text is the standard input, `isFed` is false: its commands have no other input.
+      // If the text is the standard input, `isFed` is false, since its commands then have no other input.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** Returns the arguments of `xargs` with its input: in place of the placeholder (`-I {}`), else after the last word. */
+/** Returns the arguments of `xargs` and marks where its input goes: at the placeholder (`-I {}`) or, without one, after the last word. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -276,12 +276,12 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** Returns the commands that a runner runs: the words after each of its command options, else the words after its own options. */
+/** Returns the commands of a runner: the words after each option in RUN_OPTIONS or, for other runners, the words after their options. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // The found file's name for `{}` counts as known if `{}` is a whole word or in a shell text; in any other word it is unknown.
+  // find replaces `{}` by a file name. The name counts as known if `{}` is a whole word or in a shell text, otherwise as unknown.
   return runs.map((words) => {
     const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
     const isMixed = (word: ShellWord) => word !== text && word.text !== REPLACEMENT && word.text.includes(REPLACEMENT);
@@ -289,7 +289,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   });
 }
 
-/** Returns the words after the runner's own options, variables, numbers and durations. */
+/** Returns the words after the runner's own options, assignments of variables, numbers and durations. */
 function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
   const option = VALUE_OF_RUNNERS.get(name);
   const isOwn = ({ text }: ShellWord, index: number) =>

@@ -16,7 +16,7 @@ import type { CommandConfig } from './sandbox-config.ts';
 
 /**
  * Returns the tools that run the owner's commands; without commands they are listed as not configured. Throws CONFIG_INVALID if a command
- * uses an unknown parameter or power, or begins with a parameter.
+ * uses an unknown parameter or power, or has a parameter in place of its program.
  */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
@@ -137,7 +137,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** Returns the planned program of a command line, or a general description while the line is unknown. */
+/** Returns the program that a command line would run, or a general description while the line is unknown. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };

@@ -25,7 +25,7 @@ const LIST_BYTES = 1_048_576;
 /** Exit code of podman-run(1) and docker-run(1) if the engine itself failed. */
 const ENGINE_FAILED = 125;
 
-/** Podman, Docker, or an engine that takes the same arguments. */
+/** Runs containers with Podman, Docker, or an engine that takes the same arguments. */
 export class ContainerEngine {
   readonly #command: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -39,11 +39,11 @@ export class ContainerEngine {
 
   /**
    * Runs a local image; nothing is pulled. Rejects with RESOURCE_EXCEEDED (the output is too long), SERVICE_UNAVAILABLE (the engine fails),
-   * NOT_FOUND (no such image), or the signal's reason. A container without memory only ends its program.
+   * NOT_FOUND (no such image), or the signal's reason. Does not reject if the container runs out of memory: then only its program ends.
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
-    // A stopped run also removes the container, which would outlive the engine's client process.
+    // Stopping a run also removes the container, which would otherwise outlive the engine's client process.
     const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
     const { bounds, signal, env } = run;
     const result = await this.#call(runArguments(run, name), {
@@ -70,7 +70,7 @@ export class ContainerEngine {
     args: readonly string[],
     call: {
       readonly input: string;
-      /** Variables for the container; `--env NAME` passes them without their values in the list of processes. */
+      /** Environment variables for the container. `--env NAME` passes only the name, so the list of processes shows no value. */
       readonly env: Readonly<Record<string, string>>;
       readonly maxBytes: number;
       readonly signal: AbortSignal;

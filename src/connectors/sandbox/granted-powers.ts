@@ -14,12 +14,12 @@ export interface GrantedAccess {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The configured powers, with the values of their variables. */
+/** The configured powers, with the values of their environment variables. */
 export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** Throws CONFIG_INVALID if a folder contains, or is in, the hub's state, or if the value of a variable cannot be read. */
+  /** Throws CONFIG_INVALID if a folder contains the hub's state or is inside it, or if an environment variable's value cannot be read. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -47,8 +47,8 @@ export class GrantedPowers {
   }
 
   /**
-   * Describes the rights that powers grant to a program. Also returns the versions of files that its arguments name in visible folders,
-   * since other programs may change these files. A version has the file's inode and its change time, which no program can set.
+   * Describes the rights that powers grant to a program. Also returns a version of each visible file that the program's arguments name,
+   * since other programs may change the file. A version contains the file's inode and its change time, which no program can set.
    */
   inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
@@ -103,7 +103,7 @@ function fileVersion(path: string): string {
   }
 }
 
-/** Throws CONFIG_INVALID if a path is in the state directory, which has the keys of the home, or contains it. */
+/** Throws CONFIG_INVALID if a path is inside the state directory or contains it, since the state directory has the keys of the home. */
 function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;

@@ -28,7 +28,7 @@ export class NamedCommands {
   readonly #parts: CommandCollaborators;
   readonly #config: Pick<SandboxConfig, 'commands' | 'powers'>;
 
-  /** Throws CONFIG_INVALID if a command uses an unknown parameter or power, or begins with a parameter. */
+  /** Throws CONFIG_INVALID if a command uses an unknown parameter or power, or has a parameter in place of its program. */
   constructor(parts: CommandCollaborators, config: Pick<SandboxConfig, 'commands' | 'powers'>) {
     this.#parts = parts;
     this.#config = config;
@@ -103,7 +103,7 @@ export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'paramete
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
 }
 
-/** Returns the unchecked parameters with which a template of the owner yields exactly these arguments, or undefined. */
+/** Returns the parameters (not validated) with which the owner's template yields exactly these arguments; undefined if there are none. */
 export function matchTemplate(
   { argv, parameters }: Pick<CommandConfig, 'argv' | 'parameters'>,
   given: readonly string[],
@@ -120,7 +120,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Matches arguments; a template with parameters may be absent. `failed` has the remaining lengths of failed attempts. */
+/** Matches arguments with templates. A template with parameters may be skipped. `failed` has the remaining lengths of failed attempts. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
@@ -135,8 +135,8 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
 }
 
 /**
- * Returns the values of a template's parameters: the texts between its fixed parts, each of which matches as late as possible. The time is
- * linear, unlike with a regular expression.
+ * Returns the values of a template's parameters, which are the texts between its fixed parts. Each fixed part matches as late as possible.
+ * The time is linear, unlike with a regular expression.
  */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);

@@ -63,7 +63,7 @@ export class SafetyRules {
     this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
-  /** Throws RULE_BLOCKED if a command breaks a rule or cannot be checked. `argv` begins with the program; paths are below `cwd`. */
+  /** Throws RULE_BLOCKED if a command breaks a rule or cannot be checked. `argv[0]` is the program; relative paths are below `cwd`. */
   requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
     const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
@@ -102,8 +102,8 @@ const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursi
 const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
- * Parses a pattern: `/etc/shadow` is the path and all paths below it, `.ssh/` a folder with this name anywhere, any other text a program
- * with required options and arguments: `rm -r`, `git push`. `*` matches any characters of a name.
+ * Parses a pattern. `/etc/shadow` means this path and all paths below it. `.ssh/` means a folder with this name anywhere. Any other text,
+ * such as `rm -r`, means a program with these options and arguments. `*` matches any characters of a name.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
@@ -174,12 +174,12 @@ function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program'
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** Returns true if wildcards contain two or more fixed characters; brackets around one or two characters count as one. */
+/** Returns true if wildcards contain two or more fixed characters. Brackets around one or two characters count as one fixed character. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
 
-/** Returns whether a name matches shell wildcards (POSIX, 2.13); wildcards at the beginning match no leading dot. */
+/** Returns whether a name matches shell wildcards (POSIX, 2.13). A wildcard at the beginning does not match a leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
   // Indexes of the name that can be reached, token by token. The time is bounded by both lengths, unlike with a regular expression.
@@ -208,7 +208,7 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/** Returns whether a token matches a character. Brackets match any character: they may contain a locale's classes and ranges. */
+/** Returns whether a token matches a character. Brackets match every character, because what is in them may depend on the locale. */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }

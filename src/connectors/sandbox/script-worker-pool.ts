@@ -19,8 +19,8 @@ const MAX_ANSWER_CHARACTERS = 4_194_304;
 const ENDED = -1;
 
 /**
- * Runs each call of a script in a thread with separate memory. After a result a thread may run the next call; a thread whose script was
- * stopped ends. Four calls run at a time, others wait.
+ * Runs each call of a script in a thread with separate memory. After a result, the thread may run another call; after a stopped script, the
+ * thread ends. Four calls run at a time; other calls wait.
  */
 export class ScriptWorkerPool implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;

@@ -20,9 +20,9 @@ export interface ScriptJob {
 /** The outcome of a call: JSON, the exceeded limit, or an error. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
-/** Value of `workerData` in a thread that runs this program; the file may also be imported elsewhere. */
+/** Value of `workerData` in a thread that runs this program. Where this file is only imported, `workerData` has another value. */
 export const SCRIPT_PROGRAM = 'atmo-script';
-/** The URL of this file, also in the bundle, where `import.meta.url` has another meaning. */
+/** The URL of the running file. The bundler replaces a plain `import.meta.url` by the place of the source file. */
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));
 
 const PAGE_BYTES = 65_536;
@@ -31,7 +31,7 @@ const RUNTIME_PAGES = 256;
 /** Number of steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
 
-/** Members of WebAssembly that Node's types lack. */
+/** Properties of WebAssembly that Node's types lack. */
 interface WebAssemblyApi {
   readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => { readonly buffer: ArrayBuffer };
   compile(code: Uint8Array): Promise<WebAssembly.Module>;
@@ -102,8 +102,8 @@ function messageOf(dumped: unknown): string {
 }
 
 /**
- * Runs a WebAssembly module. `alloc(length)` returns an address for the input (JSON in UTF-8); `execute(address, length)` returns address
- * and length of the result in one number.
+ * Runs a WebAssembly module. `alloc(length)` returns an address for the input (JSON in UTF-8). `execute(address, length)` returns a 64-bit
+ * number: its upper half is the address of the result, its lower half the length.
  */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);

@@ -1,6 +1,6 @@
-/** A filter in classic BPF (seccomp(2), linux/filter.h) for system calls that no tool needs and that had vulnerabilities. */
+/** Builds a filter in classic BPF (seccomp(2), linux/filter.h) against system calls that no tool needs and that had vulnerabilities. */
 
-/** AUDIT_ARCH of a machine, the numbers of two system calls, and the numbers of the denied system calls. */
+/** A processor architecture: its AUDIT_ARCH, the numbers of `socket` and `clone`, and the numbers of the denied system calls. */
 interface Machine {
   readonly audit: number;
   readonly socket: number;
@@ -31,11 +31,11 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 };
 /** Address families of sockets that every program may use: AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
-/** AF_UNIX, for programs without network. With the machine's network they could reach its services at abstract addresses. */
+/** AF_UNIX, allowed only without network: with the machine's network, programs could reach services at abstract addresses. */
 const UNIX_FAMILY = 1;
-/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: the creator of a user namespace has all capabilities in it. */
+/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET. Denied: the creator of a user namespace gets all capabilities. */
 const NEW_NAMESPACES = 0x7e020000;
-/** The flags of clone3 are in memory, where no filter sees them. It is refused, so that libraries use `clone` instead. */
+/** clone3 is refused, so that libraries use `clone` instead: the flags of clone3 are in memory, which a filter cannot read. */
 const CLONE3 = 435;
 /** Flag of system calls in the x32 interface on x86-64. */
 const X32 = 0x40000000;

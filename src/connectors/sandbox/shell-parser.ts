@@ -103,7 +103,7 @@ class ShellParser extends ShellWordParser {
   #isRedirected = false;
   /** True after `&>`, which ends a command in `sh` but not in bash. */
   #isSplit = false;
-  /** True directly after a pipe; a new line does not end it. */
+  /** True directly after a pipe, and also after a new line that follows the pipe. */
   #isPiped = false;
   /** True if the next group is the body of a function, whose input is unknown until it is called. */
   #isBody = false;
@@ -218,7 +218,7 @@ class ShellParser extends ShellWordParser {
     for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** Reads the bodies of here-documents up to the line after them. A body is text, but its substitutions run unless it is quoted. */
+  /** Reads the bodies of here-documents up to the line after them. Substitutions in a body run, unless the here-document is quoted. */
   #readDocuments(): void {
     const first = this.#documents[0];
     if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
@@ -344,7 +344,7 @@ class ShellParser extends ShellWordParser {
     return true;
   }
 
-  /** Expands a word. Quoted substitutions also count as text: bash runs them in a numeric context, `$((x))` with `x='a[$(…)]'`. */
+  /** Expands a word. Also analyses quoted substitutions as text, since bash runs them in a numeric context: `$((x))` with `x='a[$(…)]'`. */
   #wordsOf(word: PartialWord): readonly ShellWord[] {
     const words = expandWord(word);
     if (!words) refuse('a long word with wildcards or braces');

@@ -139,7 +139,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Parses a backslash and the next character. Before a line end it joins two lines, which is refused within a word. */
+  /** Parses a backslash and the next character. A backslash before a line end joins two lines; it is refused within a word. */
   #escaped(): void {
     const { at } = this.source;
     const sign = this.text[at + 1];
@@ -277,8 +277,8 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
 }
 
 /**
- * Returns the commands of a text as if each line of it ran, without regard to quotes. For comments, here-documents and quoted texts: this
- * can only add commands to those of the exact parser.
+ * Returns the commands of a text as if each of its lines ran, without regard to quotes. Used for comments, here-documents and quoted texts,
+ * in addition to the exact parser: this can only add commands.
  */
 export function approximateCommands(text: string): readonly ShellCommand[] {
   return text.split(/[;&|\n()`{}]+/).flatMap((part) => {
@@ -330,7 +330,7 @@ function nextCharacter(pattern: string, sign: string, from: number): number {
   return -1;
 }
 
-/** Returns true for braces that shells expand differently: a range, which is many words, and unbalanced braces around commas. */
+/** Returns true for braces that shells expand differently: ranges, which give many words, and unbalanced braces with commas. */
 function hasAmbiguousBraces(bare: string): boolean {
   const hasComma = bare.includes(',');
   const commas: number[] = [];

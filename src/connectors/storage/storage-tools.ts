@@ -170,7 +170,7 @@ const SHARED = 'shared/';
 
 /**
  * Values that agents store by key. Each principal has separate keys; keys below `shared/` are common to all agents with the permission. An
- * agent and its descendants share one limit. A value is on the disk when the call returns.
+ * agent and its descendants share one limit. A stored value is on the disk when `put` returns.
  */
 export class AgentData {
   readonly #parts: Pick<ConnectorContext, 'store' | 'clock'>;
@@ -223,7 +223,7 @@ export class AgentData {
   }
 }
 
-/** Returns space and key in the store. The store's keys are short, so that the agent's id and key are hashed. */
+/** Returns the space and the key in the store. The key is a hash of the agent's id and key, because keys in the store must be short. */
 function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
   const id = createHash('sha256')
     .update(`${ownerOf(principal, key)}\n${key}`)

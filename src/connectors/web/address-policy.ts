@@ -71,19 +71,20 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 /**
- * The public IPv6 addresses (RFC 4291 §2.4), without loopback, local, multicast, mapped IPv4 and NAT64 for local use (RFC 8215). An address
- * of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
+ * Networks of public IPv6 addresses (RFC 4291 §2.4). They exclude loopback, local, multicast, mapped IPv4 and local NAT64 (RFC 8215). An
+ * address of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
-/** Non-public networks among GLOBAL_IPV6: protocol assignments with Teredo, documentation, 6to4 (contains IPv4), documentation. */
+/** Non-public networks inside GLOBAL_IPV6, in order: protocol assignments (with Teredo), documentation, 6to4 (has IPv4), documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * Returns whether an address is public: outside of this machine's current networks (a home may have public IPv6 addresses) and of special
- * ranges. A NAT64 address is public only if its IPv4 address is. Returns false for a text that is no address.
+ * Returns whether an address is public. An address in a special range or in a current network of this machine is not public, since a home
+ * may have public IPv6 addresses. A NAT64 address is public only if its IPv4 address is public. Returns false for a text that is no
+ * address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
@@ -158,9 +159,7 @@ export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[
   });
 }
 
-/**
- * Returns the NAT64 translation of this machine's network, from its resolver; if the resolver does not answer, the well-known translation.
- */
+/** Asks the machine's resolver for the NAT64 translation of its network. Without an answer, returns the well-known translation. */
 export async function discoverNat64(): Promise<EmbeddedIpv4> {
   const answers = await lookup(IPV4_ONLY, { all: true, family: 6 }).catch(() => []);
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));

@@ -140,7 +140,7 @@ function requireText(answer: PublicResponse): string {
   throw new AtmoError('NOT_SUPPORTED', `The address gives ${type}, which is no text; fetch tells how large it is`);
 }
 
-/** Returns a JSON body as a value, and any other body as text, also JSON that is malformed or nested too deep. */
+/** Returns a JSON body as a value. Returns any other body as text, including JSON that is malformed or nested too deep. */
 function contentOf(answer: PublicResponse, text: string): Json {
   if (!/[/+]json$/.test(mediaType(answer))) return text.toWellFormed();
   try {

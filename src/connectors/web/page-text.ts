@@ -93,7 +93,7 @@ const SAFE_LINK = /^(https?|mailto|tel):/;
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Writes the text of a page: a handler for htmlparser2. */
+/** A handler for htmlparser2 that writes the text of a page. */
 class PageWriter {
   readonly #flow = new TextBuilder();
   readonly #baseUrl: string;
@@ -223,7 +223,7 @@ class PageWriter {
 
 /** Builds lines of text: it folds white space as browsers do, and begins a new line for each block. */
 class TextBuilder {
-  /** Non-empty parts of the text: each change of one long text would copy it, and pages have thousands of changes. */
+  /** Non-empty parts of the text. They are joined only at the end, since each change of one long text would copy the whole text. */
   readonly #parts: string[] = [];
   /** The indexes of the parts that are open marks. */
   readonly #marks: number[] = [];
@@ -270,7 +270,7 @@ class TextBuilder {
     this.#isTight = false;
   }
 
-  /** Begins a new line before the next text; with `lines` 2 after an empty line. Within marks adds a space instead. */
+  /** Begins a new line before the next text. If `lines` is 2, also adds an empty line. Within marks, adds only a space. */
   breakLine(lines: 1 | 2): void {
     if (this.#length === 0) return;
     if (this.#marks.length > 0) this.#space();

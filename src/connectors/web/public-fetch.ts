@@ -15,7 +15,6 @@ interface PublicRequest {
   readonly signal: AbortSignal;
   /** Longest decompressed body, in bytes. */
   readonly maxBytes: number;
-  /** Value of the header `accept`. */
   readonly accept?: string;
 }
 
@@ -54,10 +53,10 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * Returns a fetch for URLs of agents: HTTP and HTTPS only, no private hosts. Every DNS answer is checked, and the connection uses the
- * checked addresses, so that a name cannot change in between; each redirect is checked again. The fetch rejects with VALIDATION_ERROR (no
- * web URL), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless redirects, a malformed
- * response), PAYLOAD_TOO_LARGE, TIMEOUT, or the signal's reason.
+ * Returns a function that fetches URLs of agents: HTTP and HTTPS only, no private hosts. Every DNS answer is checked, and the connection
+ * uses the checked addresses, so that a name cannot change in between; each redirect is checked again. The fetch rejects with
+ * VALIDATION_ERROR (no web URL), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless
+ * redirects, a malformed response), PAYLOAD_TOO_LARGE, TIMEOUT, or the signal's reason.
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
@@ -136,7 +135,7 @@ function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses
   );
 }
 
-/** Returns a lookup with the checked addresses: another DNS query could have another answer. */
+/** Returns a lookup that always gives the checked addresses, since another DNS query could give other addresses. */
 function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   const [first = { address: '', family: 4 }] = addresses;
   return (_, { all }, done) => {

@@ -15,7 +15,7 @@ interface WebSearch {
   readonly signal: AbortSignal;
 }
 
-/** Found pages in the order of the server, and the number of all its results. */
+/** The found pages in the server's order, and the total number of results. */
 interface WebSearchResults {
   readonly results: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
   readonly total: number;
@@ -60,7 +60,7 @@ async function requestPage(server: SearxngServer, search: WebSearch, page: numbe
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered without results; is its address right?`);
 }
 
-/** Rethrows an error; a 403 gets an explanation, since SearXNG returns it for formats that its settings do not list. */
+/** Rethrows an error. Adds an explanation to a 403, which SearXNG returns for formats that its settings do not list. */
 function explainForbidden(error: unknown): never {
   if (!(error instanceof AtmoError) || error.details.status !== 403) throw error;
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} gives no JSON: add json to search.formats in its settings.yml`, { status: 403 });

@@ -49,7 +49,7 @@ function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: 
   return { ...rest, ...(file === undefined ? { text: text ?? stdin ?? '' } : { file: canonicalPath(file, roots) }) };
 }
 
-/** Returns the effect of reading the file of a call, if it names a file. */
+/** Returns the effect of a call that reads a file. Returns no effect if the call names no file. */
 function readEffects({ file }: GivenText): readonly Effect[] {
   return file === undefined ? [] : [{ permission: `fs:read:${file}`, risk: 'low', target: `file/${file}` }];
 }

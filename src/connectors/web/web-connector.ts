@@ -47,7 +47,7 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 }
 
 /**
- * Returns the fetch of `publicFetch`, loaded at the first request: a hub without web requests saves the memory of HTTP, TLS and
+ * Returns a fetch that loads `publicFetch` at its first request, so that a hub without web requests saves the memory of HTTP, TLS and
  * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { escapeAllHidden } from '../untrusted-text.ts';
 import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 
-/** State of a request for approval. An `approved` request waits to be used; the last three states are final. */
+/** State of an approval request. `approved`: enough people have approved, but the call has not been made yet. */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
@@ -15,14 +15,14 @@ export type ApprovalDecision = 'approve' | 'deny';
 
 /** A call that will be made after its approval, together with the calls that it makes itself. */
 export interface PlannedCall {
-  /** Canonical id of the tool; the name as written if no registered tool has it. */
+  /** Canonical id of the tool, or the name as it was written if no registered tool has that name. */
   readonly tool: string;
   readonly title: string;
   /** Parameters with masked secrets. References to results of earlier steps are not replaced yet. */
   readonly params: JsonObject;
-  /** SHA-256 (hex) of the tool's definition and of everything that it runs, without the parameters; empty if no tool has the name. */
+  /** SHA-256 (hex) over the tool's definition and everything that the tool runs, but no parameters. Empty if no tool has the name. */
   readonly definition: string;
-  /** SHA-256 (hex) of all parameters in full length, even if `params` is shortened; secrets are replaced by their seals. */
+  /** SHA-256 (hex) over the full parameters (`params` may be shortened). Secrets are first replaced by seals (keyed hashes). */
   readonly arguments: string;
   /** True if `params` contains placeholders for results of earlier steps. */
   readonly open?: true;
@@ -33,7 +33,7 @@ export interface PlannedCall {
   readonly steps?: readonly PlannedCall[];
 }
 
-/** A request for approval as people see it; in snake_case, since every interface returns it. */
+/** An approval request as people see it. Its fields are in snake_case, because every interface returns the object unchanged. */
 export interface ApprovalView {
   readonly approval_id: string;
   readonly state: ApprovalState;
@@ -68,7 +68,7 @@ export interface SignedDecision {
   readonly signature: string;
 }
 
-/** A request with its requester. */
+/** An approval request and the key of the principal who made it. */
 export interface OwnedApproval {
   readonly principalKey: string;
   readonly view: ApprovalView;
@@ -80,13 +80,13 @@ export interface ApprovalService {
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
-   * Decides a request. Rejects with NOT_FOUND (unknown), CONFLICT (expired, used, denied, or already approved by the person),
-   * PERMISSION_DENIED (own request, unknown person, a key that does not count, or a signature over another statement).
+   * Decides a request. Rejects with NOT_FOUND (unknown id), CONFLICT (expired, used, denied, or already approved by this person) or
+   * PERMISSION_DENIED (own request, person without a key, key enrolled after the request, or wrong signature).
    */
   decide(decision: SignedDecision): Promise<ApprovalView>;
 }
 
-/** A key with which a person signs decisions. A person with several keys, on phone and laptop, counts once. */
+/** A key with which a person signs decisions. A person may have several keys (phone, laptop) but counts as one approver. */
 export interface ApproverKey {
   readonly person: string;
   /** First 16 hex digits of the SHA-256 of the raw key. */
@@ -97,11 +97,11 @@ export interface ApproverKey {
   readonly enrolledAt: string;
 }
 
-/** Port: the keys of the approvers. */
+/** Port: stores the keys of the approvers. */
 export interface ApproverDirectory {
   /** Returns the keys, sorted by person, then in the order of enrolment. */
   list(): readonly ApproverKey[];
-  /** Enrols a key. Rejects with VALIDATION_ERROR if the name or key is malformed, and CONFLICT if it is enrolled or there are too many. */
+  /** Enrols a key. Rejects with VALIDATION_ERROR (malformed name or key) or CONFLICT (key is already enrolled, or too many keys). */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
   /** Removes a key. Rejects with NOT_FOUND if it is not enrolled, and CONFLICT if it is the last key. */
   remove(keyId: string): Promise<ApproverKey>;
@@ -115,7 +115,7 @@ export interface ApprovalRequest {
   readonly title: string;
   /** Parameters with secrets masked, for people to read. */
   readonly params: JsonObject;
-  /** SHA-256 (hex) of the RFC 8785 form of tool, arguments and all definitions that will run; secrets are sealed first. */
+  /** SHA-256 (hex) over tool, arguments and all definitions that will run, in RFC 8785 form. Secrets are first replaced by seals. */
   readonly callHash: string;
   readonly effects: readonly Effect[];
   readonly plan: PlannedCall;
@@ -123,7 +123,7 @@ export interface ApprovalRequest {
   readonly traceId: string;
 }
 
-/** State of the approval of a call. */
+/** Says whether a call is approved, waits for people, or was denied. */
 export type ApprovalStatus =
   | { readonly state: 'approved'; readonly approvalId: string; readonly by: readonly string[] }
   | {
@@ -139,13 +139,13 @@ export type ApprovalStatus =
     }
   | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
 
-/** Port: the approvals of dangerous calls. An approval is valid for one call of one principal, once. */
+/** Port: stores the approvals of dangerous calls. One approval permits one principal to make one call once. */
 export interface ApprovalQueue {
   /** Uses up the approval of the call if there is one. Otherwise stores the request and notifies the administrators. */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status without using up an approval. If there is no approval, stores the request. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Makes an approval usable again if its call had no effect. The call may be repeated until the approval expires. */
+  /** Makes a used approval usable again until it expires. Called when the approved call had no effect. */
   giveBack(approvalId: string): void;
 }
 
@@ -183,8 +183,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * Returns a call in words, with its arguments. The effects come first, since the author of a tool chooses its title. The title is omitted
- * if it says the same as the effects, and the tool's id if the targets are named.
+ * Returns a call in words, with its arguments. The effects come first, because the author of a tool chooses its title. The title is omitted
+ * if it only repeats the effects. The tool's id is given only if the call has no targets.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -203,7 +203,7 @@ function describeCall(
   return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
 }
 
-/** Returns whether the parameters already name the cluster and the command or attribute of all targets. */
+/** Returns whether `cluster` and `command` (or `attribute`) in the parameters are those of every target. */
 function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
   const elements = targets.map(deviceElement);
   return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));
@@ -213,7 +213,7 @@ function isTitleOfActions(title: string, targets: readonly string[]): boolean {
   return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
 }
 
-/** Returns the parameters that the words about the targets do not contain. */
+/** Returns the parameters that the description of the targets does not already mention. */
 function furtherParams(
   params: JsonObject,
   { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
@@ -242,14 +242,14 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** Returns a value in quotes, unless it is one plain word: a parameter must not look like a part of the sentence. */
+/** Returns a shortened value. It is quoted unless it is one plain word, so that it cannot look like a part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;
   return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }
 
-/** Returns a value as `shortValue` does, but in full length: for programs and steps. */
+/** Returns a value like `shortValue`, but not shortened. Used for programs and steps. */
 function fullValue(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return escapeAllHidden(JSON.stringify(value));

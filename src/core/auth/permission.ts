@@ -2,12 +2,12 @@ import { AtmoError } from '../errors.ts';
 import { oncePerText } from '../lifecycle.ts';
 
 /**
- * Permissions `namespace:action[:resource]` and the grants over them. Comparison is byte by byte. A grant is one of
+ * A required permission, written `namespace:action[:resource]`. Permissions and grants are compared byte by byte. A grant is one of
  *
  *     *               everything but the namespace `admin`
  *     ns:*            everything of a namespace
- *     ns:act          the action where it has no resource, and nothing else
- *     ns:act:*        the action with any resource, and without one
+ *     ns:act          the action without a resource, and nothing else
+ *     ns:act:*        the action with any resource or with none
  *     ns:act:res      the action on this resource
  *     ns:act:path/*   the action on every resource below the path
  *     ns:act:@type/light, ns:act:@area/kitchen
@@ -26,22 +26,22 @@ export type Grant =
   | { readonly kind: 'action'; readonly namespace: string; readonly action: string }
   | { readonly kind: 'any-resource'; readonly namespace: string; readonly action: string }
   | { readonly kind: 'resource'; readonly namespace: string; readonly action: string; readonly resource: string }
-  /** A grant whose `path` ends with a slash. */
+  /** `path` ends with a slash. */
   | { readonly kind: 'path'; readonly namespace: string; readonly action: string; readonly path: string }
   | { readonly kind: 'group'; readonly namespace: string; readonly action: string; readonly group: ResourceGroup };
 
-/** Devices of a type (`light`) or in an area (`living-room`), by their slugs. */
+/** All devices of a type (`light`) or in an area (`living-room`). `name` is the slug of the type or area. */
 export interface ResourceGroup {
   readonly by: 'type' | 'area';
   readonly name: string;
 }
 
-/** Port: the current members of resource groups. A reading is in the groups of its device. */
+/** Port: says whether a resource belongs to a group now. A sensor reading belongs to the groups of its device. */
 export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
-/** Port: the members of groups on other hubs. Each hub announces those among its own devices. */
+/** Port: says whether a resource of other hubs belongs to a group, from what each hub announces about its own devices. */
 export interface RemoteGroups {
   isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
 }
@@ -157,13 +157,13 @@ export function commonPermissions(permissions: readonly string[], ceiling: reado
   return [...new Set(common)];
 }
 
-/** Returns whether the grant covers the resource of a permission, for any action. */
+/** Returns whether the grant covers the resource of a permission, whatever the action of the grant is. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);
 }
 
-/** Returns whether the grant covers the action (or any action if it is absent) on at least one possible resource. */
+/** Returns whether the grant covers `action` (if absent: at least one action) on at least one possible resource. */
 export function coversSome(grant: Grant, { namespace, action }: { readonly namespace: string; readonly action?: string }): boolean {
   if (grant.kind === 'everything') return namespace !== ADMIN;
   if (grant.namespace !== namespace) return false;
@@ -180,7 +180,7 @@ function parseResourceGrant(head: { readonly namespace: string; readonly action:
   return { kind: 'path', ...head, path: resource.slice(0, -1) };
 }
 
-/** Returns whether the text names one resource; a leading `@` names a group. */
+/** Returns whether the text names a single resource. A text that begins with `@` names a group instead. */
 function isResource(text: string): boolean {
   if (text.length > MAX_LENGTH || text.startsWith('@')) return false;
   return text.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');

@@ -19,10 +19,10 @@ export interface TokenFacts {
   readonly expiresAtMs: number;
   /** Raw Ed25519 keys (32 bytes, base64url) to which the tokens of the chain are bound, root first. */
   readonly keys: readonly string[];
-  /** Ids of the only hubs on which the token may be used; absent if every hub of this mesh may be. */
+  /** Ids of the only hubs on which the token may be used. If absent, the token may be used on every hub of the mesh. */
   readonly allowedNodes?: readonly string[];
   readonly maxHops?: number;
-  /** Rate limits of all tokens in the chain: a call counts for each of them. */
+  /** Rate limits of all tokens in the chain. Each call counts towards all of these limits. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }
 
@@ -69,10 +69,10 @@ export interface Authenticator {
   isStillValid(principal: Principal): boolean;
 }
 
-/** Pattern of an agent's name: its whole id if the owner created it, else the part after its parent's id and a slash. */
+/** Pattern of an agent's name. The id of an agent that the owner created is its name; a child's id is `<parent's id>/<name>`. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** Returns the first agent of a family, given an id or a `principalKey`. An agent and its descendants share every limit. */
+/** Returns the id (or `principalKey`) of the first ancestor of an agent. An agent and all its descendants share their limits. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
 }
@@ -83,8 +83,8 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 }
 
 /**
- * Returns the id here of an agent whose token another hub issued: `<name>@<hub id>`, for its children `<name>@<hub id>/<child>`. The other
- * hub's `owner` is an agent here too. Names of this hub's agents contain no `@`. An id that already names a hub is returned unchanged.
+ * Returns the id that this hub uses for an agent whose token another hub issued: `<name>@<hub id>`, or `<name>@<hub id>/<child>` for a
+ * child. The `owner` of the other hub becomes an agent too. Names of own agents contain no `@`. An id with a hub is returned unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
@@ -101,7 +101,7 @@ export function hubOfForeignAgent(id: string): string | undefined {
 /** Degree of harm that an effect can cause; `dangerous` requires a person's approval. */
 export type Risk = 'none' | 'low' | 'medium' | 'dangerous';
 
-/** One effect of a call with canonical ids. Risk and permission belong to the effect, not to the tool. */
+/** One effect of a call; its ids are canonical. Risk and permission belong to the effect, not to the tool. */
 export interface Effect {
   /** Permission that the effect requires, such as `device:control:kitchen-light`. */
   readonly permission: string;
@@ -123,7 +123,7 @@ export interface PlannedProgram {
   /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Powers that the owner granted to the program, each with a description. Without powers it can use nothing in the home. */
+  /** What the owner permits the program to use, each with a description. If empty, the program can use nothing in the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
   /** Digests of the program's code and of the writable files among its arguments. */
   readonly versions: readonly string[];
@@ -140,11 +140,11 @@ export interface Authorizer {
   authorize(principal: Principal, permissions: readonly string[]): Decision;
   /** Returns whether the principal has a grant for any action on the permission's resource. If not, the resource is hidden. */
   canSee(principal: Principal, permission: string): boolean;
-  /** Returns whether the principal has this permission, possibly a template such as `device:control:{device_id}`, for any resource. */
+  /** Returns whether the principal has `permission` for some resource. `permission` may be a template: `device:control:{device_id}`. */
   mayTry(principal: Principal, permission: string): boolean;
   /**
-   * Returns an authorizer for resources of other hubs. There a device has the type and area that its hub announces. If absent, this
-   * authorizer itself decides.
+   * Returns an authorizer for resources of the given hubs. It uses the device types and areas that these hubs announce. Without this
+   * method, the authorizer itself decides about resources of other hubs.
    */
   elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
@@ -257,7 +257,7 @@ export interface TokenAuthority {
 export interface TrustedHub {
   /** Raw Ed25519 key, 32 bytes, base64url. */
   readonly key: string;
-  /** The most permissions that tokens issued by the hub may have, as grants. */
+  /** Tokens that this hub issues never permit more than these grants. */
   readonly permissions: readonly string[];
 }
 
@@ -274,7 +274,7 @@ export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * Returns the bytes that a hub signs to prove its identity to a caller. They contain the port, so that a program on another port cannot
- * relay the challenge to the hub. No token or approval begins with these bytes.
+ * relay the challenge to the hub. No token or approval begins with these bytes, so the signature cannot be used for one.
  */
 export function challengeStatement(port: number, challenge: string): Uint8Array {
   return new TextEncoder().encode(`atmosphere-edge hub challenge v1\n${port}\n${challenge}`);

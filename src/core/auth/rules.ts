@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../json.ts';
 import type { RuledCall, RuleVerdict } from './principal.ts';
 
-/** One of the owner's rules, as in its file. */
+/** One rule of the owner, as it is written in the rules file. */
 export interface ListedRule {
   readonly name: string;
   readonly line: number;
@@ -39,7 +39,7 @@ export interface EffectTestResult {
   /** Name of the rule that decides; absent if the default decides. */
   readonly rule?: string;
   readonly line?: number;
-  /** The conditions that hold, in one sentence each. */
+  /** The conditions of the rule that are fulfilled, in one sentence each. */
   readonly because: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export interface KnownNames {
   readonly tools: readonly string[];
 }
 
-/** A permitted part of a rule that is probably a mistake. */
+/** A warning about a part of a rule that is valid but probably a mistake. */
 export interface RuleWarning {
   readonly line: number;
   readonly message: string;
@@ -89,11 +89,11 @@ export interface RuleAdministration {
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 
-/** Returns the names of the values in the result of a device's tool, from its schema. */
+/** Returns the names of the values that a device tool returns. `returns` is the schema of its result. */
 export function shownValues(returns: unknown): readonly string[] {
   const values = isJsonObject(returns) ? valueAt(returns, '/properties/state/properties') : undefined;
   return isJsonObject(values) ? Object.keys(values) : [];
 }
 
-/** A scalar with which a rule compares. */
+/** A JSON value that is neither a list nor an object: the kind of value that rules compare. */
 export type RuleScalar = Exclude<Json, readonly Json[] | JsonObject>;

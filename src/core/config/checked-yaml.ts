@@ -39,7 +39,7 @@ function parsed(text: string, file: string) {
     if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // An error of another class means endless aliases or nesting.
+    // The parser throws its own errors for endless aliases or too deep nesting.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
@@ -51,7 +51,7 @@ function yamlMistake(message: string): string {
   return words.startsWith('Tabs') ? `${words}; use spaces` : words;
 }
 
-/** Returns the name of an unknown or forbidden member. */
+/** Returns the name of the key that the error is about: an unknown key, or a key whose name is not allowed. */
 function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
   const unknown: unknown = params.additionalProperty;
   return typeof unknown === 'string' ? unknown : propertyName;
@@ -72,12 +72,12 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 }
 
 /**
- * Tests validate the schemas instead of the hub, since the metaschema takes longer to compile than the schemas. Compiled schemas are
- * dropped when the file has been read.
+ * Options of the validator. It does not validate the schemas themselves, because the metaschema takes longer to compile than they do; the
+ * tests validate them. Compiled schemas are dropped when the file has been read.
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** Returns the message about a missing key, with an unknown key of the same mapping, which is often the missing key misspelt. */
+/** Returns the message about a missing key. It also names an unknown key beside it, which may be a misspelling of the missing key. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -99,7 +99,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/** Returns the most similar known key, else all known keys, from the whole schema: the compiled schema lacks absent keys. */
+/** Returns a hint about an unknown key: the most similar known key, else all known keys, from the whole schema (not its relevant part). */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
@@ -122,8 +122,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * Returns the part of a schema that applies to a value. It omits members that the value lacks, unless they have a default or are required.
- * The results are the same, and a large schema compiles in a fraction of the time and memory.
+ * Returns the part of a schema that applies to a value. It omits properties that the value lacks, unless they have a default or are
+ * required. Validation has the same result as with the whole schema, but compiling takes a fraction of the time and memory.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;
@@ -133,7 +133,7 @@ export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const met = Object.entries(known).flatMap(([name, part]) => {
     if (Object.hasOwn(value, name)) return [[name, partOf(part, value[name])]];
     if (isSchema(part) && 'default' in part) return [[name, partOf(part, part.default)]];
-    // The names of required members help to find which key is misspelt.
+    // The names of required properties stay, because they help to find which key is misspelt.
     return named.includes(name) ? [[name, {}]] : [];
   });
   const hasMore = Object.keys(value).some((name) => !Object.hasOwn(known, name));

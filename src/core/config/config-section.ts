@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 
-/** Returns the schema for a part of the configuration file that refuses unknown keys. A missing part gets its defaults. */
+/** Returns the schema of a section of the configuration file. Unknown keys are refused. A missing section gets its defaults. */
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** Returns the schema for a part that is absent if the file lacks it. Otherwise it is like `section`. */
+/** Returns a schema like `section`, except that a section which the file lacks stays absent and gets no defaults. */
 export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
   properties: Properties,
   required?: Required,
@@ -15,7 +15,7 @@ export const optionalSection = <const Properties extends Schemas, const Required
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The type of a value with the schema, for the keywords that the configuration uses; a member with a default is always present. */
+/** Type of a value that fulfils `Schema`, for the keywords that the configuration uses. A property with a default is not optional. */
 export type FileValue<Schema> = Schema extends { readonly enum: readonly (infer Word)[] }
   ? Word
   : Schema extends { readonly items: infer Item }
@@ -54,7 +54,7 @@ type CamelKeys<Value> = Value extends readonly (infer Item)[]
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /**
- * Returns a part of the file with the keys of its schema in camelCase; names that the owner chose (`additionalProperties`) are unchanged.
+ * Returns a section of the file with the keys of `schema` in camelCase. Keys that the owner chose (`additionalProperties`) stay the same.
  */
 export function camelKeys<const Schema extends JsonSchema>(value: unknown, schema: Schema): Settings<Schema> {
   return renamedKeys(value, schema) as Settings<Schema>;
@@ -90,8 +90,8 @@ export const SECRET_SOURCE = {
 const READABLE_BY_OTHERS = 0o077;
 
 /**
- * Returns the secret of a setting: `env:NAME`, `file:/path` (readable only by its owner, mode 0600) or `credential:NAME` (systemd.exec(5),
- * LoadCredential), trimmed. Throws CONFIG_INVALID with the source, never with the content.
+ * Returns the trimmed secret from its source: `env:NAME` (environment variable), `file:/path` (a file that only its owner can read) or
+ * `credential:NAME` (LoadCredential, systemd.exec(5)). Throws CONFIG_INVALID, which names the source and never the secret.
  */
 export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
   const [kind, ...rest] = source.split(':');
@@ -121,7 +121,7 @@ function invalid(message: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', message);
 }
 
-/** The result of a configuration reload, as dotted keys of the file. */
+/** The result of a configuration reload. Keys are dotted paths in the file. */
 export interface ConfigReload {
   /** Changed keys that are already in force. */
   readonly applied: readonly string[];

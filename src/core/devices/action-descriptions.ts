@@ -12,7 +12,7 @@ export interface NamedDevice {
   readonly shares_name?: boolean;
 }
 
-/** Verbs for commands and writes, with their paths; other elements get the words of their Matter names. */
+/** Maps each verb to its commands and attributes (`Cluster/Name`). Other elements are described by the words of their Matter names. */
 const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   'Turn on': 'OnOff/On',
   'Turn on for a time': 'OnOff/OnWithTimedOff',
@@ -54,7 +54,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
 );
 
 const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
-/** Maximum number of targets in a text. For more targets, it has their number and some names. */
+/** Maximum number of targets that a text lists in full. For more targets, it gives their number and at most MAX_NAMES names. */
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 
@@ -95,7 +95,7 @@ export function readsIn(effects: readonly { readonly target: string; readonly pe
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
-/** Returns the targets in words. Devices with the same verb share it. `reads` are the targets that the call only reads. */
+/** Returns the targets in words. Devices with the same verb are listed together. `reads`: the targets that the call only reads. */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
   const elements = all.flatMap((target) => {
@@ -137,7 +137,7 @@ function describeElement({ cluster, element }: DeviceElement): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the device by name and area; an unknown device by its id. */
+/** Returns the name and area of a device as text. Returns the id of an unknown device. */
 export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;

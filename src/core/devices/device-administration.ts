@@ -17,11 +17,11 @@ export interface CommissionRequest {
   readonly address?: { readonly host: string; readonly port: number };
   readonly name?: string;
   readonly area?: string;
-  /** Names of stored network credentials; if one is given, the device is commissioned over BLE. */
+  /** Name of stored Wi-Fi credentials. If `wifi` or `thread` is given, the device is commissioned over BLE. */
   readonly wifi?: string;
   readonly thread?: string;
   readonly attestation?: AttestationPolicy;
-  /** Accepts attestation findings in advance under the `ask` policy, after a person has seen them. */
+  /** True if a person has seen the attestation findings and accepts them. Used under the `ask` policy. */
   readonly acceptAttestation?: boolean;
 }
 
@@ -39,14 +39,14 @@ export interface CommissionProgress {
 export interface CommissionResult {
   /** Node id on this hub's fabric, decimal. */
   readonly nodeId: string;
-  /** One device for a plain device, several behind a bridge or in a composed device. */
+  /** The new devices: one for a plain device, several for a bridge or a composed device. */
   readonly devices: readonly Device[];
   readonly findings: readonly string[];
   /** New devices that seem to have been commissioned before. */
   readonly recognised: readonly RecognisedDevice[];
 }
 
-/** A new device that resembles a removed device, according to what it reports about itself. That is not verified. */
+/** A new device that seems to be a removed one, because it reports the same data about itself. These data are not verified. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
   /** The device's former id, to which history and grants refer. */
@@ -115,7 +115,7 @@ interface AdminOptions {
   readonly signal: AbortSignal;
 }
 
-/** Port: administration of devices. Rejects like DeviceAccess, and with COMMISSIONING_FAILED, CONFLICT or NOT_FOUND. */
+/** Port: administration of devices. Rejects with the errors of DeviceAccess, COMMISSIONING_FAILED, CONFLICT or NOT_FOUND. */
 export interface DeviceAdministration {
   commission(
     request: CommissionRequest,
@@ -123,21 +123,19 @@ export interface DeviceAdministration {
   ): Promise<CommissionResult>;
   /** Returns the interrupted commissionings that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
-  /** Removes the entry of a half commissioned device after the person has reset it. Throws NOT_FOUND for an unknown id. */
+  /** Removes an entry of `halfCommissioned` after a person has reset the device. Throws NOT_FOUND for an unknown id. */
   forget(id: string): void;
-  /** Removes the whole node from the fabric and returns the ids of the removed devices; `isForced` also removes an unreachable device. */
+  /** Removes the whole node from the fabric, with `isForced` even if it is unreachable. Returns the ids of the removed devices. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
-  /** Writes NodeLabel if the device supports it, and the hub's own name for the device. */
+  /** Stores the name on this hub, and also writes it to NodeLabel if the device supports that attribute. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
   /** Returns the devices that seem to have been commissioned before and still have new ids. */
   recognised(): readonly RecognisedDevice[];
-  /** Gives a recognised device its former id, and former name and area if it has none. Throws NOT_FOUND for any other device. */
+  /** Gives a recognised device its former id, and its former name and area unless new ones are set. Throws NOT_FOUND for other devices. */
   restore(device: DeviceId): Device;
   /** Sets the area that the owner has chosen; null removes the area. */
   setArea(device: DeviceId, area: string | null): Device;
-  /**
-   * Blinks or beeps for `seconds`; 0 stops it (Application Clusters §1.2). Rejects with NOT_SUPPORTED if the device cannot identify itself.
-   */
+  /** Makes the device blink or beep for `seconds`; 0 stops it. Rejects with NOT_SUPPORTED if the device has no Identify cluster. */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
   /** Measures the round trip of reading a small attribute over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
@@ -154,12 +152,12 @@ export interface DeviceAdministration {
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
   /** Returns the Thread and Wi-Fi networks as all devices report them; devices that do not respond are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
-  /** Returns the images in the owner's folder that devices can install, and for all others why no device can. */
+  /** Returns which device can install which image in the owner's folder, and for each other image why no device can install it. */
   updates(): Promise<UpdateList>;
   /**
-   * Installs an image of the folder on the whole node and resolves when the node reports its new version; `file` names the image, default:
-   * the newest matching image. Rejects with CONFLICT for an image that does not match or is damaged; the messages of DEVICE_UNREACHABLE,
-   * TIMEOUT and OUTCOME_UNKNOWN name the reached step.
+   * Installs an image of the folder on the whole node. Resolves when the node reports its new version. `file` names the image; default: the
+   * newest matching image. Rejects with CONFLICT if the image does not match or is damaged. The messages of DEVICE_UNREACHABLE, TIMEOUT and
+   * OUTCOME_UNKNOWN say which step was reached.
    */
   update(
     device: DeviceId,
@@ -181,7 +179,7 @@ export interface DeviceAdministration {
   /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
-  /** Removes the binding. With the last binding to a target, also revokes the access that `bind` granted. */
+  /** Removes the binding. If it was the last binding to its target, also revokes the access that `bind` granted. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
@@ -210,7 +208,7 @@ export interface UpdateOffer {
   /** File name of the image in the folder. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** Web page of the manufacturer in the image; the hub does not open it. */
+  /** URL of the release notes, from the image. The hub does not open it. */
   readonly notesUrl?: string;
 }
 
@@ -249,7 +247,7 @@ export interface UpdateResult {
 /** Kind of network through which a node reaches the hub. */
 export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 
-/** A radio of the home, reported by one of our devices or by its neighbour. */
+/** A radio of the home. Either it is in one of our devices, or one of our devices has it as a neighbour. */
 export interface TopologyNode {
   /** The device's id, or `thread:<EUI-64 in hex>` for a radio that is not ours, such as a border router. */
   readonly id: string;
@@ -269,13 +267,13 @@ export interface TopologyNode {
   readonly problem?: string;
 }
 
-/** A radio link, measured where the radio `from` receives the radio `to`. */
+/** A radio link: how well the radio `from` receives the radio `to`. */
 export interface TopologyLink {
   readonly from: string;
   readonly to: string;
   /** Mean received signal strength, in dBm. */
   readonly rssi?: number;
-  /** Link quality, 0 (none) to 3 (Thread 1.3 §4.10.1); for a neighbour's frames 0 to 255. */
+  /** Link quality: 0 (none) to 3 (Thread 1.3 §4.10.1), or 0 to 255 if the device reports the quality of the neighbour's frames. */
   readonly lqi?: number;
   /** True if the radio `to` is a child of the radio `from`. */
   readonly isChild: boolean;

@@ -29,10 +29,10 @@ export interface DeviceCallOptions {
 }
 
 /**
- * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, by the schemas of the descriptions:
- * enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with DEVICE_NOT_FOUND,
- * NOT_SUPPORTED (the element is absent or read-only), VALIDATION_ERROR (the value does not match the schema), DEVICE_UNREACHABLE (nothing
- * delivered), OUTCOME_UNKNOWN (sent but not acknowledged), CLUSTER_STATUS (the device's status code), or CANCELLED.
+ * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, as the schemas in DeviceDescription
+ * say: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with
+ * DEVICE_NOT_FOUND, NOT_SUPPORTED (the element is absent or read-only), VALIDATION_ERROR (the value does not match the schema),
+ * DEVICE_UNREACHABLE (nothing delivered), OUTCOME_UNKNOWN (sent but not acknowledged), CLUSTER_STATUS (the device refused) or CANCELLED.
  */
 export interface DeviceAccess {
   /** Returns the last reported value, without an interaction; undefined before the first report. */
@@ -88,7 +88,7 @@ export class CombinedDirectory implements DeviceDirectory {
     return this.#parts.find((part) => part.get(id) !== undefined);
   }
 
-  /** Returns whether this directory's device is the one in use: the first directory with the id wins. A removed device is in none. */
+  /** Returns whether to pass on a change: yes if `part` is the first directory with the device, or if no directory has the device now. */
   #owns(part: DeviceDirectory, { device }: DeviceChange): boolean {
     const owner = this.#ownerOf(device.id);
     return owner === undefined || owner === part;

@@ -11,7 +11,7 @@ export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
  * events) are `anyOf` [names, integer], since a device may be newer than the model.
  */
 
-/** An attribute of a device, with the schema of its JSON form in raw Matter units. */
+/** An attribute of a device. `schema` describes its JSON value in raw Matter units. */
 export interface AttributeDescription {
   readonly id: number;
   /** Name in the Matter specification, such as `OccupiedHeatingSetpoint`; manufacturer attributes without a model are `Attr0x<hex>`. */
@@ -102,7 +102,7 @@ export interface Device {
   /** True if a person set the name on this hub; absent if the device reports it. */
   readonly isNamedHere?: true;
   readonly area?: string;
-  /** Kind of device; `board` is no Matter device, but a chip, a probe or a line of the board. */
+  /** Kind of device. `board` is not a Matter device, but a chip, a probe or a GPIO line of the board. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   /** Operational node id in this hub's fabric, as decimal text; empty for devices of the board. */
   readonly nodeId: string;
@@ -117,7 +117,7 @@ export interface Device {
   readonly reachability: Reachability;
   /** Time of the last response or report, ms since 1970; 0 before the first. */
   readonly lastSeenMs: number;
-  /** True for battery devices that sleep: their responses are late, and their timeouts longer. */
+  /** True for battery devices that sleep. They respond late, so their timeouts are longer. */
   readonly isSleepy: boolean;
 }
 
@@ -143,7 +143,7 @@ export interface CommandPath {
   readonly command: string;
 }
 
-/** A value with its age; the value has the JSON form of its attribute's schema. */
+/** The value of an attribute, in the form of its schema, and the time of its last report. */
 export interface AttributeReading {
   readonly path: AttributePath;
   readonly value: Json;
@@ -162,12 +162,10 @@ export interface DeviceEvent {
   readonly atMs: number;
 }
 
-// Bitmaps that modify a command and are empty by default. A bitmap that is the subject of a command has no default.
+// Bitmaps that only modify how a command works. They are empty by default. Any other bitmap of a command has no default.
 const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
 
-/**
- * Returns the raw fields of a command, with empty options if the caller omitted them; `required` lists the mandatory fields of the command.
- */
+/** Returns the raw fields of a command, with empty option bitmaps where the caller omitted them. `required` lists the mandatory fields. */
 export function withDefaultOptions(fields: JsonObject, required: readonly string[]): JsonObject {
   const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
   return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };

@@ -25,7 +25,7 @@ export function parseSensorId(text: string): SensorId {
 export interface DeviceFacts {
   /** Returns the key of a device's area, in the form of `areaKey`; undefined for an unknown device, or without an area. */
   areaOf(device: string): string | undefined;
-  /** Returns the current key of an area in a grant or rule, so that a renamed area keeps its grants and rules. */
+  /** Returns the current key of the area that a grant or rule names. `key` may be a former key of a renamed area. */
   areaMeant(key: string): string;
   /** Returns the device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
@@ -33,7 +33,7 @@ export interface DeviceFacts {
   typesOf(device: string): ReadonlySet<string>;
 }
 
-/** Returns a Matter device type in the form of announcements: `dimmable_light` for `DimmableLight`. */
+/** Returns a Matter device type as hubs announce it to each other: `dimmable_light` for `DimmableLight`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -46,21 +46,19 @@ export function libraryType(announced: string): string {
   return announced.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/**
- * Returns the key by which areas are compared: `Kids' room` and `kids-room` are equal; names without Latin letters only become lower case.
- */
+/** Returns the key by which areas are compared. `Kids' room` and `kids-room` have the same key. Non-Latin names only become lower case. */
 export function areaKey(name: string): string {
   return slug(name, '-') || name.trim().toLowerCase();
 }
 
-/** Further names of an area. */
+/** Floor and aliases of an area. */
 export interface AreaNames {
   /** Floor such as `Upstairs`; absent if not set. */
   readonly floor?: string;
   readonly aliases: readonly string[];
 }
 
-/** Port: names in addition to the names that devices have themselves. Areas with equal `areaKey` are one area. */
+/** Port: stores names in addition to those that devices report. Areas with equal `areaKey` are one area. */
 export interface HomeNames {
   /** Number that changes with every change of a name, so that caches can be renewed. */
   readonly revision: number;
@@ -69,7 +67,7 @@ export interface HomeNames {
   toolPrefix(device: string): string | undefined;
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
-  /** Returns the current area of a name. A renamed or merged area keeps its earlier names. An unknown name is returned unchanged. */
+  /** Returns the current name of the area that has or had the name `area`. Returns an unknown name unchanged. */
   areaToday(area: string): string;
 }
 
@@ -80,7 +78,7 @@ export interface AreaChanges {
   onAreaRenamed(listener: () => void): () => void;
 }
 
-/** Names of a home in which people have set none. */
+/** Names of a home in which people have not set any names. */
 export const NO_HOME_NAMES: HomeNames = {
   revision: 0,
   deviceAliases: () => [],

@@ -13,7 +13,7 @@ const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
 /** Lowest number of manufacturer-specific clusters (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
-/** Returns a name like `snakeCase`, with the number of an unnamed element: `vendor_1` for `Cluster0xfff1fc01`. */
+/** Returns a name like `snakeCase`. An element without a name gets its number instead: `vendor_1` for `Cluster0xfff1fc01`. */
 export function readableName(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   if (kind === undefined) return snakeCase(name);
@@ -22,9 +22,7 @@ export function readableName(name: string): string {
   return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
 }
 
-/**
- * Returns a name like `readableName`, with the manufacturer's number (`vendor_65521_1`), for two manufacturers that use the same number.
- */
+/** Returns a name like `readableName` plus the manufacturer's number (`vendor_65521_1`), for element numbers that two manufacturers use. */
 export function readableNameWithVendor(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   const [first, ...rest] = readableName(name).split('_');
@@ -49,8 +47,8 @@ export function readableWords(name: string): string {
 }
 
 /**
- * Former words for values of devices, with the current words. Rules, grants, automations and calls may use a former word; `rename` in
- * device-profiles does this for reported values.
+ * Maps former words for device values to the current words. Rules, grants, automations and calls may still use a former word. Values that
+ * devices report are mapped by `rename` in device-profiles instead.
  */
 export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   is_charging: 'charging',

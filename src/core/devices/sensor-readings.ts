@@ -16,7 +16,7 @@ export interface SensorInfo {
   readonly title: string;
 }
 
-/** Booleans are stored as 0 and 1, texts (such as an air quality class) unchanged. */
+/** Value of a reading. The history stores booleans as 0 and 1, and texts (such as an air quality class) unchanged. */
 export type ReadingValue = number | boolean | string;
 
 /** The current value of a sensor, with its time. */
@@ -35,7 +35,7 @@ export function freshnessOf(atMs: number, nowMs: number): { readonly timestamp: 
   return { timestamp: isoTime(atMs), age_seconds: Math.max(0, Math.round((nowMs - atMs) / 100) / 10) };
 }
 
-/** Ways to combine a bucket's readings to one value; `none` returns them unchanged. */
+/** Ways to combine the readings of a bucket into one value. `none` returns the readings uncombined. */
 export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
@@ -45,9 +45,9 @@ export interface HistoryQuery {
   /** Start of the range, milliseconds since 1970; both ends are included. */
   readonly startMs: number;
   readonly endMs: number;
-  /** How readings are combined; `avg` is the mean of the stored readings. An unchanged value is stored only once within some minutes. */
+  /** How readings are combined. `avg` is the mean of the stored readings; an unchanged value is stored again only after some minutes. */
   readonly aggregation: Aggregation;
-  /** Width of a bucket, counted from 1970-01-01T00:00Z; default: the whole range. Ignored for `none`. */
+  /** Width of a bucket; default: the whole range. Buckets are aligned to 1970-01-01T00:00Z. Ignored for `none`. */
   readonly everyMs?: number;
   /** Largest number of points; the newest points are returned. Default 10,000. */
   readonly limit?: number;
@@ -65,9 +65,9 @@ export interface ReadingStore {
   /** Adds or changes a sensor; null removes it, but not its history. */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
-   * Stores a reading; `atMs` is its time in milliseconds since 1970. 0 means an unknown time: if the last value in the history is the same,
-   * its time is used. A reading older than the current one only goes to the history. Null and non-finite numbers mean no value. Throws
-   * VALIDATION_ERROR if `atMs` is no time.
+   * Stores a reading; `atMs` is its time in milliseconds since 1970, or 0 if unknown. A reading without a time only becomes the current
+   * reading, with the time of the last stored value if that is equal. A reading older than the current one only goes to the history. Null
+   * and non-finite numbers mean no value. Throws VALIDATION_ERROR if `atMs` is not a finite number.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
   setReachability(device: DeviceId, reachability: Reachability): void;

@@ -16,7 +16,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { AtmoError, systemCode } from '../errors.ts';
 
-/** Writes bytes at an offset, as many as the disk accepts, and returns their number (write(2), pwrite(2)). */
+/** Writes bytes from `offset` of the buffer on, as many as the disk accepts, and returns their number (write(2), pwrite(2)). */
 export type WriteBytes = (
   descriptor: number,
   bytes: Uint8Array,
@@ -31,13 +31,13 @@ interface WholeWrite {
   readonly bytes: Uint8Array;
   /** Position in the file; default: after the last write. */
   readonly position?: number;
-  /** Function that writes; default: that of the file system. */
+  /** Function that writes the bytes; default: `writeSync`. */
   readonly write?: WriteBytes | undefined;
 }
 
 /**
- * Writes all bytes: an almost full disk accepts a part of them without an error. Throws STORAGE_FAILED if the disk accepts no more, and the
- * errors of the file system.
+ * Writes all bytes, in several steps if needed: an almost full disk accepts only a part, without an error. Throws STORAGE_FAILED if the
+ * disk accepts no more bytes, and the errors of the file system.
  */
 export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
   for (let done = 0; done < bytes.length; ) {
@@ -49,18 +49,18 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
   }
 }
 
-/** Returns the text of a file, or undefined without a file. Throws the errors of the file system. */
+/** Returns the text of a file, or undefined if the file does not exist. Throws the errors of the file system. */
 export function readTextIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
-/** Returns the sorted names of the JSON files in a folder; an empty list without a folder. */
+/** Returns the sorted names of the JSON files in a folder, or an empty list if the folder does not exist. */
 export function jsonFilesIn(folder: string): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => name.endsWith('.json')).sort();
 }
 
-/** Returns the JSON in a file of the owner, or in its text. Throws CONFIG_INVALID with the file if it is not JSON. */
+/** Parses the JSON in a file of the owner, or `text` if it was read before. Throws CONFIG_INVALID with the path if it is not JSON. */
 export function parseJsonFile(path: string, text?: string): unknown {
   try {
     return JSON.parse(text ?? readFileSync(path, 'utf8'));
@@ -85,7 +85,7 @@ export function replaceFile(path: string, text: string): void {
   syncPath(dirname(path));
 }
 
-/** Runs a write that is repeated later if it fails, for example because of a full disk or a store's limit. Calls `onFailure` then. */
+/** Runs a write without which the caller can go on. If it fails, for example on a full disk, calls `onFailure` instead of throwing. */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
     work();
@@ -115,15 +115,15 @@ export function setAside(path: string): string | undefined {
   return aside;
 }
 
-/** Renames a folder, or anything else that is no file, like `setAside`. */
+/** Renames whatever is at `path` like `setAside`, unless it is a file. Returns undefined if nothing was renamed. */
 export function setAsideUnlessFile(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && !found.isFile() ? setAside(path) : undefined;
 }
 
 /**
- * Creates a folder and its parents with mode 0700 unless they exist. Throws the errors of mkdir(2). It creates one folder at a time: with
- * `recursive` Node retries forever if a file system refuses a folder with ENOENT, as /proc does.
+ * Creates a folder and its parents with mode 0700 unless they exist. Throws the errors of mkdir(2). Creates one folder at a time, because
+ * `mkdir` with `recursive` never ends on a file system that refuses a folder with ENOENT, as /proc does.
  */
 export function makePrivateFolder(folder: string): void {
   if (!existsSync(dirname(folder))) makePrivateFolder(dirname(folder));
@@ -135,7 +135,7 @@ export function makePrivateFolder(folder: string): void {
   }
 }
 
-/** Returns the path with its symbolic links resolved; a path that does not exist or cannot be read is returned unchanged. */
+/** Returns the path with its symbolic links resolved. A path that does not exist or cannot be read only becomes absolute. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

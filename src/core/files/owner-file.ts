@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Stores the last accepted text of a file. Without it, an absent file could be one that never existed or one that was lost. */
+/** Stores the last accepted text of a file, so that a lost file can be told from a file that never existed. */
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
@@ -18,7 +18,7 @@ export interface AcceptedText {
   forget(): void;
 }
 
-/** The text by which the owner empties a file. */
+/** The text that the owner writes into a file to empty it on purpose. */
 interface EmptyForm {
   /** The purpose of an empty file, such as `to have no rules`. */
   readonly purpose: string;
@@ -42,7 +42,7 @@ interface OwnerFileParts<Content> {
 export interface OwnerText<Content> {
   readonly content: Content;
   readonly text: string;
-  /** Path of the file, or its path when the text was accepted. */
+  /** Path of the file. If the accepted text is in force, this is the path of the file when its text was accepted. */
   readonly path: string;
   /** Reason why the accepted text is in force instead of the file; absent if the file is in force. */
   readonly fault?: unknown;
@@ -94,7 +94,7 @@ export class OwnerFile<Content> {
     }
   }
 
-  /** Stores the text now in force, and deletes the texts of other paths. A failed write is repeated at a later start. */
+  /** Stores `text` as the accepted text of `path` and deletes the texts of the other paths. A failed write is repeated at a later start. */
   accept({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
     const { paths, takenOf } = this.#parts;
     if (isBlank(text)) return;
@@ -110,7 +110,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** Returns the accepted text for the path of the file; for a new path, the text of the earlier path. */
+  /** Returns the accepted text for the path of the existing file. If there is none, returns the accepted text of another path. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();
@@ -126,7 +126,7 @@ export class OwnerFile<Content> {
     throw blankFileError(this.path, text === undefined ? GONE : 'is empty', this.#parts.nothing);
   }
 
-  /** Parses the accepted text. If this version no longer accepts that text, throws the error of the file. */
+  /** Parses the accepted text. Throws `fault`, the error of the file, if this version no longer accepts that text. */
   #parsedOr({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>, fault: unknown): Content {
     try {
       return this.#parts.parse(text, path);
@@ -154,7 +154,7 @@ function isSame(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** Returns the error for a blank or missing file that had a text before; it names the text by which the owner empties the file. */
+/** Returns the error for a file that had a text and is now blank or missing. The message says how to empty the file on purpose. */
 export function blankFileError(path: string, found: string, { purpose, text }: EmptyForm): AtmoError {
   const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
@@ -169,12 +169,12 @@ export function fileKey(stateDir: string, path: string): string {
 
 type TextStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 
-/** Stores the accepted texts of files in the store. */
+/** Returns a function that returns the AcceptedText of a path. The texts are stored in `store`. */
 export function acceptedTextsInStore(store: TextStore, stateDir: string): (path: string) => AcceptedText {
   return (path) => acceptedTextInStore(store, SPACE, fileKey(stateDir, path));
 }
 
-/** Stores an accepted text in an entry of the store. */
+/** Returns an AcceptedText that is stored in one entry of `store`. */
 export function acceptedTextInStore(store: TextStore, space: string, key: string): AcceptedText {
   return {
     get: () => {
@@ -192,7 +192,7 @@ interface OwnerFolderParts<Content> {
   readonly names: readonly string[];
   /** Parses the JSON. Throws if it has mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
-  /** Returns a subject that only one file may have. Returns undefined if the file may exist beside all others. */
+  /** Returns the subject of a file. Each subject can have only one file. Returns undefined if the file has no such subject. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }
@@ -211,13 +211,13 @@ interface Read<Content> extends OwnerText<Content | undefined> {
   readonly file: OwnerFile<Content | undefined>;
 }
 
-/** Text with which the owner takes a file out of force. */
+/** Text that the owner writes into a file to end its effect. */
 const EMPTY_JSON = 'null';
 
 /**
- * Reads the owner's files in a folder, each an `OwnerFile`: if a file is missing, blank or has mistakes, its accepted text stays in force
- * until the owner writes `null`. A missing file is no fault, and not in force, if another file has its subject. Throws a file's error if no
- * text of it was ever accepted.
+ * Reads the owner's files in a folder, each as an `OwnerFile`. If a file is missing, blank or has mistakes, its accepted text stays in
+ * force until the owner writes `null` into the file. But if another file has its subject, a missing file is no fault, and its accepted text
+ * does not count. Throws a file's error if no text of the file was ever accepted.
  */
 export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): OwnerFolder<Content> {
   const { path, names, subjectOf, takenOf } = parts;
@@ -253,7 +253,7 @@ export function reportStaleFolder(
   logger.error('owner_files_refused', { path, reason });
 }
 
-/** Returns undefined for a missing file if the owner has emptied it before. */
+/** Reads one file. Returns undefined if the file is missing and the owner had emptied it before. */
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],

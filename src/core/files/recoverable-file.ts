@@ -17,7 +17,7 @@ export interface FileRepair {
   /** The fault, such as `is empty`. */
   readonly found: string;
   readonly aside?: string;
-  /** Remedy, if the copy could not be restored. */
+  /** What was done instead of restoring the copy; absent if the copy was restored. */
   readonly instead?: string;
 }
 
@@ -67,7 +67,7 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /** Returns the text; undefined without file and copy. Throws STORAGE_FAILED if both are lost, and file system errors. */
+  /** Returns the text; undefined if there is neither file nor copy. Throws STORAGE_FAILED if the copy is damaged and the file unusable. */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
     const copy = readCopy(backupCopyPath(path));
@@ -102,7 +102,7 @@ export class RecoverableFile {
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
     const { path, onRepaired } = this.#parts;
-    // An interrupted `write` does not count as damage of the file.
+    // If `write` was interrupted before it replaced the file, the file is not damaged.
     const isCutOff = copy.before === (text === undefined ? NO_FILE : digestOf(text)) && folderAside === undefined;
     const aside = folderAside ?? (isCutOff ? undefined : setAside(path));
     const found =
@@ -114,7 +114,7 @@ export class RecoverableFile {
             ? 'is empty'
             : 'is not as it was written';
     if (!isCutOff) onRepaired({ path, found, ...(aside !== undefined && { aside }) });
-    // The copy is written if possible, and the text is returned even if the disk is full.
+    // The file is restored if possible. `read` returns the text even if the disk is full.
     attemptWrite(() => {
       replaceFile(path, copy.text);
       this.#keep({ text: copy.text });
@@ -149,7 +149,7 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/** Stores an owner's file in the folder `snapshots`, for reads before the databases are open. A damaged copy counts as absent. */
+/** Returns an AcceptedText in the folder `snapshots`, which can be read before the databases are open. A damaged text counts as absent. */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 
-/** Kinds of rows. Rows on the disk contain indexes of this list, so that it only grows at its end. */
+/** Kinds of rows. Rows on the disk contain indexes into this list, so new kinds must be appended at its end. */
 export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
 /** A row of the audit log. */
@@ -20,14 +20,14 @@ export interface AuditRow {
   readonly tool?: string;
   readonly request?: string;
   readonly trace?: string;
-  /** The other members of the entry, by the names of `AuditIntent`, `AuditOutcome` and `AuditNote` in snake_case. */
+  /** All other fields of the entry, with the names in `AuditIntent`, `AuditOutcome` or `AuditNote` in snake_case. */
   readonly content: JsonObject;
 }
 
 /** The time and the random seed of a call, so that replay can repeat it. */
 export interface RunContext {
   readonly runId: string;
-  /** The time that a bounded tool saw, milliseconds since 1970. */
+  /** Time at which the clock of a bounded tool stands still, milliseconds since 1970. */
   readonly logicalTimeMs: number;
   readonly randomSeed: string;
 }
@@ -40,12 +40,12 @@ export interface AuditQuery {
   readonly tool?: string;
   readonly request?: string;
   readonly kind?: AuditRow['kind'];
-  /** Only rows with lower numbers, for paging towards older rows. */
+  /** Returns only rows with lower sequence numbers, for paging towards older rows. */
   readonly before?: number;
   readonly limit: number;
 }
 
-/** The end of the chain. With a copy elsewhere, a later truncation can be proved. */
+/** The newest row of the chain. A copy that is stored elsewhere can prove that rows were cut off later. */
 export interface AuditHead {
   readonly hub: string;
   readonly seq: number;
@@ -66,7 +66,7 @@ export interface AuditVerification {
 export interface AuditLog {
   /** Returns rows, newest first, at most 1,000. */
   read(query: AuditQuery): readonly AuditRow[];
-  /** Returns the hash chain's link of the newest row. */
+  /** Returns number, hash and time of the newest row. */
   head(): AuditHead;
   /** Recomputes the chain; `expected` is a head that was stored elsewhere. Works in slices, so that the hub can serve requests. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;

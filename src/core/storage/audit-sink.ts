@@ -18,7 +18,7 @@ interface AuditBase {
 /** Row that is written before a call runs. */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
-  /** SHA-256 (hex) of the tool and its canonical arguments, with sealed secrets. */
+  /** SHA-256 (hex) of the tool and its canonical arguments, in which secrets are replaced by seals. */
   readonly argumentsHash: string;
   /** Parameters with masked secrets; absent if the tool's declaration forbids it. */
   readonly params?: JsonObject;
@@ -58,8 +58,8 @@ export interface AuditNote {
 /** Port: writes the audit log. */
 export interface AuditSink {
   /**
-   * Resolves when the row survives the end of the process; with `mustSync`, a power cut. Rejects with STORAGE_FAILED or SHUTTING_DOWN: a
-   * dangerous call whose intent cannot be written does not run.
+   * Resolves when the row is safe from a crash of the process; with `mustSync`, also from a power cut. Rejects with STORAGE_FAILED or
+   * SHUTTING_DOWN. A dangerous call does not run if its intent cannot be written.
    */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }

@@ -38,8 +38,8 @@ export interface BackupService {
    */
   backup(request: BackupRequest): Promise<BackupReport>;
   /**
-   * Restores a backup. Rejects with CONFLICT while a hub runs on the directory, PERMISSION_DENIED for a wrong passphrase, VALIDATION_ERROR
-   * for a damaged file, NOT_SUPPORTED for a backup of a newer version, and STORAGE_FAILED; nothing is changed then.
+   * Restores a backup. Rejects with CONFLICT (a hub runs on the directory), PERMISSION_DENIED (wrong passphrase), VALIDATION_ERROR (damaged
+   * file), NOT_SUPPORTED (backup of a newer version) or STORAGE_FAILED. An error before the first file moves changes nothing.
    */
   restore(request: Omit<BackupRequest, 'askForCopies' | 'file'> & { readonly file: string }): Promise<RestoreReport>;
 }

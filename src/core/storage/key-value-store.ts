@@ -1,8 +1,8 @@
 import { type Json, objectOf } from '../json.ts';
 
 /**
- * Spaces that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs. A store has two copies
- * of them, so that an older file cannot restore trust.
+ * Spaces that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs. The hub stores these
+ * spaces twice, so that an older copy of the database cannot undo a revocation.
  */
 export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'] as const;
 
@@ -22,7 +22,7 @@ export interface KeyValueStore {
   entries(space: string): readonly { readonly key: string; readonly value: Json }[];
 }
 
-/** The state of a file. Two states with the same generation have the same digest. */
+/** The state of a file. If two states have the same generation but different digests, the file was altered. */
 export interface FileMark {
   /** Number of the file's last commit. */
   readonly generation: number;
@@ -33,13 +33,13 @@ export interface FileMark {
 /** Port: stores the state of a file elsewhere, to detect that the file was lost, emptied or replaced by an older one. */
 export interface FileAnchor {
   /**
-   * Returns the state that the file must have or exceed; undefined if none is stored. A newer file is sound, since the process may have
-   * ended between the two writes. An unknown digest is empty.
+   * Returns the oldest state that the file may have; undefined if none is stored. A newer file is not a fault: the process may have ended
+   * after it wrote the file and before it wrote the anchor. The digest is empty if it is unknown.
    */
   least(): FileMark | undefined;
   /**
-   * Called when a commit survives the end of the process, but not yet a power cut. At a start it is also called for an older file that is
-   * accepted.
+   * Called when a commit is safe from a crash of the process, but not yet from a power cut. At a start it is also called if an older file
+   * is accepted.
    */
   committed(mark: FileMark): void;
   /** Called when a commit is on the disk. */

@@ -12,7 +12,7 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/** Returns whether a schema is an object without declared members. Client generators would treat it as an empty object. */
+/** Returns whether a schema is an object without declared properties. Client generators would treat it as an empty object. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }
@@ -24,7 +24,7 @@ const TOKEN = {
     'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
 };
 
-/** Request headers by name. The first headers apply to all routes. */
+/** Request headers by name. `traceparent` and `requestId` apply to all routes, and `callerScopes` to all routes that need a token. */
 const HEADERS = {
   traceparent: header('traceparent', 'Trace of the caller (W3C Trace Context); it goes on to the journal and to other hubs', {
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** The HTTP status of a refused request. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** Name of the schema of an error response: problem details, or the failed call's envelope with problem details. Both have `error`. */
+/** Form of an error response: `Refused` is problem details, `RefusedCall` is problem details or the failed call's envelope. */
 export type RefusalForm = 'Refused' | 'RefusedCall';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,

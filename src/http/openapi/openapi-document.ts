@@ -52,7 +52,7 @@ const COMMON_HEADERS: readonly HeaderName[] = ['traceparent', 'requestId'];
 const CALL_HEADERS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
 /** Routes that respond with the envelope of a call. */
 const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke', '/api/v1/commission']);
-/** All routes that call tools: those of ENVELOPE_PATHS, and those for the formats of model APIs. */
+/** All routes that call tools: the routes of ENVELOPE_PATHS, and the route for calls in the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
 function openApiPath({ path }: Pick<Route, 'path'>): string {
@@ -104,7 +104,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
   return { description, content: Object.fromEntries(content) };
 }
 
-/** Returns a media type object. Streams, pictures and certificates have no JSON schema. */
+/** Returns a media type object. A body that is not JSON, such as a stream or a picture, has a schema of the type `string`. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
   if (/[/+]json$/.test(type)) return { schema: publicSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
@@ -177,7 +177,7 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: publicSchema(returns) } }] };
 }
 
-/** Operation ids of routes. They must never change, since generated clients use them as function names. Others are made from the path. */
+/** Operation ids of routes, used as function names by generated clients: never change them. Other ids are derived from the path. */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
   'GET /assets/{name}': 'getPageAsset',
@@ -259,7 +259,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /.well-known/oauth-protected-resource/mcp/areas/{area}': 'getAreaMcpResource',
 };
 
-/** Returns the operation id: `invokeTool` for `POST /api/v1/tools/{id}/invoke`. */
+/** Returns the operation id of a route, such as `invokeTool` for `POST /api/v1/tools/{id}/invoke`. */
 function operationName(method: string, path: string): string {
   return NAMES[`${method} ${path}`] ?? nameOfPath(method, path);
 }

@@ -87,10 +87,10 @@ const STREAM_FORMATS = {
 /** A media type in this table. */
 export type StreamFormat = keyof typeof STREAM_FORMATS;
 
-/** Maximum number of pending bytes for a slow client. Further progress frames are omitted, since the final response contains everything. */
+/** Maximum number of pending bytes for a slow client. Above it, progress frames are omitted; the final response contains everything. */
 const MAX_PENDING_BYTES = 262_144;
 
-/** Returns the media type of the stream that the Accept header asks for; undefined if the header accepts JSON too. */
+/** Returns the stream format that the Accept header asks for. Returns undefined if there is none, or if the header accepts JSON too. */
 function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
   const wanted = accept?.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
   if (wanted?.some((range) => range === 'application/json' || range === '*/*')) return undefined;
@@ -99,7 +99,7 @@ function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
 
 /**
  * Runs a call and streams its progress. Each `tool_chunk` frame has `sequence`, `fraction`, `note` and `partial`; the last frame is a
- * `tool_response` with the envelope. A call that is refused before its start is answered with `whole`, and the status of its error.
+ * `tool_response` with the envelope. If the call is answered before it starts, returns the response that `whole` makes, without a stream.
  */
 async function streamedCall(
   pipeline: Pick<CallPort, 'call'>,
@@ -135,7 +135,7 @@ const MODEL_CALL = { $ref: '#/components/schemas/ModelCall' };
 const MODEL_CALL_RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
-  /** Returns the tool with this name that the caller may see, with the schema of its parameters. Throws TOOL_NOT_FOUND if there is none. */
+  /** Resolves only tools that the caller may see. `resolve` throws TOOL_NOT_FOUND if there is no such tool. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
     whole(principal: Principal, name: string): Promise<void> | undefined;
@@ -146,7 +146,7 @@ interface ToolCallCollaborators {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Returns the route for calls in the formats of model APIs. Its results have the same format as the calls. */
+/** Returns the route for calls in the formats of model APIs. Each result has the same format as its call. */
 export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly Route[] {
   return [
     defineRoute({
@@ -167,7 +167,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
         const { list, body } = request;
         if (!list) return json(await runModelCall(parseToolCall(body), request, collaborators));
         if (list.length > MAX_CALLS) throw new AtmoError('VALIDATION_ERROR', `At most ${MAX_CALLS} calls at once, not ${list.length}`);
-        // All calls are parsed before the first one runs, so that a malformed call prevents all.
+        // All calls are parsed before the first one runs, so that no call runs if one of them is malformed.
         const calls = list.map(parseToolCall);
         const results: JsonObject[] = [];
         // The calls run one after the other, since a model may turn a lamp on and then dim it.

@@ -50,7 +50,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** Returns a function that produces the OpenAPI document. The generator is loaded at the first request, since most hubs never get one. */
+/** Returns a function that produces the OpenAPI document. It loads the generator when first called, because few hubs ever need it. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');
@@ -71,7 +71,7 @@ function documentWriter({ catalogue, registry, health, routes, url }: Descriptio
 }
 
 interface DocumentSource {
-  /** Returns the list of described tools. After each change it is another list object. */
+  /** Returns the list of described tools. Each change creates a new list, so a different object means that something has changed. */
   readonly tools: () => readonly unknown[];
   readonly make: () => JsonObject;
 }

@@ -4,7 +4,7 @@ import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.t
 import type { Reading } from '../../core/devices/sensor-readings.ts';
 import type { DeviceId } from '../../core/ids.ts';
 
-/** Returns a time in the API's format; null for an infinite time, which means "never". */
+/** Returns a time in the API's format, or null if the time is 0, which means "never". */
 export function timeText(atMs: number): string | null {
   return atMs === 0 ? null : isoTime(atMs);
 }
@@ -42,7 +42,7 @@ export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAME
   };
 }
 
-/** Returns the names that an endpoint contains. Their schemas are in the tools. */
+/** Returns the names of an endpoint's clusters, attributes, commands and events. The tools of the device contain their schemas. */
 export function endpointView(endpoint: EndpointDescription) {
   return {
     endpoint: endpoint.endpoint,

@@ -10,7 +10,7 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Maximum number of pending bytes before a slow listener is disconnected. Even with all listeners it fits in a board's memory. */
+/** Maximum number of pending bytes before a slow listener is disconnected. The bytes of all listeners together fit in a board's memory. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
 /** Maximum number of streams for one agent and its descendants together, so that streams are left for others. */

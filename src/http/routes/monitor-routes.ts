@@ -82,7 +82,7 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-/** Members of a tool's record besides its definition, which a monitoring page can sort by. */
+/** Facts about a tool that its definition does not contain. A monitoring page can sort by them. */
 interface RecordStatus {
   readonly createdAtMs: number;
   readonly isAvailable: boolean;
@@ -98,7 +98,7 @@ function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsag
   return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
 }
 
-/** Returns a call in the format of the HTTP tool service: `{ts, type, tool}` and further members. */
+/** Returns a call in the format of the HTTP tool service: `{ts, type, tool}` and further fields. */
 function usageView({ toolId, agentId, atMs, durationMs, error }: UsageRecord) {
   return {
     ts: timeText(atMs),

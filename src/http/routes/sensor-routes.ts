@@ -58,7 +58,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
   });
 }
 
-/** Returns `text` if it is the device of a visible sensor, else the id of the device that `text` names. */
+/** Returns `text` if a visible sensor has it as its device id. Otherwise returns the id of the device with the name `text`. */
 function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
   const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
   return hasSensors ? text : home.device(principal, text).id;

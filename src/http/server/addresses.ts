@@ -9,7 +9,7 @@ interface Addressing {
   readonly origin: string | undefined;
 }
 
-/** The listener that received the request, and the names of the hub that are valid there. */
+/** The listener that received the request. It knows the names that clients may use for the hub. */
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;

@@ -9,22 +9,22 @@ export interface Answer {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 }
 
-/** Returns a JSON response. Members of `value` that are undefined are omitted. */
+/** Returns a JSON response. Properties of `value` that are undefined are omitted. */
 export function json(value: unknown, status = 200): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
 interface ProblemContext {
   readonly requestId: string;
-  /** HTTP status, if the error table has none for this error, such as 405 and 415. */
+  /** HTTP status of an error that has none in the error table, for example 405 or 415. */
   readonly status?: number;
   /** URL of the resource metadata (RFC 9728 §5.1), which callers without a valid token get. */
   readonly resourceMetadata?: string;
 }
 
 /**
- * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, and no stack. The member `error` has the form of the call
- * envelope's error, so that clients always find errors there.
+ * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, and no stack. The property `error` has the same form as in
+ * the envelope of a call, so that clients find every error there.
  */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
@@ -145,7 +145,7 @@ function refusalOf({ code, rawPacket }: ParserError): [status: number, error: At
   return [400, new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
 }
 
-/** Returns whether the last packet has no line end within the maximum length. Then the request target is too long, and not the headers. */
+/** Returns whether the request target is too long: the first line has no end within the limit. Otherwise the headers are too long. */
 function isFirstLine(packet: Uint8Array | undefined): boolean {
   if (packet === undefined) return false;
   const end = packet.indexOf(0x0a);

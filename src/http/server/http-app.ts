@@ -24,11 +24,11 @@ export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger
   onAnswer(method: string, route: string, status: number): void;
   /** Returns the port that the Host and Origin headers must contain. */
   port(): number;
-  /** Returns whether a name or address (without brackets) is one under which clients reach the hub over TLS. */
+  /** Returns whether clients reach the hub over TLS under this name or address (without brackets). */
   isOwnName(name: string): boolean;
 }
 
-/** The Node request and response of a request; absent in tests, which have no socket. */
+/** The request and response objects of Node; absent in tests, which use no socket. */
 type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
 type HonoContext = Context<HonoEnvironment>;
 /** The HTTP application of the hub. */
@@ -98,7 +98,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns the response with the methods of the path (RFC 9110 §9.3.7), or a 405 response. */
+  /** Returns a response to OPTIONS with the methods of the path (RFC 9110 §9.3.7), or a 405 response to any other method. */
   wrongMethod(path: string, context: HonoContext): Response {
     const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
     const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
@@ -175,7 +175,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns the error for a source that is locked out; undefined if it is not. */
+  /** Returns the error for a request from a locked-out source. Returns undefined if the source is not locked out. */
   #lockOn(source: string, bearer: string): AtmoError | undefined {
     try {
       this.#collaborators.guesses.admit(source, bearer);
@@ -215,7 +215,7 @@ function metadataOf(url: string): string {
   return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
-/** Returns whether the connection is encrypted. The request does not show it: an absolute URL as request target can claim any scheme. */
+/** Returns whether the connection is encrypted. The URL does not prove it, because a client can send an absolute URL with any scheme. */
 function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: string): boolean {
   return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
@@ -237,8 +237,8 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 }
 
 /**
- * Rejects with CANCELLED if the client has disconnected. If a request and the disconnection arrive while the process is suspended, Node
- * reports the request first, which would still run.
+ * Rejects with CANCELLED if the client has disconnected. If the request and the disconnection both arrive while the process is suspended,
+ * Node reports the request first. Without this check, the request would run although its client is gone.
  */
 async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
   if (!incoming) return;
@@ -303,7 +303,7 @@ function targetOf(url: string): string {
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
 
-/** Returns the media types of a route's responses: JSON and those of its successful responses. */
+/** Returns the media types that a route can respond with: JSON, and the media types of its successful responses. */
 export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
   const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
@@ -338,8 +338,8 @@ const compressors = {
 };
 
 /**
- * Returns a list or document in compressed form, or 304 if the caller already has it (RFC 9110 §13.1.2). Use it only for responses without
- * secrets: the compressed size reveals something about the content, and callers may cache it.
+ * Returns a list or document with an ETag, compressed if possible, or 304 if the caller already has it (RFC 9110 §13.1.2). Use it only for
+ * responses without secrets: callers may cache the response, and its compressed size reveals something about the content.
  */
 async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
   if (answer.status !== 200 || typeof answer.body !== 'string') return answer;

@@ -52,7 +52,7 @@ const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 
-/** The listening sockets, with TLS, limits, timeouts against slow clients, and an orderly end of connections. */
+/** Listens for connections and serves requests, with TLS, limits and timeouts. Closing it waits at most 10 s for running requests. */
 export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -61,7 +61,7 @@ export class HttpServer implements HttpListener {
   readonly #serveHttp: (socket: Socket) => void;
   #stopLooking = () => {};
   #hall: PortMultiplexer | undefined;
-  /** The loopback listener, which exists if the other listener has only one address of the network. */
+  /** Second listener, on loopback. It exists if the main listener has one specific address that is not loopback. */
   #local: Listener | undefined;
 
   constructor(app: HttpApp, { clock, certificates }: ServerCollaborators) {
@@ -182,7 +182,7 @@ function closeOf(server: Listener): Promise<void> {
 }
 
 function ignored(): void {
-  // A broken connection affects only its own requests, which end together with it.
+  // The error is ignored because a broken connection affects only its own requests, which end together with the connection.
 }
 
 function refuseExpectation(response: ServerResponse): void {
@@ -223,8 +223,8 @@ interface ConnectionLimits {
 const CONNECTION_LIMITS: ConnectionLimits = { connections: 1_024, perSource: 128, running: 16 };
 
 /**
- * Limits the number of connections in total and for each source. At the limit it closes the connection that was idle for longest, so that a
- * client which opens many silent sockets loses its own.
+ * Limits the number of connections in total and for each source. At the limit, it closes the connection that has been idle for longest. A
+ * client that opens many silent sockets thus loses its own sockets.
  */
 export class ConnectionLimiter {
   readonly #limits: ConnectionLimits;
@@ -239,7 +239,7 @@ export class ConnectionLimiter {
     return this.#connections.size;
   }
 
-  /** Registers a connection. Returns false if the limit is reached. */
+  /** Registers a connection, and closes an idle one if the limit is reached. Returns false if all connections are in use. */
   admit(socket: Pick<Socket, 'destroy' | 'remoteAddress'>): boolean {
     const source = sourceOf(socket.remoteAddress);
     if (!this.#makeRoom(source)) return false;
@@ -247,7 +247,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Continues a connection's entry with another socket, for example after the TLS handshake. */
+  /** Replaces the socket of a connection by another socket, for example after the TLS handshake. */
   replace(socket: object, by: object): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;

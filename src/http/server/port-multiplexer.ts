@@ -16,8 +16,8 @@ const HANDSHAKE = 0x16;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * Serves TLS and plain HTTP on the same port; plain HTTP only for this machine. Other machines get a 400 response to plain HTTP. Closes
- * connections that send nothing, or do not finish their TLS handshake within 10 s.
+ * Serves TLS and plain HTTP on the same port. Only this machine may use plain HTTP; other machines get a 400 response. Closes connections
+ * that send nothing, or do not finish their TLS handshake within 10 s.
  */
 export class PortMultiplexer {
   readonly #handler: ConnectionHandler;

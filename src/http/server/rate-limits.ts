@@ -13,20 +13,20 @@ interface SourceRecord {
 
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
-/** Number of wrong tokens before the first lockout. An outdated token in a script is no attack. */
+/** Number of wrong tokens that cause the first lockout. It is high because a script with an outdated token is no attack. */
 const FREE_FAILURES = 100;
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
-/** Milliseconds after the last failure at which a source's record is dropped. */
+/** Milliseconds after which earlier failures of a source no longer count, measured from its last failure. */
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/** Maximum number of known tokens for each account. A derived token only replaces another entry of its own account. */
+/** Maximum number of known tokens for each account. An agent that derives many tokens only displaces tokens of its own account. */
 const MAX_KNOWN_EACH = 16;
 
 /**
- * Locks out sources that guess tokens: for 30 s after 100 different wrong tokens, and twice as long after each further one, up to an hour.
- * A token that was valid before is still admitted, so that nobody can lock out others at the same address.
+ * Locks out sources that guess tokens: for 30 s after 100 wrong tokens. Each further wrong token doubles the time, up to an hour. A token
+ * that was valid before is still admitted, so that nobody can lock out others at the same address.
  */
 export class TokenGuessLockout {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class TokenGuessLockout {
   readonly #sources = new Map<string, SourceRecord>();
   /** Digests of valid tokens by account. Accounts and tokens are ordered by last use. */
   readonly #known = new Map<string, Set<string>>();
-  /** The last valid token. Most requests repeat it, and then need no digest. */
+  /** The last valid token. Most requests repeat this token, so their digest need not be computed. */
   #lastValid = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
@@ -100,7 +100,7 @@ function dropOldest(collection: { readonly size: number; keys(): Iterator<string
   if (!oldest.done) collection.delete(oldest.value);
 }
 
-/** Allowed reads: more than a page or agent needs, and a small part of what a hub can serve. */
+/** Allowed reads for each account. This is more than a page or agent needs, and a small part of what a hub can serve. */
 export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
 
@@ -110,7 +110,7 @@ const MAX_READING_ACCOUNTS = 4_096;
  */
 export class ReadRateLimiter {
   readonly #clock: Clock;
-  /** Reads left by account, ordered by the time of the last read. */
+  /** Remaining reads of each account. Accounts are ordered by the time of their last read. */
   readonly #accounts = new Map<string, { left: number; atMs: number }>();
 
   constructor(clock: Clock) {

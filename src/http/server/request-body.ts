@@ -35,7 +35,7 @@ interface BodyOptions {
 
 /**
  * Reads a JSON object from a request; an empty body means `{}`. Refuses other media types (415), bodies above the limit (413) and invalid
- * JSON (400). Throws TOKEN_INVALID if the bytes differ from those in the caller's proof of possession.
+ * JSON (400). Throws TOKEN_INVALID if the caller's proof of possession contains the digest of another body.
  */
 export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = options;
@@ -59,7 +59,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   return parse(text, options);
 }
 
-/** The limit for one body. The higher limit is reserved only if the body needs it. */
+/** Checks the size of one body. It reserves the higher limit only if the body exceeds the default limit. */
 class BodyBound {
   readonly #largeBound: (() => number) | undefined;
   #maxBytes: number | undefined;
@@ -155,7 +155,7 @@ function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }
 
-/** Maximum number of bodies above the default limit in memory at once. Each account has at most one. */
+/** Maximum number of large bodies (above the default limit) in memory at once. Each account can have only one of them. */
 const MAX_AT_ONCE = 2;
 /** Number of copies of a body in memory during a call: bytes, text, values and the forwarded message. */
 const COPIES = 4;

@@ -26,13 +26,13 @@ export interface RouteRequest {
 /** Scopes of the HTTP tool service. `X-Caller-Scopes` can restrict a call to some of them, and can never add one. */
 export type Scope = 'read_registry' | 'invoke_tool';
 
-/** Path under which the metadata documents of protected resources are (RFC 9728 §3). */
+/** Path prefix of the metadata documents of protected resources (RFC 9728 §3). */
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 
 /** A successful response, as the OpenAPI document describes it. */
 export interface AnswerShape {
   readonly description: string;
-  /** Media type; default: `application/json`. A list if the Accept header selects one. */
+  /** Media type; default: `application/json`. It is a list if the client chooses one of several types by the Accept header. */
   readonly media?: string | readonly string[];
   /** Schema of the body, or a reference to a named schema; default: any JSON. */
   readonly schema?: JsonSchema;
@@ -57,9 +57,7 @@ interface RouteHead {
   readonly hasResourceMetadata?: true;
   /** Returns the route's own error response for an invalid body; default: problem details. */
   readonly refuseBody?: (fault: BodyFault) => Answer;
-  /**
-   * Returns the maximum body for this caller in bytes. Called only for bodies above the default limit, of which few can be read at once.
-   */
+  /** Returns the maximum body for this caller in bytes. Called only for bodies above the default limit, of which few are read at once. */
   readonly maxBodyBytes?: (head: RequestHead) => number;
   /** Name of the tool that the route calls. Body and response have the tool's schemas. */
   readonly tool?: string;
@@ -68,7 +66,7 @@ interface RouteHead {
 /** The caller and path of a request before its body is read. */
 export type RequestHead = Pick<RouteRequest, 'principal' | 'path'>;
 
-/** A route in the table from which the HTTP server, its OpenAPI document and its 405 responses are made. */
+/** A route of the HTTP server. The OpenAPI document and the 405 responses are made from the same table of routes. */
 export interface Route extends RouteHead {
   readonly query: QuerySpec;
   handle(request: RouteRequest, query: Readonly<Record<string, unknown>>): Promise<Answer> | Answer;
@@ -100,7 +98,7 @@ export interface Trace {
   readonly requestId: string;
   /** Trace id of 32 hex digits (W3C Trace Context). */
   readonly traceId: string;
-  /** Value of the response header, with this hub's span. */
+  /** Value of the response header `traceparent`. It contains the id of this hub's span. */
   readonly traceparent: string;
 }
 

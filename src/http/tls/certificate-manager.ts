@@ -22,7 +22,7 @@ export interface TlsOptions {
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Returns the time in milliseconds since 1970, which is never earlier than the latest time known to have passed. */
+  /** Clock that returns milliseconds since 1970. It never goes back behind a time that is known to have passed. */
   readonly time: { now(): number };
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
@@ -33,7 +33,7 @@ interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'lo
 export interface CertificateFacts {
   /** Where the certificate comes from: the hub's own authority, or files of the owner. */
   readonly source: 'own-authority' | 'files';
-  /** SHA-256, as AA:BB:…, of the authority's certificate or of the owner's certificate. */
+  /** SHA-256, as AA:BB:…, of the authority's certificate, or of the owner's certificate if that is used. */
   readonly fingerprint: string;
   readonly names: readonly string[];
   readonly certificateEndsAtMs: number;
@@ -129,7 +129,7 @@ export class CertificateManager implements Service {
     }
   }
 
-  /** Reports a problem, unless it was the last one reported. */
+  /** Reports a problem, unless the last reported problem has the same text. */
   #warn(message: string): void {
     if (this.#problem === message) return;
     this.#problem = message;

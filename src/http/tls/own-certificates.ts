@@ -12,8 +12,8 @@ const AUTHORITY_DAYS = 3_650;
 const SERVER_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
 /**
- * Start of the authority's validity, which certainly has passed. A board without a clock may start in the past, and people would have to
- * trust a new authority again.
+ * Start of the authority's validity: a date that has certainly passed. It is fixed because a board without a clock may start with a wrong
+ * date. If the validity depended on that date, people might have to trust a new authority later.
  */
 const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
 
@@ -26,11 +26,11 @@ interface Authority {
 interface HubNames {
   /** Returns all names, with the best name first. */
   readonly all: () => readonly string[];
-  /** Names in the configuration. If the authority's name constraints exclude one of them, a new authority replaces it. */
+  /** Names in the configuration. If the authority's name constraints exclude one of them, the hub makes a new authority. */
   readonly configured: readonly string[];
 }
 
-/** The hub's own authority, valid for ten years, and the certificates that it signs for the hub. */
+/** Manages the hub's own authority, which is valid for ten years, and the certificates that the authority signs for the hub. */
 export class OwnCertificates implements CertificateSource {
   readonly #files: TlsFiles;
   readonly #names: HubNames;
@@ -105,7 +105,7 @@ export class OwnCertificates implements CertificateSource {
   }
 }
 
-/** Returns whether an authority may sign a certificate for a name. Without name constraints it may for every name. */
+/** Returns whether an authority may sign a certificate for a name. An authority without name constraints may sign for every name. */
 function mayVouch({ certificate }: Authority, name: string): boolean {
   const scope = nameScopeOf(certificate);
   return scope === undefined || permits(scope, name);

@@ -29,7 +29,7 @@ const der = {
   oid: (text: string): Buffer => element(TAG.oid, oidBytes(text)),
   utf8: (text: string): Buffer => element(TAG.utf8String, Buffer.from(text, 'utf8')),
   octets: (bytes: Uint8Array): Buffer => element(TAG.octetString, bytes),
-  /** Encodes a bit string whose last byte has `unusedBits` (§8.6). */
+  /** Encodes a bit string. The last `unusedBits` bits of its last byte are not used (§8.6). */
   bits: (bytes: Uint8Array, unusedBits = 0): Buffer => element(TAG.bitString, Buffer.concat([Buffer.from([unusedBits]), bytes])),
   /** Encodes a time given in milliseconds since 1970, in whole seconds. */
   time(atMs: number): Buffer {
@@ -113,7 +113,7 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/** Makes an authority: a P-256 key and a self-signed certificate, without sub-authorities and only for names in its scope. */
+/** Makes an authority: a P-256 key and a self-signed certificate. It cannot sign other authorities, and signs only names in `scope`. */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -130,7 +130,7 @@ export function makeAuthority(name: string, scope: readonly string[], validity: 
   return { certificate, key: pemOf(privateKey) };
 }
 
-/** Makes a key and a certificate for a server with these DNS names and addresses. The authority `issuerName` signs it. */
+/** Makes a key and a certificate for a server with these DNS names and addresses. `authority` signs the certificate. */
 export function makeServerCertificate(authority: Issuer, names: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -218,7 +218,7 @@ const PERMITTED = 0xa0;
 const DNS = 0x82;
 const ADDRESS = 0x87;
 
-/** Returns the name constraints for a new authority. They make clients trust it only for names of this home. */
+/** Returns the name constraints for a new authority. Because of them, clients trust the authority only for names of this home. */
 export function nameScopeFor(names: readonly string[]): readonly string[] {
   const others = names.filter((name) => !permits(HOME_SCOPE, name));
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];

@@ -7,7 +7,7 @@ import { parseRecordFile, type RecordFile } from '../../tools/manifest/record-fi
 import { manifestEntries } from '../../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, filesOutsideState, type HubConfig, loadConfig, missingPaths } from './config.ts';
 
-/** Checks a configuration file and its tool manifest without loading code; default: the file that the hub would read. */
+/** Checks a configuration file and its tool manifest without loading code. Without `given`, checks the file that the hub would read. */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
   if (given !== undefined && !existsSync(given)) return { file: given, problem: `${given} does not exist` };
@@ -38,7 +38,7 @@ interface ExposedFolder {
 
 /**
  * Throws CONFIG_INVALID if agents or their programs could reach the hub's configuration, rules, manifest or keys, or could write code that
- * the manifest loads, since these files decide what the hub does. `manifest` is the manifest in force if its file has mistakes.
+ * the manifest loads, since these files decide what the hub does. `manifest` has the last valid records if its file has mistakes.
  */
 export function requireProtectedFiles(
   config: HubConfig,
@@ -69,7 +69,7 @@ function openFolders({ connectors: { files, sandbox } }: HubConfig): readonly Ex
   return [...roots, ...powers];
 }
 
-/** Returns the manifest. Returns undefined if it has mistakes; the part that loads it reports them. */
+/** Returns the manifest, or undefined if it is missing or has mistakes. The part that loads the manifest reports the mistakes. */
 function manifestAt(path: string): RecordFile | undefined {
   try {
     return existsSync(path) ? parseRecordFile(readFileSync(path, 'utf8'), path) : undefined;

@@ -5,7 +5,7 @@ import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
-/** Tools that only send a URL to the public internet. */
+/** Default of `tools.fail_over`: tools that only send a URL to the public internet, so that any hub can run them. */
 const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 
 /** JSON Schema of the configuration file. */

@@ -16,13 +16,13 @@ import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config
 import { checkRoles } from '../../tools/builtin/token-roles.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
 
-/** A dotted key of the configuration whose value is a path, with the absolute path. */
+/** A setting whose value is a path: its dotted key and the absolute path. */
 export interface ConfiguredPath {
   readonly key: string;
   readonly path: string;
 }
 
-/** The grants of a token that is minted for the role. */
+/** The rights and limits of the tokens that are minted for a role. */
 export interface RoleConfig {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -40,9 +40,9 @@ export interface TlsConfig {
   readonly files?: { readonly certificateFile: string; readonly keyFile: string };
 }
 
-/** All settings of the owner. In the file, the keys are these members in snake_case. */
+/** The owner's settings. The keys of the configuration file are the names of these fields in snake_case. */
 export interface HubConfig {
-  /** Reads the file again. Throws CONFIG_INVALID and changes nothing if it has mistakes. Absent for a configuration by a program. */
+  /** Reads the file again. If it has mistakes, throws CONFIG_INVALID and changes nothing. Absent if a program made the settings. */
   reload?(): ConfigReload;
   /** Returns why the settings come from the last valid version of the file; undefined if they come from the current version. */
   problem?(): string | undefined;
@@ -74,11 +74,11 @@ export interface HubConfig {
     readonly maxCallsPerSession: number;
     /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
     readonly maxParamsBytes: number;
-    /** Timeout of tools that declare none, in milliseconds. */
+    /** Timeout in milliseconds for tools that declare no timeout. */
     readonly defaultTimeoutMs: number;
     /** What happens if a result does not match the tool's schema: the call fails, or the log gets a warning. */
     readonly resultInvalid: 'error' | 'warn';
-    /** True if tools with a parameter without type or description are refused. */
+    /** True if the hub refuses tools that have a parameter without type or description. */
     readonly refusesUndescribed: boolean;
     readonly logsCalls: boolean;
     /** Feature flags that a tool requires, by the tool's id or name. An agent has the flags of its role. */
@@ -110,7 +110,7 @@ export interface HubConfig {
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  /** The files and folders that the configuration names and that are not defaults. */
+  /** The files and folders that the owner set in the configuration. Default paths are not included. */
   readonly namedPlaces: readonly ConfiguredPath[];
   /** How many days the hub stores single readings, 5-minute sums and hourly sums. */
   readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
@@ -127,8 +127,8 @@ const PATH_KEYS = [
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the configuration. The file is the one in ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge.
- * Environment variables override it. Throws CONFIG_INVALID with file and line, or with the variable's name.
+ * Reads the file in ATMO_CONFIG, or else `config.yaml` in the state directory or in /etc/atmosphere-edge. Environment variables override
+ * the file. Throws CONFIG_INVALID with file and line, or with the name of the environment variable.
  */
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
@@ -198,12 +198,12 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** Returns the two possible paths of the HTTP tool service's file. */
+/** Returns the possible paths of the HTTP tool service's bootstrap file: the configured path, or else two default paths. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** Returns the permissions that tools may require. The variable has the name that the HTTP tool service uses. */
+/** Returns the permissions that tools may require. `text` is the environment variable ALLOWED_TOOL_PERMS, which has precedence. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,
@@ -262,7 +262,7 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
 
 const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
-/** Reads a configuration file with its defaults, without the environment. Throws CONFIG_INVALID with file and line. */
+/** Reads the configuration file and fills in defaults. No environment variable overrides it. Throws CONFIG_INVALID with file and line. */
 export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
   const path = configFileOf(env, stateDir);
   return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
@@ -295,9 +295,9 @@ function configuredPaths(file: ConfigFile) {
 interface EffectiveConfig {
   readonly file: ConfigFile;
   readonly config: HubConfig;
-  /** The error because of which the settings differ from the file. */
+  /** The mistake in the file. Set if the settings therefore come from the last valid text. */
   readonly fault?: unknown;
-  /** Stores the text of the file. It stays in force if the file is lost or gets mistakes. */
+  /** Stores the file's text as valid. The stored text is used if the file is later missing or has mistakes. */
   keep(): void;
 }
 

@@ -67,7 +67,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   };
 }
 
-/** Returns the running settings, with the keys from `next` that take effect at once. The others still need a restart. */
+/** Returns the running settings, with the keys from `next` that take effect at once. Other changed keys still need a restart. */
 function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
   const { disabled, fail_over, features } = next.tools;
   return { ...running, log: next.log, roles: next.roles, tools: { ...running.tools, disabled, fail_over, features } };

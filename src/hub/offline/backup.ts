@@ -94,7 +94,7 @@ interface ClosedHub {
   readonly command: 'backup' | 'restore';
 }
 
-/** Throws PERMISSION_DENIED if this user cannot read the state of the machine's hub, and would get a new, empty state directory. */
+/** Throws PERMISSION_DENIED if this user cannot read the system hub's directory, since the command would then use a new, empty one. */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;
@@ -168,7 +168,7 @@ async function openBackup(file: string): Promise<FileHandle> {
 const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
   entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
 
-/** Throws if a newer version made the backup, since this version would report its content as damaged. */
+/** Throws NOT_SUPPORTED if a newer hub version made the backup, since this version would report the backup as damaged. */
 function requireKnownVersion({ version }: ArchiveTable): void {
   const own = packageVersion();
   if (semver.valid(version) !== null && semver.lte(version, own)) return;
@@ -182,8 +182,8 @@ function requireKnownVersion({ version }: ArchiveTable): void {
 }
 
 /**
- * Increases the counters that other hubs remember, since they would refuse a restored hub's next messages as replayed. Opens the databases
- * as a start does, so that unusable ones are refused now.
+ * Increases the counters that other hubs remember. Otherwise, other hubs would refuse the restored hub's next messages as replayed. Opens
+ * the databases like a start of the hub does, so that the restore fails now if a database is unusable.
  */
 async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
   const clock = systemClock;

@@ -14,7 +14,7 @@ import {
 import { draftProfile } from '../../profiles/files/profile-draft.ts';
 import type { DraftFile, ProfileProblem } from '../../profiles/files/profile-format.ts';
 
-/** Checks all built-in profiles, with the given files in place of profiles of the same name. Returns the mistakes. */
+/** Checks the built-in profiles and returns their mistakes. Each given file replaces the built-in profile of the same name. */
 export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
   const given = paths.map(readGivenFile);
   const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);

@@ -34,7 +34,7 @@ export class DeviceBindings {
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
-    // This read throws an error if the source has no Binding cluster, before the target has granted any access.
+    // This read throws an error if the source has no Binding cluster. It comes before the target grants any access.
     await this.#bindingsOf(source, sourceNode);
     const targetNode = clustersOfNode(this.#parts, target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
@@ -119,7 +119,7 @@ export async function removeBinding(clusters: NodeClusters, endpoint: number, ta
   return true;
 }
 
-/** Returns whether a list entry binds to the target: equal node, endpoint and cluster (no cluster equals no cluster). */
+/** Returns whether a list entry binds to the target: node and endpoint are equal, and the clusters are equal or both absent. */
 function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;

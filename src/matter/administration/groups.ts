@@ -29,9 +29,7 @@ interface GroupParts extends NodeParts {
   readonly multicast: () => GroupMulticast;
 }
 
-/**
- * Groups of devices that one multicast message reaches. If the hub's store and a device differ, the device is changed to match the store.
- */
+/** Manages groups of devices, each reached by one multicast message. If a device differs from the hub's store, the device is changed. */
 export class GroupAdministration {
   readonly #parts: GroupParts;
 
@@ -43,7 +41,7 @@ export class GroupAdministration {
     return this.#parts.store.list();
   }
 
-  /** Creates a group with all members. If a member refuses, removes the group again, but not from members that do not respond. */
+  /** Creates a group and adds all members. If adding one fails, deletes the group again, unless an added member does not respond. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
     const { id } = this.#parts.store.create(name);
     try {
@@ -167,7 +165,7 @@ const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
-/** The hub's groups and the key that they share. Each change is written at once, because only this store has them. */
+/** Stores the hub's groups and the key that they share. Each change is written at once, because only this store has them. */
 export class GroupStore {
   readonly #store: KeyValueStore;
 
@@ -303,7 +301,7 @@ export class GroupMulticast {
 }
 
 /**
- * Returns a command of a standard cluster with checked and converted fields, ready for multicast. Options bitmaps may be absent. Throws
+ * Returns a command of a standard cluster with checked and converted fields, ready for multicast. `fields` may omit options bitmaps. Throws
  * NOT_SUPPORTED if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are invalid.
  */
 export function groupCommand(cluster: string, command: string, fields: JsonObject): GroupCommand {

@@ -49,7 +49,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
       groups.forget(removed);
       return removed;
     },
-    /** The label is written to the device first, so that a device that does not respond keeps its old name in both places. */
+    /** Writes the name to the device first. So if the device does not respond, both the device and the hub keep the old name. */
     async rename(device, name, options) {
       const label = labelPath(devices, device);
       try {
@@ -114,7 +114,7 @@ function labelPath(devices: MatterDevices, device: DeviceId) {
   return bridged && { device, endpoint: bridged.endpoint, cluster, attribute };
 }
 
-/** Returns the longest beginning of a text that fits into `limit` bytes of UTF-8 without cutting a character. */
+/** Returns the longest prefix of a text that fits into `limit` bytes of UTF-8 without cutting a character. */
 export function truncateUtf8(text: string, limit: number): string {
   let end = '';
   for (const character of text) {
@@ -138,7 +138,7 @@ const DIAGNOSTIC_CLUSTERS = [
 
 const INTERVIEW_LIMIT_MS = 20_000;
 
-/** Identify, ping, interview and diagnostics: services that do not change a device. */
+/** Provides identify, ping, interview and diagnostics, which do not change a device. */
 export class NodeMaintenance {
   readonly #devices: MatterDevices;
   readonly #clock: Clock;
@@ -148,7 +148,7 @@ export class NodeMaintenance {
     this.#clock = clock;
   }
 
-  /** Makes the device blink or beep for `seconds`; 0 stops it (Application Clusters §1.2). Throws NOT_SUPPORTED if it cannot. */
+  /** Makes the device blink or beep for `seconds`; 0 stops this (Application Clusters §1.2). Throws NOT_SUPPORTED if it cannot do this. */
   async identify(device: DeviceId, seconds: number, signal: AbortSignal): Promise<void> {
     const endpoint = this.#devices.describe(device)?.endpoints.find(({ clusters }) => clusters.some(({ name }) => name === 'Identify'));
     if (!endpoint) throw new AtmoError('NOT_SUPPORTED', `${device} has no Identify cluster, so it cannot show itself`);

@@ -12,7 +12,7 @@ interface SurveyParts {
 }
 
 const AT_ONCE = 4;
-/** Time limit for one node. A sleepy device may take longer; it is reported as not answering. */
+/** Time limit for one node. A sleepy device may need longer; the result then states that it did not answer. */
 const NODE_LIMIT_MS = 8_000;
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   GeneralDiagnostics: ['NetworkInterfaces'],
@@ -80,8 +80,8 @@ export interface NetworkReport {
 const EUI64_BYTES = 8;
 
 /**
- * Returns the network topology of the home, from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is known by
- * its EUI-64, which our devices report as hardware address. Any other neighbour becomes a node without a device.
+ * Returns the network topology of the home from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is matched
+ * to a device by the EUI-64 that the device reports as its hardware address. A neighbour without a match becomes a node without a device.
  */
 export function topologyOf(reports: readonly NetworkReport[]): NetworkTopology {
   const owners = new Map(reports.flatMap((report) => addressesOf(report).map((address) => [address, report.device.id] as const)));
@@ -110,7 +110,7 @@ function nodeOf(report: NetworkReport): TopologyNode {
   return present({ ...node, network, channel: numberOf(wifi?.ChannelNumber), rssi: numberOf(wifi?.Rssi) });
 }
 
-/** Returns a node for a neighbour without a device: a border router, or a device of another fabric. */
+/** Returns a node for a neighbour that matches no device: a border router, or a device of another fabric. */
 function unknownNeighborOf(id: string, reports: readonly NetworkReport[]): TopologyNode {
   const address = id.slice('thread:'.length);
   const isRouter = reports.some(({ thread }) => objectsOf(thread?.RouteTable).some((route) => hexOf(route.extAddress) === address));

@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 
-/** Returns the device that represents the whole node (endpoint 0) of a device. Throws DEVICE_NOT_FOUND if the device does not exist. */
+/** Returns the device for endpoint 0 of the node that the device `id` belongs to. Throws DEVICE_NOT_FOUND if there is no such device. */
 export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
   const device = directory.get(id);
   if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id}`, { device: id });
@@ -17,7 +17,7 @@ export interface NodeAccess extends Pick<DeviceAccess, 'read' | 'write' | 'invok
   readonly readOfAllFabrics: DeviceAccess['read'];
 }
 
-/** The devices of a home, with access to every endpoint of their nodes. */
+/** Gives access to the devices of a home and to every endpoint of their nodes. */
 export interface NodeParts {
   readonly directory: DeviceDirectory;
   readonly access: NodeAccess;
@@ -28,7 +28,7 @@ export function clustersOfNode({ directory, access }: NodeParts, device: DeviceI
   return new NodeClusters(access, rootDevice(directory, device).id, signal);
 }
 
-/** Reads, writes and invokes clusters of one node by endpoint, for administration; throws the errors of DeviceAccess. */
+/** Reads, writes and invokes the clusters of one node, on any endpoint, for administration. Throws the same errors as DeviceAccess. */
 export class NodeClusters {
   readonly #access: NodeAccess;
   readonly #root: DeviceId;

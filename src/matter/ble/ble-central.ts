@@ -4,7 +4,7 @@ import { Ble, BleError, type BlePeripheralInterface, BleScanner, type BleScanner
 import { AtmoError } from '../../core/errors.ts';
 import { BtpChannel } from './btp-channel.ts';
 
-/** Bluetooth for matter.js by a Bluetooth adapter. The hub is always the central, never a peripheral. */
+/** Gives matter.js Bluetooth through a BleAdapter. The hub is always the central, never a peripheral. */
 export class AdapterBle extends Ble implements AsyncDisposable {
   readonly #adapter: BleAdapter;
   readonly centralInterface: BleCentral;
@@ -65,8 +65,7 @@ class BleCentral implements Transport {
     const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
     const signal = options.abort === undefined ? timeout : AbortSignal.any([options.abort, timeout]);
     const link = await this.#adapter.connect(address.peripheralAddress, { signal }).catch((cause: unknown) => {
-      // The error must be a BleError: after one matter.js tries the next address or device, and any other error would end the
-      // commissioning.
+      // Only after a BleError does matter.js try the next address or device. Any other error would end the commissioning.
       throw new BleError('The device could not be connected over Bluetooth', { cause });
     });
     const channel = await BtpChannel.open(link, { name: `ble://${address.peripheralAddress}`, signal });
@@ -84,7 +83,7 @@ class BleCentral implements Transport {
     for (const channel of this.#channels.keys()) await channel.close();
   }
 
-  /** Closes the BLE connections to a device. matter.js only closes its sessions, and a radio supports few connections. */
+  /** Closes the BLE connections to a device. matter.js closes only its own sessions, and a radio supports few connections. */
   async release(peripheralAddress: string): Promise<void> {
     for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
   }

@@ -8,8 +8,8 @@ import { DbusConnection, MESSAGE_BUS } from './dbus-connection.ts';
 import type { DbusValue, DbusVariant } from './dbus-message.ts';
 
 /**
- * Opens this machine's Bluetooth for `MatterNodeOptions.ble`. If there is no Bluetooth, logs a warning with the missing part and returns
- * undefined; the hub then still finds devices on the IP network.
+ * Opens this machine's Bluetooth for `MatterNodeOptions.ble`. If a part of it is missing, logs a warning that names the part and returns
+ * undefined. The hub then finds devices on the IP network only.
  */
 export async function openBle(logger: Logger, options: BluezOptions = {}): Promise<AdapterBle | undefined> {
   try {
@@ -35,7 +35,7 @@ interface BluezOptions {
   readonly busAddress?: string;
 }
 
-/** Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs no privilege beyond the policy of the bus. */
+/** Uses Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs only the access that the policy of the bus gives. */
 export class BluezAdapter implements BleAdapter {
   readonly #bus: BluezBus;
   readonly #path: string;
@@ -108,7 +108,7 @@ export class BluezAdapter implements BleAdapter {
     await this.#bus.call({ ...adapter, member: 'StartDiscovery' });
   }
 
-  /** Pauses the scan. Ignores the error of BlueZ that no scan runs. */
+  /** Pauses the scan. BlueZ returns an error if no scan runs; this error is ignored. */
   async #pauseDiscovery(): Promise<void> {
     await this.#bus.call({ path: this.#path, interface: ADAPTER, member: 'StopDiscovery' }).catch(() => {});
   }
@@ -244,7 +244,7 @@ async function findCharacteristics(bus: BluezBus, device: string): Promise<Matte
   return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
 }
 
-/** Disconnects, and removes the device from BlueZ, which would store it forever: a device has a new Bluetooth address each time. */
+/** Disconnects the device and removes it from BlueZ. BlueZ would store it forever, and a device has a new Bluetooth address each time. */
 async function disconnect(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
   await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
   await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});
@@ -254,7 +254,7 @@ type Properties = ReadonlyMap<string, DbusVariant>;
 /** Properties of the BlueZ objects, by object path and D-Bus interface. */
 type Objects = ReadonlyMap<string, ReadonlyMap<string, Properties>>;
 
-/** The objects of BlueZ on D-Bus: calls their methods and watches their properties. */
+/** Calls the methods of BlueZ's D-Bus objects and watches their properties. */
 class BluezBus implements AsyncDisposable {
   readonly #connection: DbusConnection;
 

@@ -21,7 +21,7 @@ const TYPES: readonly (DbusMessageType | undefined)[] = [undefined, 'call', 'ret
 const HEADER_SIGNATURE = 'yyyyuua(yv)';
 const FIXED_BYTES = 16;
 const LITTLE_ENDIAN = 0x6c;
-/** Largest accepted message: BlueZ sends at most a few kilobytes, while the specification allows 128 MiB. */
+/** Maximum size of an accepted message. BlueZ sends at most a few kilobytes, while the specification allows 128 MiB. */
 const MAX_MESSAGE_BYTES = 4 * 1_048_576;
 
 /** Encodes a D-Bus message, little-endian; absent header fields are not sent. */

@@ -39,9 +39,9 @@ interface RunOptions {
 type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | number>;
 
 const DISCOVERY_TIMEOUT_MS = 30_000;
-/** Maximum time until a device appears on its network: Thread devices are slow. */
+/** Maximum time until a device appears on its network. It is long because Thread devices are slow. */
 const JOIN_TIMEOUT_MS = 120_000;
-/** ISO 3166 user-assigned code for no particular country: sets no radio regulations. */
+/** Country code that means no particular country (user-assigned in ISO 3166). It sets no radio regulations. */
 const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
@@ -108,9 +108,7 @@ export class CommissionAttempt {
     }
   }
 
-  /**
-   * Tries a device that matches. Returns its error if it refuses the passcode, since another device may match too. Throws any other error.
-   */
+  /** Commissions a matching device. Returns the error of a failed pairing, because another device may match too; throws any other error. */
   async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
     try {
       await this.#try(node);
@@ -134,7 +132,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** Tries one address after the other, since matter.js would wait 15 s before the second address even if the first was refused. */
+  /** Tries each address by itself. Otherwise matter.js would wait 15 s before the second address even if the first was refused. */
   async #try(node: ClientNode): Promise<void> {
     const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
     let failure = commissioningFailed('unreachable', 'connect');
@@ -222,7 +220,7 @@ export class CommissionAttempt {
       this.#joinTimeout.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
     );
     if (this.#knownAddress === undefined) return;
-    // If mDNS does not reach the device, only the address in the request can be tried.
+    // If mDNS does not reach the device, the address from the request is the only one that can be tried.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
     peer.descriptor.operationalAddress ??= this.#knownAddress;
   }
@@ -238,7 +236,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // After a CommissioningError matter.js ends the fail-safe, which removes our fabric, unless the device is out of reach (join step).
+    // matter.js ends the fail-safe after a CommissioningError; the device then removes our fabric, unless it is out of reach (join step).
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {
@@ -251,7 +249,7 @@ export class CommissionAttempt {
     if (this.#joinTimeout.signal.aborted) return 'not_joined';
     if (this.#isPaired) return reasonOf(error, 'flow');
     const reason = reasonOf(error, 'pairing');
-    // matter.js reports a refusal like a missing response, but only a refusal comes before the retransmissions end (Core §4.12.2.1).
+    // matter.js reports a refusal and a missing response alike. An error before the retransmissions end is a refusal (Core §4.12.2.1).
     return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 

@@ -141,8 +141,8 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   /**
-   * Throws CONFLICT if the device is already being commissioned. Only passcode and upper discriminator bits are compared, because manual
-   * codes contain no more.
+   * Throws CONFLICT if the device is already being commissioned. Compares only the passcode and the upper bits of the discriminator,
+   * because a manual code contains no other bits.
    */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>

@@ -25,7 +25,7 @@ interface FlowObserver {
 interface StepMeaning {
   readonly step: CommissionStep;
   readonly note: string;
-  /** Commissioning stages before and after the step. */
+  /** The stages that the commissioning reaches before and after the step; absent if the stage stays the same. */
   readonly before?: CommissionStage;
   readonly after?: CommissionStage;
 }
@@ -76,10 +76,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   return result;
 }
 
-/**
- * Reports a stage. An error is thrown as CommissioningError, since matter.js ends the fail-safe only for that class. Then a retry works at
- * once.
- */
+/** Reports a stage. Throws an error as CommissioningError. Only then does matter.js end the fail-safe, so that a retry works at once. */
 function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);

@@ -33,7 +33,7 @@ interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly recorder: DeviceRecorder;
 }
 
-/** Finishes interrupted commissionings: adds the device, notices that it has removed our fabric, or tells what a person must do. */
+/** Finishes interrupted commissionings: adds a device that has our fabric, and forgets a device that has removed it. Retries all others. */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();
@@ -146,7 +146,7 @@ export interface CommissioningEntry {
   readonly fault?: string;
 }
 
-/** Stores commissionings. An entry exists from before the device receives any data until the device is in the device directory. */
+/** Stores commissionings. An entry begins before the device receives any data, and ends when the device is in the device directory. */
 export class CommissioningStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
@@ -160,7 +160,7 @@ export class CommissioningStore {
   open(nodeId: string, details: Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>): CommissioningEntry {
     const { name, area, shortDiscriminator } = details;
     const begun = { id: randomUUID(), nodeId, startedAtMs: this.#clock.now(), stage: 'intent' } as const;
-    // The members are copied by name because `details` may contain the setup code, which must never be stored.
+    // The fields are copied by name because `details` may contain the setup code, which must never be stored.
     const entry = { ...begun, ...present({ name, area, shortDiscriminator }) };
     this.#write(entry);
     return entry;
@@ -176,7 +176,7 @@ export class CommissioningStore {
     this.#write({ ...this.get(id), fault });
   }
 
-  /** Removes the entry of an added device, and the entries of its earlier attempts, whose credentials the device has removed. */
+  /** Removes the entry of an added device and the entries of earlier attempts to add it. The device has removed their credentials. */
   finish(id: string): void {
     const { shortDiscriminator } = this.get(id);
     const isEarlierTry = (entry: CommissioningEntry): boolean =>
@@ -213,7 +213,7 @@ export class CommissioningStore {
   }
 }
 
-/** Returns advice for the person on a device whose commissioning stopped at this stage. */
+/** Returns advice for a person whose device is only half commissioned. */
 function adviceFor(entry: CommissioningEntry): string {
   const which = entry.name === undefined ? `The device of ${isoTime(entry.startedAtMs)}` : `"${entry.name}"`;
   const retrying = 'The hub keeps looking for it and takes it over as soon as it answers.';

@@ -18,7 +18,7 @@ type NetworkCredentials =
   | { readonly kind: 'wifi'; readonly ssid: string; readonly password: string }
   | { readonly kind: 'thread'; readonly networkName: string; readonly datasetHex: string };
 
-/** Named Wi-Fi and Thread credentials. Only `credentialsFor` returns the secret, to the commissioner; the hub never shows it. */
+/** Stores named Wi-Fi and Thread credentials. Only `credentialsFor` returns the secrets, for the commissioner; the hub never shows them. */
 export class CredentialSetStore {
   readonly #store: KeyValueStore;
 
@@ -45,7 +45,7 @@ export class CredentialSetStore {
     this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
   }
 
-  /** Stores a Thread dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR with the wrong or missing field. */
+  /** Stores a Thread dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR that names the wrong or missing field. */
   setThread(name: string, datasetHex: string): CredentialSet {
     checkName(name);
     const { hex, networkName } = parseDataset(datasetHex);

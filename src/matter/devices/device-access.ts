@@ -26,7 +26,7 @@ interface ReadItem {
   readonly attribute: AttributeShape;
 }
 
-/** Reads and writes attributes and invokes commands by name, with JSON values; throws the errors of DeviceAccess. */
+/** Reads and writes attributes and invokes commands, by name and with JSON values. Throws the errors that DeviceAccess lists. */
 export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'> {
   readonly #parts: DeviceAccessCollaborators;
 
@@ -150,7 +150,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
   }
 }
 
-// Alarm commands that cannot be sent: matter.js 0.17.9 encodes their inherited bitmap without any bit set.
+// Alarm commands that cannot be sent, because matter.js 0.17.9 encodes their inherited bitmap without any bit set.
 const UNSENDABLE = /^(Dishwasher|Refrigerator|Temperature)Alarm\.(Reset|ModifyEnabledAlarms)$/;
 const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
 

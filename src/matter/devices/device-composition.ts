@@ -3,11 +3,9 @@ import type { Device, DeviceTypeEntry, SemanticTag } from '../../core/devices/de
 import { present } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 
-/** A device of a node before the hub has given it an id and added the name that people gave it. */
+/** A device that `planDevices` found in a node. It has no id yet, and no name from people. */
 export interface PlannedDevice {
-  /**
-   * Permanent key of the device: its node id, and its UniqueID or endpoint. It survives a restart, and new endpoint numbers of a bridge.
-   */
+  /** Permanent key: the node id, and the UniqueID or else the endpoint. With a UniqueID, it survives new endpoint numbers of a bridge. */
   readonly key: string;
   readonly parentKey?: string;
   readonly kind: Device['kind'];
@@ -36,8 +34,8 @@ interface Unit {
 }
 
 /**
- * Returns the devices of a node: the node itself, each bridged endpoint behind an aggregator (Core §9.13), and each part of a node or
- * bridged device that has several application endpoints (Core §9.2.4, composed devices).
+ * Returns the devices of a node: the node itself, and each bridged endpoint behind an aggregator (Core §9.13). If one of these has several
+ * application endpoints, its parts are devices too (composed devices, Core §9.2.4).
  */
 export function planDevices(node: NodeSnapshot): readonly PlannedDevice[] {
   return unitsOf(node).flatMap((unit) => planUnit(node.nodeId, unit));

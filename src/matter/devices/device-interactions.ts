@@ -53,11 +53,10 @@ interface InvokeRequest {
 /** Which entries of a fabric-scoped list to read (Core §7.13.2): those of our fabric, or those of all fabrics. */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// Time limit in milliseconds for a device that always listens. It responds in milliseconds, and a call to a dead device must fail within 5
-// s.
+// Time limit for a device that always listens. It responds in milliseconds, and a call to a dead device must fail within 5 s.
 const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
-// Milliseconds that matter.js has to finish after an abort. The caller does not wait longer.
+// Maximum time in milliseconds that the caller waits for matter.js to finish after an abort.
 const UNWIND_MS = 200;
 // Maximum number of parallel calls to a node. Above 30 exchanges, matter.js closes the oldest one even while it waits for a response.
 const PARALLEL_CALLS = 10;
@@ -165,7 +164,7 @@ export class DeviceInteractions {
     return slots;
   }
 
-  /** Settles like `work`, but at the latest shortly after the signal has aborted. */
+  /** Settles like `work`. After the signal aborts, waits only UNWIND_MS for `work` and then rejects with the signal's reason. */
   #unwound<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => void this.#clock.after(UNWIND_MS, () => reject(signal.reason));
@@ -176,8 +175,8 @@ export class DeviceInteractions {
   }
 }
 
-// Sends a write through a messenger that gets the abort signal. ClientNode's write ignores the signal (0.17.9: sendWriteCommand ignores its
-// options), and would repeat an abandoned write for a quarter of a minute.
+// Sends a write through a messenger that gets the abort signal. ClientNode's own write ignores the signal (0.17.9: sendWriteCommand ignores
+// its options), so it would repeat an abandoned write for 15 s.
 async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
@@ -204,7 +203,7 @@ interface ResponseTimeoutOptions {
   readonly answeredMs: () => number | undefined;
 }
 
-/** Time limit for a call to a node that does not respond. While the call waits in the queue, responses to other calls extend the limit. */
+/** Aborts `signal` if a node does not respond in time. While the call waits in the queue, responses to other calls extend the limit. */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
   readonly #startedMs: number;
@@ -255,7 +254,7 @@ export interface InteractionFailure {
   readonly what: string;
   /** True if a request may have been sent to the device. */
   readonly isSent: boolean;
-  /** True for a read. It changes nothing, so if its response is lost the device has only not responded. */
+  /** True for a read. A read changes nothing, so a lost response means DEVICE_UNREACHABLE, and not OUTCOME_UNKNOWN. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
   readonly waitedMs: number;

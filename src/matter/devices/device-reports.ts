@@ -23,7 +23,7 @@ export class DeviceReports {
     this.#parts = parts;
   }
 
-  /** Emits the attributes of one report; all attributes of the cluster if the report does not name its attributes. */
+  /** Emits the attributes of one report. If the report does not name its attributes, emits all attributes of the cluster. */
   emit(node: NodeDevices, { endpoint, behavior, properties }: ChangeNotificationService.PropertyUpdate): void {
     const cluster = clusterOf(endpoint, behavior.id);
     if (cluster === undefined) return;
@@ -54,9 +54,7 @@ export class DeviceReports {
   }
 }
 
-/**
- * For each value, the time when it was last confirmed: by a report of it, or by a running subscription, which would have reported a change.
- */
+/** Tells when each value was last confirmed: by a report of the value, or by a running subscription, which would report a change. */
 export class ReportTimes {
   readonly #clock: Clock;
   readonly #times = new WeakMap<NodeDevices, Map<string, number>>();
@@ -74,8 +72,8 @@ export class ReportTimes {
   }
 
   /**
-   * Returns when a value was last confirmed, in ms since 1970; 0 if unknown. If changes of the attribute are not reported, only its own
-   * report counts, or the first read of the node when it joined.
+   * Returns when a value was last confirmed, in ms since 1970; 0 if unknown. If the device does not report changes of the attribute, the
+   * subscription confirms nothing. Then only a report of the value counts, or the first read when the node joined.
    */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;
@@ -87,7 +85,7 @@ function keyOf({ endpoint, cluster, attribute }: Omit<AttributePath, 'device'>):
   return `${endpoint}/${cluster}/${attribute}`;
 }
 
-// Events from before 2020 have no real time: a device without a clock counts from its own start.
+// An event from before 2020 gets the current time, because a device without a clock counts from its own start.
 const FIRST_PLAUSIBLE_MS = Date.UTC(2020, 0, 1);
 
 /** Converts an event of a node to a DeviceEvent; returns undefined if its cluster, event or endpoint is unknown. */

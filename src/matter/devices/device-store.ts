@@ -29,7 +29,7 @@ export interface JoiningNodeDetails {
   readonly findings?: readonly string[];
 }
 
-/** Stores ids, names and areas of devices by node id and UniqueID or endpoint, so that they survive restarts and renames. */
+/** Stores the id, name and area of each device by its permanent key. The id stays the same after restarts and renames. */
 export class DeviceStore {
   readonly #store: KeyValueStore;
   readonly #joiningDetailsOf: (nodeId: string) => JoiningNodeDetails | undefined;
@@ -68,7 +68,8 @@ export class DeviceStore {
   }
 
   /**
-   * Returns the name given by a person (for a part, derived from the whole device's name), else the device's label, else product and area.
+   * Returns the name that a person gave. A part without such a name uses the name of the whole device. If no person gave a name, returns
+   * the device's own label, else its product name and area.
    */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
@@ -125,7 +126,7 @@ export class DeviceStore {
     }
   }
 
-  /** Returns the removed device that a device seems to be; undefined if none matches, or if its attestation is weaker than before. */
+  /** Returns the removed device that this device seems to be; undefined if none matches or the attestation was stronger before. */
   recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
     const device = this.#presentDevice(planned, plans);
     return device && this.#former.recognise(device);
@@ -257,7 +258,7 @@ class FormerDeviceStore {
     this.#store.set(FORMER_SPACE, id, true);
   }
 
-  /** Returns the matching device that was removed last, or undefined if none matches with an attestation as strong as before. */
+  /** Returns the matching device that was removed last; undefined if none matches or the attestation was stronger before. */
   recognise({ planned, root, findings }: PresentDevice): FormerDevice | undefined {
     const node = identityOf(root);
     if (node === undefined || findings === undefined) return undefined;
@@ -275,18 +276,18 @@ export function recognisedDevice(device: DeviceId, { id, name, removedAtMs }: Fo
   return present({ device, former: id, name, removedAtMs });
 }
 
-/** Returns vendor, product and serial number or unique id of a node as text, or undefined if it has neither number nor id. */
+/** Returns a node's vendor, product and serial number (or else unique id) as text; undefined if the node has neither number nor id. */
 function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDevice): string | undefined {
   const own = serial !== '' ? `s${serial}` : uniqueId !== '' ? `u${uniqueId}` : undefined;
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Returns position and product data of a device as text. The position alone could later be that of another bridged device. */
+/** Returns the position and product data of a device as text. The position alone could later be that of another bridged device. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }
 
-/** Returns whether the attestation is at least as strong as before: each current finding was stored before. */
+/** Returns whether the attestation is at least as strong as before: every current finding was already stored before. */
 function isNoWeaker(now: readonly string[], then: readonly string[] = []): boolean {
   return now.every((finding) => then.includes(finding));
 }

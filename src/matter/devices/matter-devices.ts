@@ -37,14 +37,14 @@ interface FoundDevice {
   readonly known: KnownDevice;
 }
 
-/** The devices on this hub's fabric, with access to them. Must be started after its MatterNode. */
+/** Lists the devices on this hub's fabric and gives access to them. Must be started after its MatterNode. */
 export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #parts: MatterDevicesCollaborators;
   readonly #store: DeviceStore;
   readonly #reports: DeviceReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
-  /** Devices by id. It is built when first needed after a change, because every call looks its device up several times. */
+  /** Cache of devices by id, because every call looks its device up several times. It is built when first needed after a change. */
   #index: ReadonlyMap<DeviceId, FoundDevice> | undefined;
   readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
@@ -88,7 +88,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // A timer that fires while the node closes then finds no device. Otherwise it would read from a closed peer, which throws.
+    // A timer that fires while the node closes now finds no device. It would otherwise read from a closed peer, which throws.
     this.#index = undefined;
   }
 

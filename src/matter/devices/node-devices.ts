@@ -26,7 +26,7 @@ interface NodeDevicesOptions {
   readonly joinedMs: number;
 }
 
-/** The devices of one Matter node, from its cached structure and the hub's device store. */
+/** Derives the devices of one Matter node from its cached structure and the hub's device store. */
 export class NodeDevices {
   readonly node: ClientNode;
   readonly nodeId: string;
@@ -79,7 +79,7 @@ export class NodeDevices {
     return this.refresh();
   }
 
-  // Returns whether the node sleeps. Without a session it uses the idle interval of the last session.
+  // Returns whether the node sleeps. Without a session, the idle interval of the last session is used.
   #sleeps(): boolean {
     this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
     return sleeps(sleepFacts(this.node, this.#idleIntervalMs));

@@ -21,7 +21,7 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// Delays of the reads of the structure in milliseconds. matter.js adds new endpoints some time after their report, without an event.
+// Delays in milliseconds after which the structure is read. matter.js adds new endpoints some time after their report, without an event.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
 // Report interval assumed for a sleepy node until a subscription has negotiated one.

@@ -13,7 +13,7 @@ import type { ReachabilityLink } from './reachability.ts';
 // Number of transmissions of a probe message within its time limit.
 const PROBE_TRANSMISSIONS = 4;
 
-/** The connection to one node below the interaction model: sessions, addresses and times of messages. */
+/** Manages the connection to one node: its sessions, its addresses, and the times of its messages. */
 export class PeerLink implements ReachabilityLink {
   readonly #node: ClientNode;
 
@@ -65,12 +65,12 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Closes the peer if it has no session. The next connection attempt then begins without the growing delays of matter.js. */
+  /** Closes the peer if it has no session. The next connection attempt then starts without the growing retry delays of matter.js. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** Returns whether the node announces only other addresses than that of its session, so that it has moved or restarted. */
+  /** Returns whether the node announces addresses, but not the address of its session. The node has then moved or restarted. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -80,8 +80,8 @@ export class PeerLink implements ReachabilityLink {
   }
 }
 
-// A failed subscription is retried after 2 s to 30 s, not after 15 s to an hour (matter.js has no option for it): a lamp that was switched
-// off at the wall for a day has to be reachable at once.
+// A failed subscription is retried after 2 s to 30 s, so that a lamp that was switched off at the wall for a day is reachable at once. By
+// default it is retried after 15 s to an hour, and matter.js has no option for it.
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 
 /**

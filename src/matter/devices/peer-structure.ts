@@ -10,7 +10,7 @@ import { deviceText, type EndpointSnapshot, type NodeSnapshot, type ProductFacts
 type State = Readonly<Record<string, unknown>>;
 
 const NO_STATE: State = {};
-// Shortest idle interval of a sleepy node: longer than a probe waits for its answer.
+// Idle interval in milliseconds from which a battery node counts as sleepy. It is longer than a probe waits for its answer.
 const SLEEPY_IDLE_MS = 2_000;
 
 /** Returns the cached structure of a commissioned node. */
@@ -43,8 +43,8 @@ export interface SleepFacts {
 }
 
 /**
- * Returns whether a node sleeps between messages. A battery alone does not mean that, since a robot vacuum always listens: its idle
- * interval must also be longer than a probe waits. The interval alone does not mean it either, since mains devices with old firmware
+ * Returns whether a node sleeps between messages. A battery alone is no proof, because a robot vacuum always listens: the idle interval
+ * must also be longer than a probe waits. A long interval alone is no proof either, because mains-powered devices with old firmware
  * negotiate long ones.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
@@ -157,7 +157,7 @@ export interface PeerCluster {
 }
 
 const shapes = new Map<string, ClusterShape>();
-// Maximum number of cached cluster shapes. A large home has fewer; more mean a peer that keeps changing.
+// Maximum number of cached cluster shapes. A large home needs fewer; only a peer that keeps changing needs more.
 const MAX_SHAPES = 4_000;
 
 /** Returns the server clusters of an endpoint by their names in the specification; cached until matter.js changes a behavior. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 
-/** When a node counts as unreachable. */
+/** Times and limits that decide when a node is probed and when it counts as unreachable. */
 export interface ReachabilityPolicy {
   /** Milliseconds without a message after which the node is probed. */
   readonly quietMs: number;
@@ -15,12 +15,12 @@ export interface ReachabilityPolicy {
 }
 
 /**
- * The policy for nodes that always listen. A loss is detected within 10.5 + 2 × 1.9 s; the requirement is 15 s. A probe costs about 2 ms of
- * CPU time.
+ * The policy for nodes that always listen. A loss is detected within 14.3 s (10.5 s + 2 × 1.9 s); the requirement is 15 s. A probe costs
+ * about 2 ms of CPU time.
  */
 export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };
 
-// Milliseconds below which silence of a sleepy node means nothing, since it repeats a lost report within a minute.
+// A sleepy node may be silent for this time in milliseconds without being lost, because it repeats a lost report within a minute.
 const SHORTEST_SLEEP_MS = 60_000;
 
 /** Returns the policy for a sleepy node that reports at least once per `maxIntervalMs`: unreachable after three missed reports. */
@@ -40,7 +40,7 @@ export interface ReachabilityLink {
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** Returns the current policy, which can change: only the structure tells whether a node sleeps. */
+  /** Returns the current policy. It can change, because the hub learns only from the structure whether a node sleeps. */
   readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
   /** Returns a random number from 0 to 1, which spreads the probes of many nodes over time. */
@@ -136,7 +136,7 @@ export class ReachabilityMonitor {
 
   #schedule(delayMs: number): void {
     this.#cancelTimer?.();
-    // A probe comes up to a tenth earlier, and never later, so that a loss is always detected in time.
+    // A probe starts up to 10 % earlier than planned, and never later, so that a loss is always detected in time.
     const jitteredMs = delayMs * (1 - this.#options.random() / 10);
     this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy().quietMs * 0.8));
   }

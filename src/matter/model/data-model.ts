@@ -25,7 +25,7 @@ import { type LiveState, schemaOf } from './value-json.ts';
 import { concentrationUnit } from './value-limits.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
-/** Ids from the AttributeList and AcceptedCommandList of a device; an absent member means all elements of the model. */
+/** Ids from the AttributeList and AcceptedCommandList of a device. If a set is absent, all elements of the model are supported. */
 export interface SupportedElements {
   readonly attributes?: ReadonlySet<number>;
   readonly commands?: ReadonlySet<number>;
@@ -105,7 +105,7 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
   if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
   if (supported.attributes?.has(model.id) === false) return [];
   const access = model.effectiveAccess;
-  // The value type of an unknown attribute is unknown, so it is not writable here although matter.js marks it as writable.
+  // matter.js marks unknown attributes as writable. Here they are not, because the type of their values is unknown.
   const writable = model.writable && !model.name.includes('$');
   const facts: AttributeShape['facts'] = {
     ...present({ description: model.description }),
@@ -221,7 +221,7 @@ export interface StandardDeviceType {
   readonly revision: number;
   /** Classification: `simple`, `utility`, `node`, `dynamic` or `base`. */
   readonly classification: string;
-  /** Server clusters of the device type with the features that it requires. */
+  /** Server clusters that the device type may have, each with the features that the device type requires. */
   readonly clusters: readonly StandardRequirement[];
 }
 

@@ -34,7 +34,7 @@ type FieldDefinition = Omit<FileValue<typeof FIELD>, 'id'> & { readonly id?: num
 type Items<List extends 'attributes' | 'commands'> = NonNullable<ClusterDefinition[List]>[number];
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
-/** The check of definitions. It is compiled for the first file, since that takes long and most hubs have no file. */
+/** Validator of cluster definitions. It is compiled when the first file is read, because this takes long and most hubs have no file. */
 let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**

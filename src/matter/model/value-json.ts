@@ -75,7 +75,7 @@ function plainJson(value: unknown): Json {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  // Track titles, mode labels and network names come from a device and are read by people and language models.
+  // Texts from a device, such as track titles, lose hidden characters, because people and language models read them.
   if (typeof value === 'string') return visibleText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
@@ -228,7 +228,7 @@ function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: num
   const [min, max] = [Number(shape.min), Number(shape.max)];
   const minimum = Math.max(min, live(shape.liveMin, state) ?? min);
   const maximum = Math.min(max, live(shape.liveMax, state) ?? max);
-  // If the device's own limits exclude every value they are wrong, and only the range of the type is used.
+  // If the device's own limits exclude every value, they are wrong. Then only the range of the type is used.
   return minimum <= maximum ? { minimum, maximum } : { minimum: min, maximum: max };
 }
 

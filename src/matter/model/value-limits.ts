@@ -18,7 +18,7 @@ export interface IntegerRange extends LiveLimits {
 const EPOCH_OFFSET_S = 946_684_800n;
 const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
 
-/** Returns the range of an integer from its width, its nullability (without the null value, Core §7.19.1) and its constraint. */
+/** Returns the range of an integer from its width and its constraint, without the value that stands for null (Core §7.19.1). */
 export function integerRange(model: ValueModel): IntegerRange {
   const type = typeRange(model);
   const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
@@ -34,7 +34,7 @@ export function boundOf(expression: Constraint.Expression | undefined, model: Va
   return value === undefined || !Number.isFinite(value) ? undefined : BigInt(Math.round(value));
 }
 
-// Returns the range of an integer type. The percent types allow less than their width (Core §7.19.2).
+// Returns the range of an integer type. The percent types allow fewer values than their width (Core §7.19.2).
 function typeRange(model: ValueModel): IntegerRange {
   const names = typeNames(model);
   if (names.includes('percent100ths')) return { min: 0n, max: 10_000n, isWide: false };
@@ -158,7 +158,7 @@ export function proseLimits(cluster: string, element: string): LiveLimits {
   return LIMITS[`${cluster}.${element}`] ?? {};
 }
 
-/** The unit of a value that is multiplied by `scale`. */
+/** The unit of a value after the raw value was multiplied by `scale`. */
 export interface Unit {
   readonly unit: string;
   readonly scale: number;
@@ -190,7 +190,7 @@ const BY_TYPE: Readonly<Record<string, Unit>> = {
   'amperage-mA': of('A', 0.001),
 };
 
-/** Units that only the text of the specification gives: cluster, unit, and names of attributes or of fields in any command or struct. */
+/** Units from the text of the specification: cluster, unit, and names of attributes or of fields of commands and structs. */
 const PROSE_UNITS: readonly (readonly [cluster: string, unit: Unit, ...elements: string[]])[] = [
   ['RelativeHumidityMeasurement', of('%', 0.01), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
   ['PressureMeasurement', of('kPa', 0.1), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],

@@ -82,7 +82,7 @@ export interface ShapeContext {
   readonly direction: 'in' | 'out';
 }
 
-// No standard type nests deeper; the limit ends a manufacturer's recursive model.
+// Maximum nesting of types. No standard type nests deeper; without the limit, a recursive type of a manufacturer would never end.
 const MAX_DEPTH = 8;
 // Id of the FabricIndex field: every fabric-scoped struct has it, and the device sets it (Core §7.19.1).
 const FABRIC_INDEX_FIELD = 0xfe;

@@ -25,9 +25,9 @@ interface StorageParts {
 }
 
 /**
- * Protects the file with the fabric's keys: checks it before matter.js opens it, copies it after each change, and restores the newest valid
- * copy if it is damaged. Once the home has a fabric, a file without this fabric is never accepted: matter.js would create a new fabric, and
- * every device of the home would be lost.
+ * Protects the file that contains the fabric's keys. Checks the file before matter.js opens it, copies it after each change, and restores
+ * the newest valid copy if it is damaged. Once the home has a fabric, a file without this fabric is never accepted: matter.js would create
+ * a new fabric, and every device of the home would be lost.
  */
 export class FabricStorage {
   readonly #parts: StorageParts;
@@ -55,7 +55,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The hub has its own lock. The lock file of matter.js would block the start if another process now has the process id in it.
+    // The hub has its own lock. A stale lock file of matter.js would block the start if another process now has the same process id.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -105,7 +105,7 @@ export class FabricStorage {
     return isOther || !found.isAsWritten ? 'holds values that are not as they were written' : undefined;
   }
 
-  /** Returns why a storage file must not be used; undefined for a valid file, and before the first fabric. */
+  /** Returns why a storage file must not be used; undefined if it is valid. Before the first fabric, a file without a fabric is valid. */
   #faultOf(file: string): string | undefined {
     const hadFabric = this.#expected() !== undefined || this.#snapshots().length > 0;
     if (!existsSync(file))
@@ -147,9 +147,7 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /**
-   * Returns whether to restore a snapshot. A storage that has only lost its last changes is replaced only by a snapshot with more changes.
-   */
+  /** Returns whether to restore a snapshot. A storage that has only lost its last changes is kept, unless the snapshot has more changes. */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);
@@ -163,7 +161,7 @@ export class FabricStorage {
     this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 
-  /** Moves the damaged file away, with its write-ahead log, which would otherwise be replayed into the restored file. */
+  /** Moves the damaged file away. Also moves its write-ahead log, which would otherwise be replayed into the restored file. */
   #quarantine(): string {
     const base = join(this.#stateDir, 'quarantine');
     mkdirSync(base, { recursive: true, mode: 0o700 });

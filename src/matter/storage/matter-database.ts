@@ -21,7 +21,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
   CONSTRAINT PKPair PRIMARY KEY (context, key)
 ) STRICT`;
 const SUM = (row: 'NEW' | 'OLD') => `row_sum(${row}.context, ${row}.key, ${row}.value_type, ${row}.value_json, ${row}.value_blob)`;
-/** Triggers that update the change count and the sum of all row checksums; temporary, since only this connection has `row_sum`. */
+/** Triggers that update the change count and the sum of all row checksums; temporary, because other connections lack `row_sum`. */
 const COUNTING = `CREATE TABLE IF NOT EXISTS hub_mark (generation INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TEMP TRIGGER mark_insert AFTER INSERT ON main.kvstore BEGIN
   UPDATE hub_mark SET generation = generation + 1, sum = sum + ${SUM('NEW')};
@@ -35,7 +35,7 @@ END`;
 
 /**
  * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), it syncs each commit, so that a power cut
- * does not lose a device that has just joined. It can also write again after the disk was full, and it is anchored.
+ * does not lose a device that has just joined. It can write again after the disk was full, and reports each change to `anchor`.
  */
 export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnType<Creator> {
   const database = new DatabaseSync(path);
@@ -93,7 +93,7 @@ function beginCounting(database: DatabaseSync): void {
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
-  // The hub accepted rows whose checksums do not match, so this counts as a change.
+  // The rows do not match the stored sum, but the hub has accepted them. So this counts as a change.
   else if (before.digest !== sum) database.prepare('UPDATE hub_mark SET generation = generation + 1, sum = ?').run(Number(sum));
 }
 
@@ -109,7 +109,7 @@ export interface FabricIdentity {
   readonly rootHash: string;
 }
 
-/** Result of a check. `mark` is absent in a file whose changes were not counted. `isAsWritten`: the rows match their checksum. */
+/** Result of a check. `mark` is absent if the file's changes were not counted. `isAsWritten` is false if the rows do not match the sum. */
 export type Inspection =
   | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
@@ -161,18 +161,18 @@ function firstFabricId(json: string | undefined): string | undefined {
   return isJsonObject(boxed) && typeof boxed.__value__ === 'string' ? boxed.__value__ : undefined;
 }
 
-/** More group messages than a hub sends between a backup and its restore. */
+/** Value by which the counter advances. A hub sends fewer group messages between a backup and its restore. */
 const SKIPPED = 2 ** 24;
 const LAST = 2 ** 32 - 1;
 
 /**
- * Advances the counter of group messages (Matter core specification §4.6.1.3) in a closed storage that comes from a backup. Devices reject
- * messages with a counter value that they have received before as replays. Does nothing if there is no counter.
+ * Advances the counter of group messages (Matter core specification §4.6.1.3) in a closed storage that comes from a backup. Devices treat a
+ * message with a counter value that they have already received as a replay, and reject it. Does nothing if there is no counter.
  */
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  // By this connection the write is counted as a change, so that it does not look like damage.
+  // This connection counts the write as a change. Otherwise the write would look like damage.
   const database = openMatterDatabase(path);
   try {
     const counter = database
@@ -190,15 +190,16 @@ export function skipGroupCounter(matterDir: string): void {
 type Write = () => void;
 
 /**
- * matter.js's sqlite driver, with transactions that are written at once. The driver's own (0.17.9) stay open across awaits: a second
- * transaction then fails with "Transaction is in progress" and loses its state, and other writes end with whichever transaction is open.
+ * The sqlite driver of matter.js, but a transaction writes everything at its commit. The original transaction (0.17.9) stays open across
+ * awaits: a second one then fails with "Transaction is in progress" and loses its state, and writes outside of it are committed or rolled
+ * back with it.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
     return openDriver(namespace);
   }
 
-  /** Returns this driver class with an anchor to which it reports its changes. */
+  /** Returns this driver class, changed to report its changes to an anchor. */
   static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
     return class extends BatchStorageDriver {
       static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {

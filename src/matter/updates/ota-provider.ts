@@ -26,8 +26,8 @@ const { Status, ApplyUpdateAction } = OtaSoftwareUpdateProvider;
 type UpdatesByNode = ReadonlyMap<string, RunningUpdate>;
 
 /**
- * Returns the behavior of this hub's OTA Software Update Provider (Core §11.20.6), which offers an image to a node only during an update of
- * the node. The provider of matter.js has a service that searches for images on the internet.
+ * Returns the behavior of this hub's OTA Software Update Provider (Core §11.20.6). It offers an image to a node only during an update of
+ * the node. The provider of matter.js is not used, because its service searches for images on the internet.
  */
 function providerOf(updates: UpdatesByNode) {
   return class LocalUpdateProvider extends OtaSoftwareUpdateProviderBehavior {
@@ -93,7 +93,7 @@ export async function addUpdateProvider(node: ServerNode, fabric: Fabric, update
 const SCOPE = 'ota';
 /** Time limit for the device's next message in a BDX transfer (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
-/** Time limit in which the device requests its next block and receives the error. */
+/** Time limit for closing a transfer: the device requests its next block and receives an error instead. */
 const CLOSE_LIMIT_MS = 3_000;
 
 /** Storage of matter.js that contains only one image, so that no other file can be downloaded. */
@@ -165,8 +165,8 @@ function ended(session: BdxSession | undefined): Promise<void> {
 const PIECE_BYTES = 4096;
 
 /**
- * An image that can be withdrawn while a device downloads it: the next request of the device then gets an error. If matter.js itself closed
- * the transfer, the device would receive no message and wait for minutes.
+ * An image that can be withdrawn during a download. The next request of the device then gets an error. If matter.js itself closed the
+ * transfer, the device would receive no message and wait for minutes.
  */
 export class AbortableImage {
   readonly #blob: Blob;

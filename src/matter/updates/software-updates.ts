@@ -42,10 +42,10 @@ interface ReadyNode extends UpdatableNode {
   readonly requestor: number;
 }
 
-/** States in which a device already installs an image, from any controller. */
+/** States in which a device already installs an image. Another controller may have started this. */
 const BUSY_STATES: ReadonlySet<string> = new Set(['Downloading', 'Applying', 'RollingBack']);
 
-/** Software updates of devices from images in the owner's folder (Core §11.20), never from the internet. */
+/** Updates the software of devices from images in the owner's folder (Core §11.20), never from the internet. */
 export class SoftwareUpdates {
   readonly #parts: SoftwareUpdatesParts;
   readonly #updates = new Map<string, RunningUpdate>();
@@ -58,7 +58,7 @@ export class SoftwareUpdates {
     this.#parts = parts;
   }
 
-  /** Returns the images in the folder and the devices that each image fits, from the last reports of the devices. */
+  /** Returns the images in the folder and the devices that each image fits. Uses the last reports of the devices. */
   async list(): Promise<UpdateList> {
     const { folder, devices } = this.#parts;
     const { images, broken } = await folder.read();
@@ -88,7 +88,7 @@ export class SoftwareUpdates {
     }
   }
 
-  /** Reads the node's current software; fails at once if the node is unreachable. Throws CONFLICT if it cannot be updated now. */
+  /** Reads the node's current software; fails at once if the node is unreachable. Throws CONFLICT if the node cannot be updated now. */
   async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
     const { requestor } = updatableNode(this.#parts.devices, device);
     if (requestor === undefined)
@@ -147,7 +147,7 @@ export class SoftwareUpdates {
       return to;
     } finally {
       this.#updates.delete(device.nodeId);
-      // A device that still downloads gets an error. The caller, who may have cancelled, does not wait for it.
+      // A device that still downloads gets an error. This call does not wait for that, because the caller may have cancelled it.
       this.#closing.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }

@@ -74,7 +74,7 @@ const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/
 const MAX_IMAGES = 100;
 const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
 
-/** The owner's folder of `*.ota` files. */
+/** Reads the `*.ota` files in the owner's folder. */
 export class ImageFolder {
   readonly path: string;
   readonly #crypto: Crypto;
@@ -134,7 +134,7 @@ export function isForProduct(image: UpdateImage, { vendorId, productId }: NodeSo
   return isVendor && (image.productId === 0 || image.productId === productId);
 }
 
-/** Returns why a node cannot install an image, or undefined if it can. */
+/** Returns why a node cannot install an image; undefined if the node can install it. */
 export function incompatibilityOf(image: UpdateImage, node: NodeSoftware): string | undefined {
   const { number } = node.version;
   if (!isForProduct(image, node))
@@ -150,7 +150,7 @@ export function target({ vendorId, productId }: UpdateImage): string {
   return `${vendorId === 0 ? 'any vendor' : `vendor ${hex(vendorId)}`} ${productId === 0 ? 'any product' : `product ${hex(productId)}`}`;
 }
 
-/** Returns `1.2.0 (3)`: the manufacturer's version text and the version number, which decides. */
+/** Returns a version such as `1.2.0 (3)`: the manufacturer's text, and the number, by which versions are compared. */
 export function versionText({ number, text }: SoftwareVersion): string {
   return text === '' ? String(number) : `${text} (${number})`;
 }

@@ -52,7 +52,7 @@ export class RunningUpdate {
     return this.#bytes;
   }
 
-  /** Why the device cannot install the image; undefined if it can. */
+  /** Why the device cannot install the image; undefined if no reason is known. */
   get failure(): AtmoError | undefined {
     return this.#failure;
   }
@@ -166,7 +166,7 @@ export class UpdateMonitor {
     this.#parts = parts;
   }
 
-  /** Returns the version that the device reports. The error of a failed update has the step and the device's current version. */
+  /** Returns the new version that the device reports. The error of a failed update has the step and the current version. */
   async outcome(signal: AbortSignal): Promise<SoftwareVersion> {
     const { update, clock } = this.#parts;
     for (;;) {

@@ -13,7 +13,7 @@ export function elicitation({ message, schema }: Pick<ToolQuestion, 'message' | 
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: copyJsonObject(schema) } } as const;
 }
 
-/** Returns whether a client can show forms. A client that lists no modes can (2025-11-25 and before). */
+/** Returns whether a client can show forms. Clients of MCP 2025-11-25 and before need not declare the mode `form`. */
 export function showsForms({ elicitation: declared }: JsonObject): boolean {
   return isJsonObject(declared) && (isJsonObject(declared.form) || Object.keys(declared).length === 0);
 }
@@ -46,8 +46,8 @@ interface StateParts {
 }
 
 /**
- * The `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. A state is valid once, for ten
- * minutes, for the same request of the same principal, and only in the process that created it.
+ * Creates and checks the `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. A state is valid
+ * once, for ten minutes, for the same request of the same principal, and only in the process that created it.
  */
 export class RequestStates {
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-defin
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 
-/** Limits on calls that wait for answers: for one agent with its descendants, and in total; and the interval of token checks. */
+/** Limits on calls that wait for answers: `each` for an agent with its descendants, `all` in total. Tokens are checked every `checkMs`. */
 export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
 
 interface PendingCall {
@@ -22,9 +22,9 @@ interface InteractiveCollaborators {
 }
 
 /**
- * Sends questions of running calls to the client. A session gets them during its request. A client of MCP 2026-07-28 gets `input_required`;
- * the call then waits until the client repeats the request with answers, at most ten minutes, while its token is valid, and until the
- * call's deadline. No call runs twice.
+ * Sends questions of running calls to the client. A client with a session gets a question during its request. A client of MCP 2026-07-28
+ * gets `input_required`, and repeats the request with the answers. Until then the call waits, at most ten minutes. It is cancelled earlier
+ * if its token becomes invalid or its deadline passes. No call runs twice.
  */
 export class InteractiveCalls implements Disposable {
   readonly #clock: Clock;
@@ -43,8 +43,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Runs work that may ask questions, or continues the work that the request's state belongs to. Rejects with VALIDATION_ERROR if the state
-   * is invalid. `subject` is the called method or tool with its arguments.
+   * Runs work that may ask questions. If the request has a state, continues the work that belongs to the state instead. Rejects with
+   * VALIDATION_ERROR if the state is invalid. `subject` is the called method or tool with its arguments.
    */
   async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
     const { principal, requestState: state } = caller;
@@ -83,8 +83,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Admits a call at its first question. An agent at its limit loses its oldest waiting call, since clients abandon calls without notice.
-   * At the total limit, the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has more than one.
+   * Admits a call at its first question. At a limit, an agent that has calls loses its oldest one, since clients abandon calls without
+   * notice; otherwise the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has more than one call.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;
@@ -154,7 +154,7 @@ class InteractiveCall {
   #given = new Map<string, Json>();
   #listener: McpCaller | undefined;
 
-  /** Starts the work for its first caller. `beforeAsking` throws an error to refuse a question. */
+  /** Starts the work for its first caller. Before each question, `beforeAsking` may throw an error to refuse the question. */
   start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
     // If the request has a state, its answers belong to an earlier question, and not to questions of new work.
     if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));

@@ -80,7 +80,7 @@ export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   return { status: 'error', error: new AtmoError('JOB_NOT_FOUND', message).toBody() };
 }
 
-/** Returns a job as an MCP `Task`. `resultOf` returns the result of a finished job, also if its tool failed. */
+/** Returns a job as an MCP `Task`. `resultOf` returns the result of a finished job, even if its tool failed. */
 export function taskOf(job: JobView, nowMs: number, resultOf: (job: JobView) => JsonObject): JsonObject {
   const endMs = job.finished_at === undefined ? nowMs : parseIsoTime(job.finished_at, 'finished_at');
   const createdMs = parseIsoTime(job.created_at, 'created_at');

@@ -41,7 +41,7 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 
 /**
  * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of MCP 2025-11-25 and before check even
- * errors against the output schema, so for a tool with an output schema only the text is sent.
+ * errors against the output schema. For a tool with an output schema, they get only the text.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

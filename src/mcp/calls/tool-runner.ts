@@ -35,7 +35,7 @@ async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: Too
   if (outcome.status === 'running') return outcome.handle;
   if (outcome.status === 'success') return toolResult(tool, outcome.result);
   const { code, message, details } = outcome.error;
-  // If a client of 2026-07-28 lacks a capability, this is an error of the protocol and not of the tool.
+  // For a client of MCP 2026-07-28, a missing client capability is a protocol error and not an error of the tool.
   if (caller.era === 'modern' && neededCapabilities(outcome.error)) throw new AtmoError(code, message, details);
   return approvals.ask(outcome.error, run, caller) ?? errorResult(withApprovalAdvice(outcome.error), { era: caller.era, listing });
 }
@@ -84,8 +84,8 @@ function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'
 }
 
 /**
- * Runs a long call as a job. Returns its result if it ends soon. Otherwise a client with tasks gets a `CreateTaskResult`, and any other
- * client gets the job id for `job_status`.
+ * Runs a long call as a job. Returns its result if it ends soon. Otherwise, a client with tasks gets a `CreateTaskResult`, and any other
+ * client gets the job id for `job_status` (or waits, if it checks an output schema).
  */
 export class LongCalls {
   readonly #pipeline: LongCallParts['pipeline'];
@@ -99,7 +99,7 @@ export class LongCalls {
   }
 
   async run({ request, isTyped }: LongCall, caller: McpCaller): Promise<LongOutcome> {
-    // These members are removed because the job may outlive the request. A client that disconnects ends the job only while it waits.
+    // The job may outlive the request, so it does not get the request's signal and callbacks. `#watch` cancels it if the client leaves.
     const { signal: _signal, onChunk: _onChunk, onQuestion: _onQuestion, onMessage: _onMessage, ...lasting } = request;
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
@@ -153,7 +153,7 @@ export class ApprovalElicitation {
     this.#states = new RequestStates({ clock, purpose: 'approval' });
   }
 
-  /** Returns a question in place of APPROVAL_REQUIRED, once for each call, if the client supports elicitation; else undefined. */
+  /** Returns a question in place of APPROVAL_REQUIRED, once for each call. Returns undefined if the client does not support elicitation. */
   ask(error: ErrorBody, call: DangerousCall, caller: McpCaller): JsonObject | undefined {
     if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
     const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
@@ -202,7 +202,7 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
-/** Returns the summary from the hub that runs the call, which knows the devices. If that hub is older, this hub makes the summary. */
+/** Returns the summary from the executing hub, which knows its devices. If the error contains no summary, this hub makes one. */
 function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
   if (typeof summary === 'string') return foreignText(summary);
   // The title is quoted and cut because it may contain a name that comes from a device.

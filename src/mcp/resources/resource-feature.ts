@@ -178,7 +178,7 @@ export class ResourceChanges implements Disposable {
     for (const [uri, mayRead] of updated) this.#notifier.resourceUpdated(uri, mayRead);
   }
 
-  /** Returns whether the caller may see the sensors of this device. */
+  /** Returns whether the caller may see this device, or read one of its sensors. */
   #concerns(principal: Principal, device: string): boolean {
     if (this.#home.maySee(principal, device as DeviceId)) return true;
     return this.#home.readings(principal).some(({ sensor }) => sensor.device === device);

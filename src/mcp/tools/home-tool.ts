@@ -9,7 +9,7 @@ interface HomeToolDraft<S extends Shape> {
   readonly title: string;
   readonly description: string;
   readonly parameters: S;
-  /** The kind of effect that MCP hosts are told; default: `reads`. */
+  /** The kind of effect of the tool, which its annotations tell to MCP hosts; default: `reads`. */
   readonly effect?: keyof typeof HINTS;
 }
 

@@ -105,7 +105,7 @@ function timeOf(name: string, text: string, nowMs: number): number {
   );
 }
 
-/** Returns all sensors of a device, given its id, name or alias, or the only sensor with this name. */
+/** Returns all sensors of the device with this id, name or alias. If there is none, returns the only sensor with this name. */
 function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
   const owner = deviceNamed(text, home, principal) ?? text;
   const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
@@ -228,7 +228,7 @@ function courseOf(points: readonly NumberPoint[], history: HistoryRange): readon
   });
 }
 
-/** Returns the newest changes. Texts get these because they have no mean. */
+/** Returns the newest changes. Histories of texts are summarised by their changes, because texts have no mean. */
 function changesOf(points: readonly HistoryPoint[]): readonly JsonObject[] {
   const changes = points.filter(({ value }, index) => index === 0 || points[index - 1]?.value !== value);
   return changes.slice(-MAX_POINTS).map(({ atMs, value }) => ({ at: isoTime(atMs), value }));

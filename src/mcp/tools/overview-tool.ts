@@ -50,7 +50,7 @@ function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
-/** Matches values of an alarm that mean no alarm. */
+/** Matches those values of an alarm sensor that mean that there is no alarm. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
 
 /** The part of a home that a caller may see. */
@@ -98,7 +98,7 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
   };
 }
 
-/** Returns the mean of the air sensors of a room, for each kind. */
+/** Returns the mean of a room's air sensors for each kind of sensor. */
 function meansOf(readings: readonly Reading[]): JsonObject {
   const measured = readings.filter(({ value }) => typeof value === 'number');
   const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
@@ -140,7 +140,7 @@ function isOpen({ sensor, value }: Reading): boolean {
   return sensor.kind === 'valve' && /^open/i.test(String(value));
 }
 
-/** Returns whether a reading means an unlocked lock, whose door may still be closed. */
+/** Returns whether a reading shows that a lock is unlocked. Its door may still be closed. */
 function isUnlocked({ sensor, value }: Reading): boolean {
   return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
 }

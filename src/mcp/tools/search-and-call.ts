@@ -24,7 +24,7 @@ const MAX_ENTITIES = 4;
 
 /** The parts of the hub that search and description need. */
 export interface SearchParts extends NamedToolParts {
-  /** Returns the tools that match a sentence and that the caller may use, best first, and the devices, areas and sensors that it names. */
+  /** Returns the matching tools that the caller may use, best first, and the devices, areas and sensors that the sentence `text` names. */
   find(principal: Principal, text: string, limit: number): HomeSearchResult;
 }
 
@@ -234,7 +234,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** Returns the proxy tool for a definition. A call whose parameters have stronger effects may need a stricter one. */
+/** Returns the proxy tool for a definition. A call whose parameters make it dangerous needs `sensitive_tool` instead. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

@@ -8,7 +8,7 @@ import { hasSecrets } from '../../tools/schema/secrets.ts';
 /** MCP forms of tools. Each is made once, since definitions never change. */
 const forms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** Returns a tool as in MCP lists: units and an example in words, four annotations, an icon. `name` is its name for models. */
+/** Returns a tool as MCP lists it, with units and an example in its descriptions, and an icon. `name` is its name for models. */
 export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const known = forms.get(tool);
   if (known?.name === name) return known;
@@ -45,8 +45,8 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Adds the names of the `Mcp-Param-…` headers in which a client of MCP 2026-07-28 repeats arguments for proxies (SEP-2243). Secrets get no
- * header. One invalid name would make clients drop the tool.
+ * Adds to parameters the names of their `Mcp-Param-…` headers (SEP-2243): clients of MCP 2026-07-28 repeat these arguments in headers, so
+ * that proxies can read them. Secrets get no header. Invalid names are omitted, because clients ignore a tool that has one.
  */
 function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
   const { properties } = inputSchema;

@@ -11,7 +11,7 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
 
-/** Milliseconds that the hub with the higher id waits before it dials; the other hub dials at once. */
+/** Milliseconds that the hub with the higher id waits before it dials; the hub with the lower id dials at once. */
 const FIRST_CONTACT_MS = 500;
 const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
@@ -22,7 +22,7 @@ interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'log
   readonly meshId: string;
   /** Discovery by DNS-SD; undefined if it is switched off. */
   readonly discovery: Discovery | undefined;
-  /** The owner starts it before the connection manager and disposes it. */
+  /** Interface watch. The owner starts it before the connection manager and disposes it. */
   readonly watch: InterfaceWatch;
   readonly announced: () => readonly KnownAddresses[];
   readonly isBarred: (id: HubId) => boolean;
@@ -61,7 +61,7 @@ export class ConnectionManager implements Service {
     this.#pruner = new ConnectionPruner(collaborators.clock, collaborators.engine);
   }
 
-  /** Number of attempts since the start that were refused at every address. */
+  /** Number of dial attempts since the start in which every dialled address refused this hub. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -129,7 +129,7 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /** Returns the hubs to connect to: the neighbours among proven, among all and among reachable hubs, and the configured peers. */
+  /** Returns the hubs to connect to: configured peers, and neighbours selected among proven, among all and among reachable hubs. */
   #wanted(): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
@@ -162,7 +162,7 @@ export class ConnectionManager implements Service {
     this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Dials a configured address while its hub is unknown or unreachable. After that, the dialler of the hub itself is used. */
+  /** Dials a configured address while its hub is unknown or unreachable. Otherwise stops, because the hub's own dialler takes over. */
   #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
@@ -201,7 +201,7 @@ export class ConnectionManager implements Service {
     return dialler;
   }
 
-  /** Stops diallers that are no longer needed. Those of known hubs are kept, so that their back-off continues later. */
+  /** Stops diallers that are no longer needed. Deletes only those of unknown hubs: a known hub's dialler keeps its back-off for later. */
   #stopUnwanted(wanted: ReadonlySet<HubId>): void {
     const known = this.#addresses.all();
     for (const [name, dialler] of this.#diallers) {
@@ -311,9 +311,7 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /**
-   * Ends connections that nothing needed for a minute. Only the hub with the lower id decides, since the two may know different members.
-   */
+  /** Ends connections unneeded for a minute. Only the hub with the lower id ends them, because both hubs may know different members. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

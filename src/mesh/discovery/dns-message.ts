@@ -23,7 +23,7 @@ const SHORTEST_QUESTION_BYTES = 5;
 const SHORTEST_RECORD_BYTES = 11;
 const QU_INTERNET_CLASS = 'UNKNOWN_32769';
 
-/** Encodes a DNS message; missing members are empty. */
+/** Encodes a DNS message; an absent list is encoded as empty, and an absent id as 0. */
 export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage, 'kind'>): Buffer {
   return encode({
     id: message.id ?? 0,
@@ -59,8 +59,8 @@ export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-// Returns whether the record counts in a header are possible. dns-packet allocates as many entries as the header claims, and twelve bytes
-// could claim 262,140.
+// Returns whether the record counts in the header fit the message. dns-packet allocates as many entries as the header claims: up to 262,140
+// for a message of twelve bytes.
 function hasPlausibleCounts(bytes: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const questions = bytes.readUInt16BE(4);
@@ -148,7 +148,7 @@ export function isSameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Returns whether encoding a decoded name returns the same bytes; dns-packet replaces invalid UTF-8 by longer bytes. */
+/** Returns whether encoding a decoded name gives the original bytes: false if dns-packet replaced invalid UTF-8 by U+FFFD. */
 export function isPlainName(name: string): boolean {
   return !name.includes('\ufffd') && name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= 63);
 }
@@ -212,9 +212,7 @@ interface DnsAnswer {
   readonly additionals: readonly DnsRecord[];
 }
 
-/**
- * Returns the answers to a query. Omits answers that the sender knows and that are valid for at least half of their time (RFC 6762 7.1).
- */
+/** Returns the answers to a query, except those that the sender knows with half of their lifetime or more left (RFC 6762 7.1). */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;

@@ -8,7 +8,7 @@ import { ServiceBrowser } from './service-browser.ts';
 import { ServiceResponder } from './service-responder.ts';
 
 interface DnsSdCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** The owner starts it before DNS-SD and disposes it. */
+  /** Interface watch. The owner starts it before DNS-SD and disposes it. */
   readonly watch: InterfaceWatch;
   /** First label of this hub's host name, unique in the network: the id of the hub. */
   readonly hostLabel: string;

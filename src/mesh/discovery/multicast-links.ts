@@ -269,9 +269,9 @@ interface MulticastSocket {
 export type OpenMulticastSocket = (place: SocketTarget, listener: SocketListener) => Promise<MulticastSocket>;
 
 /**
- * Opens a multicast socket that is bound to the group address. Several programs share port 5353, and a unicast message reaches only one of
- * the sockets that are bound to all addresses. So this socket never gets responses for avahi or matter.js, and an IPv6 socket gets messages
- * of its own interface only.
+ * Opens a multicast socket that is bound to the group address, so that it receives no unicast messages. Several programs share port 5353,
+ * and only one of the sockets that are bound to all addresses receives a unicast message: this socket never takes a message for avahi or
+ * matter.js. An IPv6 socket receives only messages of its own interface.
  */
 export const openMulticastSocket: OpenMulticastSocket = async (place, listener) => {
   const zone = place.family === 'ipv6' ? `%${place.interfaceName}` : '';

@@ -57,7 +57,7 @@ export class InterfaceWatch implements Service {
     try {
       return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
     } catch {
-      // Reading the interfaces fails while the kernel is out of memory or file descriptors. The next check succeeds.
+      // Reading fails while the kernel is out of memory or file descriptors. The last list stays valid until a check succeeds.
       return this.#interfaces;
     }
   }

@@ -40,7 +40,7 @@ export class PeerDialler {
     return this.#failures;
   }
 
-  /** Starts dialling after `delayMs`. If an attempt is planned after failures and a new address is known, retries soon. */
+  /** Plans an attempt after `delayMs`. If an attempt is already planned after a failure, a new address makes it start soon. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
@@ -63,7 +63,7 @@ export class PeerDialler {
     this.#failures = 0;
   }
 
-  /** Called when the connection has ended, so that the next attempts follow quickly. */
+  /** Called when the hub is connected; cancels the planned attempt. */
   onConnected(): void {
     this.#failures = 0;
     this.#cancelWait?.();
@@ -223,13 +223,14 @@ const JITTER = 0.25;
 interface DialHistory {
   /** Number of failed attempts in a row, including the last one. */
   readonly failures: number;
-  /** Time since the last connection to the hub; infinite if there was none. */
+  /** Milliseconds since the last loss of a connection to the hub; infinite if there was none. */
   readonly sinceLossMs: number;
 }
 
 /**
- * Returns the milliseconds until the next attempt. They double after each failure, up to a maximum, which is low after a recent connection
- * loss (a pulled cable, an access point that restarts) and else 30 s. `random` (0 to below 1) changes them by up to a quarter.
+ * Returns the milliseconds until the next attempt. The pause doubles after each failure, up to a maximum: 1 s within a minute after a
+ * connection loss (such as a pulled cable), 5 s within ten minutes, else 30 s. `random` (0 to below 1) changes the pause by up to a
+ * quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
   const boundMs = sinceLossMs < MINUTE_MS ? 1_000 : sinceLossMs < 10 * MINUTE_MS ? 5_000 : 30_000;
@@ -239,7 +240,7 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 
 /**
  * Returns the time limit of an attempt in milliseconds. It is short after a recent connection loss: the operating system repeats a lost
- * first packet after 1 s, 2 s, 4 s, …, so that a long attempt would notice the repair late.
+ * first packet only after 1 s, 2 s, 4 s, …, so a long attempt would notice late that the network works again.
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

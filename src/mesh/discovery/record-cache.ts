@@ -86,7 +86,7 @@ export class RecordCache {
     return 'withdrawn';
   }
 
-  // The owner of a unique record sends all records of this name and type within a second. Older ones are then invalid (RFC 6762 10.2).
+  // The owner of a unique record sends all records of this name and type within a second. Older records are invalid (RFC 6762 10.2).
   #flush(record: DnsRecord, nowMs: number): void {
     for (const entry of this.#entries.get(record.name.toLowerCase())?.values() ?? []) {
       if (entry.record.type === record.type && nowMs - entry.receivedMs > GOODBYE_MS) this.#withdraw(entry, nowMs);

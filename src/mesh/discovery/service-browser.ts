@@ -186,8 +186,8 @@ class LinkBrowser {
     for (const name of instances) touched.add(name);
   }
 
-  // Returns addresses of a host. Only those in the local networks count, since a forged record must not make this hub connect to a host on
-  // the internet.
+  // Returns the addresses of a host that are in the local networks. Other addresses are left out, because a forged record must not make
+  // this hub connect to a host on the internet.
   #addressesOf(host: string): readonly string[] {
     const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
     return addresses
@@ -321,9 +321,9 @@ class QuerySchedule {
 const MAX_INSTANCES = 256;
 const MAX_INSTANCES_OF_ONE = 64;
 
-/** Limits the number of service instances, in total and of each sender. */
+/** Limits the number of service instances, in total and for each sender. */
 class InstanceOwners {
-  /** Owners by the lower-case name of the instance. */
+  /** Name and sender of each instance, by the lower-case name of the instance. */
   readonly #owners = new Map<string, { readonly name: string; readonly host: string }>();
 
   /** Records the sender of an instance; returns false if a limit is reached. */
@@ -356,7 +356,7 @@ class InstanceOwners {
 /** Maximum number of instances of one host: each address of the host is checked for each of its instances. */
 const MAX_INSTANCES_OF_HOST = 4;
 
-/** Service instances of each host, from SRV records. */
+/** Finds the service instances of a host by their SRV records. */
 class HostInstances {
   readonly #instances = new Map<string, Set<string>>();
 

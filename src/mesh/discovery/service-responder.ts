@@ -78,7 +78,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
     this.#presences.get(link)?.announcer.announce(() => announcedRecords(this.#records(link)));
   }
 
-  // Handles a record of another host for this service: from a copy of the hub, or a late goodbye of the hub's previous run.
+  // Announces the service again after a conflicting SRV record or a goodbye: a copy of this hub or the hub's previous run sent it.
   #defend(link: MulticastLink, message: DnsMessage, from: MessageSource): void {
     const { location } = this.#records(link);
     const claim = message.answers.find((record) => record.type === 'SRV' && isSameName(record.name, location.name));
@@ -171,7 +171,7 @@ class LinkResponder {
 
   #delayMs(message: DnsMessage, answers: readonly DnsRecord[]): number {
     if (message.isTruncated) return 400 + 100 * this.#collaborators.random();
-    // The only owner of a name answers at once. For a shared record it waits, since other hosts may answer the same question.
+    // Unique records are answered at once. Shared records are delayed, because other hosts may answer the same question.
     return answers.every(({ isUnique }) => isUnique) ? 0 : 20 + 100 * this.#collaborators.random();
   }
 

@@ -33,8 +33,8 @@ interface AnnouncementValidatorCollaborators {
 }
 
 /**
- * Rate limit for announcements of all hubs from one neighbour. It allows the whole mesh after a start, and four heartbeats of 256 hubs in
- * 10 s.
+ * Rate limit for all announcements from one neighbour. It is sufficient for the whole mesh after a start, and for four heartbeats of each
+ * of 256 hubs within 10 s.
  */
 const NEIGHBOUR_RATE = { burst: 2_048, perSecond: 200 };
 /** Rate limit for announcements of one hub from one neighbour. Hubs announce at less than half of this rate (`ANNOUNCER_RATE`). */
@@ -44,7 +44,7 @@ const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 export class AnnouncementValidator {
   readonly #parts: AnnouncementValidatorCollaborators;
   readonly #neighbours: KeyedRateLimit;
-  /** Rate limits by neighbour and origin, so that one neighbour cannot use up the rate of an origin through other neighbours. */
+  /** Rate limits by neighbour and origin: a neighbour that repeats an origin's announcements does not block other neighbours. */
   readonly #origins: KeyedRateLimit;
 
   constructor(parts: AnnouncementValidatorCollaborators) {

@@ -38,7 +38,7 @@ export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logg
 }
 
 type OmitFrom<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, Key> : never;
-/** Members that differ between the kinds of announcement. */
+/** Fields of an announcement except those that `#publish` adds to every announcement. */
 type Content = OmitFrom<Announcement, 'hubId' | 'epoch' | 'sequence' | 'timeMs' | 'ttlSeconds' | 'digest'>;
 
 interface DigestedState extends OwnState {
@@ -103,7 +103,7 @@ export class Announcer implements Service {
     if (this.#announced) await this.#publish({ kind: 'withdrawal' });
   }
 
-  /** Compares the state after `delayMs`, or earlier if an earlier comparison is planned, and announces changes. */
+  /** Compares the state with the announced state and announces changes, after `delayMs` or at an earlier planned comparison. */
   changed(delayMs = COALESCE_MS): void {
     if (this.#stopListening) this.#wakeup.within(delayMs);
   }
@@ -114,7 +114,7 @@ export class Announcer implements Service {
     else void this.#compareAlone();
   }
 
-  /** Compares the state and announces changes. If a comparison is running, another one follows it. */
+  /** Compares the state with the announced state and announces changes. If a comparison is running, plans another one. */
   async #compareAlone(): Promise<void> {
     if (this.#isComparing) return this.changed();
     try {

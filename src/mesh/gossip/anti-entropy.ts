@@ -14,15 +14,15 @@ interface AntiEntropyCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Maximum size of a response in bytes, approximately. For the rest the neighbour sends another request. */
+/** Approximate maximum size of a response in bytes. The neighbour gets the rest by another request. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_REQUESTS = 16;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
 
 /**
- * Compares announcement versions with neighbours, and fetches missing announcements, since gossip never repeats a message. It runs when a
- * connection is made, after a gap, and every 30 s with a random neighbour.
+ * Compares announcement versions with neighbours and fetches missing announcements, since gossip never repeats a message. It runs with each
+ * new neighbour, with a neighbour that has newer announcements, and every 30 s with a random neighbour.
  */
 export class AntiEntropy implements Service {
   readonly #parts: AntiEntropyCollaborators;

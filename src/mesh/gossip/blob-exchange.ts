@@ -25,11 +25,11 @@ const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
 /** Milliseconds that a request waits, so that the blobs of several announcements are requested together. */
 const GATHER_MS = 5;
-/** First and longest pause in milliseconds before a neighbour is asked again for a blob, which it may still be fetching. */
+/** First and longest pause in milliseconds before the same neighbour is asked for a blob again; it may still be fetching the blob. */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Rate limit for one neighbour's requests. A token allows 64 KiB of responses, which cost more to make than to request. */
+/** Rate limit for one neighbour's requests. A token allows 64 KiB of responses, because a response costs more than its request. */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 
@@ -43,7 +43,7 @@ export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** For each `name neighbour`, the pause before the next request and its end. */
+  /** Pauses after failed requests for a blob, by `name neighbour`: end of the pause by the monotonic clock, and its length. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];
@@ -90,8 +90,8 @@ export class BlobExchange implements Service {
   }
 
   /**
-   * Returns the link to the hub that announces the blob or, if it is no neighbour, to any free neighbour. A neighbour gets one request at a
-   * time.
+   * Returns the link to the hub that announces the blob. If that hub is no neighbour or did not deliver the blob, returns the link to any
+   * free neighbour. A neighbour gets only one request at a time.
    */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;

@@ -19,7 +19,7 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /** Clock for reading in turns; `onNext` is called at each turn after `soon`. If absent, everything is read at once. */
+  /** If set, definitions are read in turns by this clock, and a turn after `soon` calls `onNext`. If absent, they are read at once. */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 
@@ -28,10 +28,10 @@ interface DefinitionStoreCollaborators {
  * board. Calls are handled between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/** Bytes of one hub that are read without delay, and how fast they are refilled. A hub that always sends changes delays only itself. */
+/** Bytes of one hub that are read without delay, and the refill rate. A hub that constantly sends changes delays only itself. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
-/** Definitions of other hubs by hash. Each definition is read once, in turns, and shared by all hubs that announce it. */
+/** Stores definitions of other hubs by hash. Reads each definition once, in turns, for all hubs that announce it. */
 export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
   /** Definitions that were read; undefined if the definition was rejected. */
@@ -48,8 +48,8 @@ export class DefinitionStore {
   }
 
   /**
-   * Returns the definition of the tool `id` by its hash (hex), as `hub` announces it. Returns undefined if the definition has not arrived,
-   * waits for its turn, was rejected or belongs to another tool.
+   * Returns the definition of the tool `id` with this hash (hex). Reading the definition counts towards the limits of `hub`. Returns
+   * undefined if the definition has not arrived, waits for its turn, was rejected or belongs to another tool.
    */
   get(hash: string, id: string, hub: HubId): OfferedTool | undefined {
     const tool = this.#offered(hash, hub);
@@ -141,21 +141,21 @@ export class DefinitionStore {
   }
 }
 
-/** Maximum lengths of members that only people and models read. Cutting and cleaning them does not change what the tool does. */
+/** Maximum lengths of texts that only people and models read. Cutting and cleaning these texts does not change what the tool does. */
 const PROSE_LIMITS: Readonly<Record<string, number>> = { description: 2_000, $comment: 200 };
 const LINE_LIMITS: Readonly<Record<string, number>> = { title: 200, author: 100, area: 64 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the definition of another hub from the JSON text of its public form, and the aliases of a device's tool. The definition must meet
- * the same requirements as those of this hub. Its schemas are limited so that validation ends in time; its prose is cut and freed from
- * hidden characters, since people and models read it. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if it is rejected.
+ * Reads another hub's definition from the JSON text of its public form. For a device's tool, returns its aliases too. The definition must
+ * meet the requirements for local definitions. Limits its schemas so that validation ends in time. Cuts texts for people and models, and
+ * removes hidden characters from them. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if the definition is rejected.
  */
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): OfferedTool {
   const { definition: offered, aliases } = withoutAliases(normalizeDefinition(cleaned(parse(bytes), '')));
   const definition = { ...offered, parameters: boundedSchema(offered.parameters), returns: boundedSchema(offered.returns) };
   const { maxMemoryBytes, maxFuel } = definition.execution;
-  // No local limits are needed, since the other hub enforces those in the definition.
+  // `isolation` makes the linter accept limits of memory and fuel here, because the hub that runs the tool enforces them.
   const bounded = maxMemoryBytes === undefined ? undefined : 'process';
   const isolation = maxFuel === undefined ? bounded : 'script';
   // Examples are not checked, since a hostile pattern and example can occupy a processor for hours.
@@ -182,8 +182,8 @@ function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
 }
 
 /**
- * Adds an administrator's permission to a device's tool whose own permissions do not name the device or are too weak for its effects.
- * Otherwise agents could see a tool that they may not use.
+ * Adds an administrator's permission to a device's tool if its own permissions do not name the device or are too weak for the tool's
+ * effects. Otherwise agents could see a tool that they may not use.
  */
 function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const { namespace, requires, metadata, execution } = definition;
@@ -205,7 +205,7 @@ function parse(bytes: Uint8Array): Json {
   }
 }
 
-/** Returns the value with cleaned texts; `key` is the name of the member that holds the value. */
+/** Returns the value with cleaned texts; `key` is the object key of the value. */
 function cleaned(value: Json, key: string): Json {
   if (typeof value === 'string') return cleanedText(value, key);
   if (Array.isArray(value)) return value.map((item: Json) => cleaned(item, key === 'tags' ? 'title' : ''));
@@ -231,12 +231,12 @@ export interface OfferedDefinition {
   readonly hash: string;
 }
 
-/** Members of a tool that are offered to other hubs. */
+/** Parts of a tool that are offered to other hubs. */
 export type OfferedTool = Pick<RegisteredTool, 'definition' | 'aliases'>;
 
 /**
- * Prefix of the tags that hold the aliases of a device's tool, such as former names. Aliases are tags because a hub rejects definitions
- * with unknown members; earlier versions read them as ordinary tags.
+ * Prefix of the tags that hold the aliases of a device's tool, such as former names. Aliases are sent as tags, because a hub rejects
+ * definitions with unknown fields; earlier versions read aliases as ordinary tags.
  */
 const ALIAS_TAG = 'alias:';
 
@@ -245,7 +245,7 @@ const offeredDefinitions = new WeakMap<ToolDefinition, OfferedDefinition>();
 /** Number of definitions that are encoded at once: about 10 ms of work, on a small board several times as long. */
 const AT_A_TIME = 32;
 
-/** Encodes some more definitions; returns true if all are encoded. */
+/** Encodes up to `AT_A_TIME` more definitions; returns true if all definitions are encoded. */
 export function prepareOffers(tools: Iterable<OfferedTool>): boolean {
   let left = AT_A_TIME;
   for (const tool of tools) {

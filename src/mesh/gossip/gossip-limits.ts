@@ -1,6 +1,6 @@
 import { ReasonCounter } from '../reason-counter.ts';
 
-/** Limits of the records of other hubs; they fit into the memory of a small board. The codec limits the tools and devices of one hub. */
+/** Limits for stored records of other hubs, so that these fit into a small board's memory. The codec limits one hub's tools and devices. */
 export const GOSSIP_LIMITS = {
   maxHubs: 256,
   /** Maximum size of all records of other hubs in bytes, as the directory estimates it. */
@@ -11,21 +11,19 @@ export const GOSSIP_LIMITS = {
 /** Type of `GOSSIP_LIMITS`. */
 export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
-/**
- * Milliseconds between heartbeats. A hub is gone after two missing heartbeats. If its connections end, neighbours announce that earlier.
- */
+/** Milliseconds between heartbeats. Two missing heartbeats show that a hub is gone; neighbours announce ended connections earlier. */
 export const HEARTBEAT_MS = 120_000;
-/** A hub without a route is stale if its newest announcement is older than this. */
+/** Age of the newest announcement, in milliseconds, above which a hub without a route is stale. */
 export const STALE_MS = 90_000;
 /** Age of the newest announcement, in milliseconds, above which a hub is gone. */
 export const GONE_MS = 300_000;
 /** Time to live in announcements, in seconds. */
 export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
-/** Period of the anti-entropy with a random neighbour. */
+/** Period, in milliseconds, of the anti-entropy with a random neighbour. */
 export const ANTI_ENTROPY_MS = 30_000;
 /** Milliseconds within which changes of tools and devices are announced together. */
 export const COALESCE_MS = 20;
-/** Milliseconds within which changes of connections are announced together. Calls find their route without the announcement. */
+/** Milliseconds within which changes of connections are announced together. Calls to neighbours do not need the announcement. */
 export const COALESCE_LINKS_MS = 200;
 /** Number of deltas after which a hub announces its whole state again, so that other hubs need not store more deltas. */
 export const CHANGES_PER_FULL = 16;

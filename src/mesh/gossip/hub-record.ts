@@ -15,8 +15,8 @@ interface Moment {
 }
 
 /**
- * What an announcement does: `news` changes the state, `alive` only its age, and `behind` shows a gap. Any other value is the reason to
- * drop it.
+ * Effect of an announcement: `news` changes the state, `alive` shows only that the hub is alive, and `behind` shows that announcements are
+ * missing. Any other value is the reason to drop the announcement.
  */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
@@ -35,7 +35,7 @@ export class HubRecord {
   readonly #steps: StateTransitions;
   #chain: AnnouncementChain;
   #state: HubState | undefined;
-  /** `waiting`: pages of the announced state are missing. `impossible`: the pages do not make the announced state. */
+  /** `waiting`: pages of the announced state are missing. `impossible`: the pages do not give the announced state. */
   #assembly: 'done' | 'waiting' | 'impossible' = 'waiting';
   #newest: AnnouncementVersion & { readonly digest: string };
   #hasGap = false;
@@ -118,7 +118,7 @@ export class HubRecord {
     return !isNewer(announcement, changesState ? this.#chain.last : this.#newest);
   }
 
-  /** Records an announcement that is not stale. It proves that the hub is alive only if it is newer than all others. */
+  /** Records an announcement that is not stale. Only an announcement that is newer than all others shows that the hub is alive. */
   apply({ announcement, envelope }: Signed, { moment, pageOf, maxChanges }: ApplyOptions): AnnouncementEffect {
     if (isNewer(announcement, this.#newest)) {
       this.#newest = announcement;
@@ -136,7 +136,7 @@ export class HubRecord {
     }
   }
 
-  /** Assembles the state if its pages are present. Returns a reason if they do not make the announced state. */
+  /** Assembles the state if its pages are present. Returns the reason if the pages do not give the announced state. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
     const state = this.#assembled(pageOf);
@@ -203,7 +203,7 @@ export interface Signed<Kind extends Announcement = Announcement> {
   readonly envelope: Uint8Array;
 }
 
-/** Announcements that make the current state: the last full announcement, each later delta, and the newest heartbeat or withdrawal. */
+/** Holds the announcements that give the current state: the last full one, all later deltas, and the newest heartbeat or withdrawal. */
 class AnnouncementChain {
   readonly full: Signed<FullAnnouncement>;
   readonly deltas: Signed<DeltaAnnouncement>[] = [];
@@ -226,7 +226,7 @@ class AnnouncementChain {
 export interface StateTransitions {
   /** Returns the announced state. Returns undefined while pages are missing, or the reason why the pages do not give this state. */
   first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
-  /** Returns the state after the changes, or the reason why they do not make the state with the announced digest. */
+  /** Returns the state after the changes, or the reason why the changes do not give the announced state. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
 }
 
@@ -254,7 +254,7 @@ export interface AnnouncementVersion {
   readonly sequence: number;
 }
 
-/** Returns whether `version` is later than `other`, or `other` is undefined. */
+/** Returns true if `version` is later than `other`, and also if `other` is undefined. */
 export function isNewer(version: AnnouncementVersion, other: AnnouncementVersion | undefined): boolean {
   if (!other) return true;
   return version.epoch > other.epoch || (version.epoch === other.epoch && version.sequence > other.sequence);
@@ -264,8 +264,8 @@ const SPACE = 'mesh.gossip';
 const KEY = 'epoch';
 
 /**
- * Counts the starts of this hub on the disk. Announcements then never look older than those before the start, with one write for each
- * start. If the count is lost it begins at the seconds since 1970, which is later than the former count unless the clock is far behind.
+ * Counts the starts of this hub. Each start stores the count, so that announcements never look older than those of an earlier start. If the
+ * stored count is lost, it starts at the current time in seconds since 1970. This is above the lost count unless the clock is far behind;
  * `surpass` repairs that case.
  */
 export class AnnouncedEpoch {

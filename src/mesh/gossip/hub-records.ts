@@ -10,7 +10,7 @@ import { GONE_MS, STALE_MS } from './gossip-limits.ts';
 import { type AnnouncementVersion, type HubRecord, isNewer } from './hub-record.ts';
 import type { DirectoryChange, KnownHub } from './known-hub.ts';
 
-/** What decides how fresh the record of a hub is. */
+/** Collaborators that determine how fresh the record of a hub is. */
 export interface RecordsCollaborators {
   readonly self: HubId;
   readonly clock: Clock;
@@ -23,11 +23,11 @@ export interface RecordsCollaborators {
 const RECORD_BYTES = 2_000;
 const TOOL_BYTES = 200;
 const DEVICE_BYTES = 300;
-/** Time for which a hub is shown as gone before its record is deleted. */
+/** Milliseconds for which a hub is shown as gone before its record is deleted. */
 const LINGER_MS = 30_000;
 const MAX_TOMBSTONES = 1_024;
 
-/** Records of all hubs, and the views of these records that other modules read. */
+/** Stores the records of all hubs, and the views of these records that other modules read. */
 export class HubRecords {
   readonly #parts: RecordsCollaborators;
   readonly #records = new Map<HubId, HubRecord>();
@@ -156,9 +156,9 @@ export class HubRecords {
   }
 
   /**
-   * Returns the freshness of a hub: stale after 90 s without announcements, gone after 300 s, left after a withdrawal. With a route a hub
-   * stays fresh between its heartbeats, since its neighbours announce the end of a connection within seconds. After 300 s without its own
-   * heartbeats it is gone, whatever neighbours announce. Clocks of other hubs are not used.
+   * Returns the freshness of a hub: left after a withdrawal, stale after 90 s without announcements, gone after 300 s. A directly connected
+   * hub stays fresh. A hub with a route stays fresh up to 300 s, since its neighbours announce the end of a connection within seconds.
+   * Clocks of other hubs are not used.
    */
   #stateOf(record: HubRecord): PeerState {
     if (record.hasLeft) return 'left';
@@ -192,8 +192,8 @@ const NOTHING: readonly never[] = [];
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
 /**
- * Returns the view of a record. Control characters are removed from texts that people read. Its head data come from the newest
- * announcement; tools and devices are those of the earlier state until new pages have arrived.
+ * Returns the view of a record, without control characters in texts for people. While pages of the newest state are missing, tools and
+ * devices are those of the earlier state; the other fields come from the newest full announcement.
  */
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const isWaiting = record.isWaitingForPages();
@@ -201,7 +201,7 @@ function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const head = headOf(newest);
   return {
     ...head,
-    // If a hub has the id of another hub as its name, it is shown under its own id. A call by id must not reach it.
+    // If a hub's name has the form of a hub id, its own id is shown as its name: a call to another hub's id must not reach it.
     name: HUB_ID.test(head.name) ? record.id : head.name,
     id: record.id,
     state,

@@ -8,9 +8,9 @@ export class HubToolIndex {
   readonly tools: readonly RegisteredTool[];
   /** Versions of each `namespace:name`, newest first. */
   readonly #versions = new Map<string, RegisteredTool[]>();
-  /** `namespace:name` of each tool by its name without namespace. */
+  /** For each tool name without namespace, the `namespace:name` of all tools with this name. */
   readonly #keys = new Map<string, Set<string>>();
-  /** `namespace:name` of a tool by its alias. */
+  /** For each alias, the `namespace:name` of its tool. */
   readonly #aliases = new Map<string, string>();
   #modelNames: ReadonlyMap<string, string> | undefined;
 

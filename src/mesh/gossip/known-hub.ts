@@ -18,7 +18,7 @@ export interface KnownHub {
   /** Announced tools, except those in missing pages. The array stays the same object while the tools do not change. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
-  /** Set if a page of the newest state is missing: `tools` and `devices` are then older. */
+  /** Set if a page of the newest state is missing: `tools` and `devices` then come from an earlier state. */
   readonly lacksPages?: true;
   /** Set if the hub does not announce its devices: `devices` is then empty, although tools may name devices. */
   readonly hidesDevices?: true;

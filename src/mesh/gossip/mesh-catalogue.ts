@@ -29,13 +29,13 @@ interface IndexedHub {
   readonly index: HubToolIndex;
 }
 
-/** Tool on a hub that a name selects. */
+/** Tool that a name selects on one hub. */
 interface Candidate {
   readonly tool: RegisteredTool;
   readonly hub: HubId;
 }
 
-/** Maximum time that callers wait for announced definitions, which may never arrive. */
+/** Maximum time, in milliseconds, that callers wait for announced definitions, which may never arrive. */
 const PATIENCE_MS = 10_000;
 /** Period of change events while the definitions of a large hub are read. */
 const NOTIFY_MS = 500;
@@ -44,8 +44,8 @@ const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 
 /**
- * The tools of other hubs. A name is resolved on each hub separately, so that a tool of one hub does not change what a name means on
- * another. Then equal tools become one tool. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
+ * Finds the tools of other hubs. Resolves a name on each hub separately, so that a tool of one hub does not change what a name means on
+ * another hub. Then merges equal tools. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
  */
 export class MeshCatalogue implements RemoteTools {
   readonly #parts: CatalogueCollaborators;
@@ -57,7 +57,7 @@ export class MeshCatalogue implements RemoteTools {
   readonly #identities = new WeakMap<RegisteredTool, string>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
-  /** Time since which the newest tools of a hub are not all read. */
+  /** For each hub with unread tools, the time from which it has had unread tools, by the monotonic clock. */
   readonly #unreadSinceMs = new Map<HubId, number>();
   /** Whether definitions were read since the last change event. */
   #hasNews = false;
@@ -71,14 +71,14 @@ export class MeshCatalogue implements RemoteTools {
     parts.directory.onChange(() => this.refresh());
   }
 
-  /** Starts to read new definitions; is called when announcements or definitions have arrived. */
+  /** Schedules the reading of new definitions. Called when announcements or definitions have arrived. */
   refresh(): void {
     this.#invalidate();
     if (this.#unread().length > 0) this.#parts.definitions.soon();
     this.#emit();
   }
 
-  /** Reads the definitions of one turn. Emits a change event at the end, and every half second before. */
+  /** Reads the definitions of one turn. Emits a change event when none is left to read, and every half second until then. */
   readSome(): void {
     this.#read();
     const isOver = !this.#unread().some(({ tools }) => tools.some(({ hash }) => this.#canRead(hash)));
@@ -128,7 +128,7 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Returns hubs that left or are gone, and that had a tool which `resolve` would find. */
+  /** Returns the hubs that left or are gone, and whose last known tools include one that `name` selects. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
     const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
@@ -167,7 +167,7 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Returns the hubs whose newest tools are not all read. Hubs that left count only while definitions of theirs can be read. */
+  /** Returns the hubs whose newest tools are not all read. A hub that left is included only while some of its definitions can be read. */
   #unread(): readonly KnownHub[] {
     const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
@@ -193,13 +193,13 @@ export class MeshCatalogue implements RemoteTools {
 
   #read(): void {
     const unread = this.#unread();
-    // Each call begins with another hub, so that no hub uses up the turns of all.
+    // Each call begins with a different hub, so that one hub cannot use up the limits of every turn.
     const first = this.#reads++ % Math.max(1, unread.length);
     const hasRead = [...unread.slice(first), ...unread.slice(0, first)].map((hub) => this.#readOf(hub)).includes(true);
     if (!hasRead) return;
     this.#hasNews = true;
     this.#parts.definitions.soon();
-    // Collecting many tools is slow. So it is done at once if a hub has become complete, and otherwise every NOTIFY_MS.
+    // Collecting many tools is slow. It is done at once if a hub has become complete, and otherwise at most every NOTIFY_MS.
     if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
     if (this.#isDue()) this.#invalidate();
   }
@@ -328,7 +328,7 @@ function isAmongNodes(hub: KnownHub | undefined, onlyNodes: readonly string[] | 
   return hub !== undefined && (onlyNodes?.some((node) => node === hub.id || node === hub.name) ?? true);
 }
 
-/** Returns whether a tool belongs to none or one of the devices: a hub may offer a device's tool only if it announces the device. */
+/** Returns whether a hub with these devices may offer the tool. To offer a device's tool, a hub must announce the device. */
 function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device } }: ToolDefinition): boolean {
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }
@@ -354,8 +354,8 @@ function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
 }
 
 /**
- * Returns the newest of several versions of one tool on different hubs. Returns undefined if the tools are different: tools of devices or
- * agents, in several namespaces, or with different definitions of the same version.
+ * Returns the newest tool if all tools are versions of one tool. Returns undefined if they differ in `namespace:name`, two have the same
+ * version, or one belongs to a device or was created by an agent.
  */
 function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): RegisteredTool | undefined {
   const [first] = tools;

@@ -32,14 +32,14 @@ const FAULTS_OF_NEIGHBOUR: ReadonlySet<DropReason> = new Set(['oversized', 'malf
 
 /**
  * Directory of all hubs of the mesh, built from their own signed announcements. Announcements may arrive in any order, over any hub,
- * repeatedly or never. The record of a hub is always a state that this hub announced, and only its signed announcements change the record.
+ * repeatedly or never. A record always shows a state that its own hub announced; only signed announcements of that hub change it.
  */
 export class MeshDirectory implements HubDirectory {
   readonly #parts: DirectoryCollaborators;
   readonly #limits: GossipLimits;
   readonly #validator: AnnouncementValidator;
   readonly #records: HubRecords;
-  /** Hubs whose blobs may be missing. Without this set, each announcement would check all hubs, which took most of the time. */
+  /** Hubs whose blobs may be missing. Checking only these is much faster than checking all hubs after each announcement. */
   readonly #unchecked = new Set<HubId>();
   #lossesSeen = 0;
   /** Result of `usedBlobs`; undefined after a change. */
@@ -123,7 +123,7 @@ export class MeshDirectory implements HubDirectory {
     return this.#records.all().map(({ id, completeVersion: { epoch, sequence } }) => ({ hubId: id, epoch, sequence }));
   }
 
-  /** Returns the envelopes that a hub with this version vector lacks, up to about `maxBytes`, but at least those of one hub. */
+  /** Returns the envelopes that a hub with this version vector lacks: all those of one hub, then of more hubs up to `maxBytes`. */
   envelopesBeyond(vector: VersionVector, maxBytes: number): readonly Uint8Array[] {
     const theirs = new Map(vector.map((version) => [version.hubId, version]));
     const missing: Uint8Array[] = [];
@@ -173,7 +173,7 @@ export class MeshDirectory implements HubDirectory {
     return () => this.#behindListeners.delete(listener);
   }
 
-  /** Calls the listener if other hubs have later announcements of this hub than itself: its state was lost or restored. */
+  /** Calls the listener if another hub knows a later announcement of this hub: this hub's state was then lost or restored. */
   onSuperseded(listener: (version: AnnouncementVersion) => void): () => void {
     this.#supersededListeners.add(listener);
     return () => this.#supersededListeners.delete(listener);
@@ -219,7 +219,7 @@ export class MeshDirectory implements HubDirectory {
   #apply({ announcement, envelope, key }: ValidAnnouncement): AnnouncementEffect {
     const { self, blobs, clock, steps = STATE_TRANSITIONS } = this.#parts;
     const moment = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
-    // Pages of this hub are not looked up, since nothing reads its own state here and assembling a large one takes long.
+    // Pages of this hub's own state are not looked up: nothing reads this state here, and assembling a large state takes long.
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {

@@ -16,7 +16,7 @@ interface PeersCollaborators {
   readonly clock: Clock;
 }
 
-/** Other hubs and the route to each hub, for people and for the call router. */
+/** Provides the other hubs and the route to each of them, for people and for the call router. */
 export class MeshPeers implements MeshView {
   readonly #parts: PeersCollaborators;
   #routes: ReadonlyMap<HubId, MeshRoute> | undefined;
@@ -79,7 +79,7 @@ export class MeshPeers implements MeshView {
 }
 
 interface MeshRoute {
-  /** Neighbour that forwards a call, or the hub itself if it is a neighbour. */
+  /** Neighbour that forwards a call, or the target hub itself if it is a neighbour. */
   readonly nextHop: HubId;
   /** Number of hops; 1 means directly connected. */
   readonly hops: number;

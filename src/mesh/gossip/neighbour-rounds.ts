@@ -11,7 +11,7 @@ interface RoundsCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Maximum number of neighbours that are queried at once. With few at a time, a neighbour need not send what another one has sent. */
+/** Maximum number of neighbours that are queried at once. It is small, so that two neighbours seldom send the same data. */
 const PARALLEL = 2;
 /** Minimum milliseconds between two queries of a neighbour. Requests in between share the next query. */
 const PAUSE_MS = 250;
@@ -21,7 +21,7 @@ export class NeighbourRounds {
   readonly #parts: RoundsCollaborators;
   readonly #random: () => number;
   readonly #query: (link: PeerLink) => Promise<void>;
-  /** Neighbours to query, in order. */
+  /** Neighbours to query, in the order in which they were enqueued. */
   readonly #waiting = new Set<HubId>();
   /** Neighbours that are queried now or were queried less than PAUSE_MS ago. */
   readonly #resting = new Set<HubId>();

@@ -55,8 +55,8 @@ const MAX_TOOL_ID = 225;
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
 
 /**
- * Returns the current state of this hub. Other administrative tools are not announced: every hub has them and administers only itself. A
- * tool of an unreachable device is announced like any other tool; the device is announced as unreachable.
+ * Returns the current state of this hub. Administrative tools outside of `OFFERED_ADMINISTRATION` are not announced, because every hub has
+ * them and administers only itself. Tools of an unreachable device are announced; the device is announced as unreachable.
  */
 export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateSources,

@@ -38,8 +38,8 @@ const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
 
 /**
- * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender, so it both
- * fetches and offers statements: a neighbour that lacks a listed one sends a request back.
+ * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender. The
+ * neighbour answers with other statements, and sends a request back if it lacks a listed statement.
  */
 export class StatementExchange implements Service {
   readonly #parts: ExchangeCollaborators;

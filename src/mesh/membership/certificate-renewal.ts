@@ -10,7 +10,7 @@ import type { MemberAdmission } from './member-admission.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
-/** Time before the end of a certificate at which its renewal begins. */
+/** Milliseconds before the expiry of a certificate at which its renewal begins. */
 export const RENEW_BEFORE_MS = 30 * 86_400_000;
 const TRY_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 10_000;
@@ -25,8 +25,8 @@ interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'ev
 }
 
 /**
- * Renews the certificate of this hub. From 30 days before its end it asks connected inviters for a new one, every hour and when an inviter
- * connects. It also answers requests of other hubs, and delivers certificates that the root key has signed for them.
+ * Renews the certificate of this hub. In the last 30 days before the expiry, requests a new certificate from connected inviters, every hour
+ * and when an inviter connects. Also answers requests of other hubs, and delivers certificates that the root key signed for other hubs.
  */
 export class CertificateRenewal implements Service {
   readonly #collaborators: RenewalCollaborators;
@@ -81,7 +81,7 @@ export class CertificateRenewal implements Service {
     throw failure;
   }
 
-  /** Sends a hub the certificate that `delegate` created. Resolves with false if the hub is not connected and gets it later. */
+  /** Sends a hub the certificate that `delegate` created. Resolves with false if the hub is not connected; it gets it later. */
   async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
     const link = this.#collaborators.links.to(hub);
     const certificate = this.#collaborators.authority.delegationFor(hub);

@@ -129,7 +129,7 @@ function refuse(problem: string): never {
   return refuseAtGate('certificate_invalid', `The membership certificate does not hold: ${problem}`);
 }
 
-/** Returns a text that says how the certificate of an invited hub exceeds the certificate of its inviter, or undefined if it does not. */
+/** Returns a text that says how an invited hub's certificate exceeds its inviter's certificate; undefined if nothing exceeds it. */
 function excessOf(child: CertificateClaims, parent: CertificateClaims): string | undefined {
   if (!parent.roles.includes('inviter')) return 'the hub that signed it may not let others in';
   if (child.issuer !== parent.subject) return 'it does not name the hub that signed it';
@@ -232,7 +232,7 @@ export function isExpired({ expiresAtMs }: Pick<Member, 'expiresAtMs'>, time: Tr
   return time.now() >= expiresAtMs + TOKEN_SKEW_MS;
 }
 
-/** Throws PERMISSION_DENIED if a certificate has ended or has not begun. */
+/** Throws PERMISSION_DENIED if a certificate has expired or is not valid yet. */
 export function requireInTime(member: Member, time: TrustedTime): void {
   if (isExpired(member, time)) {
     refuseAtGate(
@@ -240,8 +240,8 @@ export function requireInTime(member: Member, time: TrustedTime): void {
       `The membership of ${member.hubId} ended at ${isoTime(member.expiresAtMs)}. Let it join again with a new invite, or check the clocks`,
     );
   }
-  // A board whose clock is behind would refuse every certificate as not yet valid. The check can be skipped, since no certificate is made
-  // for the future.
+  // Skipped without trusted time: a board whose clock is behind would refuse every certificate as not yet valid. Skipping is safe, because
+  // no certificate is made for the future.
   if (!time.isTrusted()) return;
   const startMs = Math.max(member.notBeforeMs, member.issuedAtMs - BACKDATED_MS);
   if (time.now() >= startMs - TOKEN_SKEW_MS) return;

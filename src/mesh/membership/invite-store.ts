@@ -31,8 +31,8 @@ interface InviteClaim {
 }
 
 /**
- * Invites of this hub, each of which admits one hub. The use of an invite is stored before the hub is admitted. The same hub may repeat its
- * request until the invite expires, since the connection may end before the response.
+ * Stores the invites of this hub; each invite admits one hub. The use of an invite is stored before the hub is admitted. The same hub may
+ * repeat its request until the invite expires, since the connection may end before the response.
  */
 export class InviteStore {
   readonly #parts: { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -149,7 +149,7 @@ interface InviteBase extends InviteTerms {
 type InviteRecord = InviteBase &
   ({ readonly state: 'open'; readonly secret: string } | { readonly state: 'used'; readonly usedBy: HubId; readonly proof: string });
 
-/** Parses a stored invite; returns undefined if no version of the hub could have written the value. */
+/** Parses a stored invite; returns undefined if the value does not have the form of an invite. */
 function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
   if (value === undefined || !isJsonObject(value)) return undefined;
   const { id, expiresAtMs, permissions, mayInvite, wrongProofs, state, secret, usedBy, proof } = value;
@@ -171,7 +171,7 @@ interface JoinKeys {
 
 /**
  * Returns the proof that a joining hub has the secret of an invite: HMAC-SHA-256 (RFC 2104) over a domain text and the raw keys of both
- * hubs. Another hub cannot use the proof, because it contains these keys.
+ * hubs. Another hub cannot use the proof, because the proof depends on these keys.
  */
 export function joinProof(secret: Uint8Array, { joiner, responder }: JoinKeys): Uint8Array {
   return createHmac('sha256', secret).update(DOMAIN, 'utf8').update(joiner, 'base64url').update(responder, 'base64url').digest();

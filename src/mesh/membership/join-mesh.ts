@@ -95,12 +95,12 @@ export class JoinAttempt implements ConnectionGate {
     this.#ticket = ticket;
   }
 
-  /** Inviter that admitted this hub; undefined before. */
+  /** Inviter that admitted this hub; undefined until then. */
   get joinedBy(): Member | undefined {
     return this.#joinedBy;
   }
 
-  /** Requests membership. Always rejects: STORAGE_FAILED if the disk fails, else PERMISSION_DENIED, after success with reason `joined`. */
+  /** Requests membership. Always rejects: with PERMISSION_DENIED (reason `joined` after success), or STORAGE_FAILED if the disk fails. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;

@@ -123,7 +123,7 @@ export class MemberAdmission {
     return known && known.issuedAtMs > presented.issuedAtMs ? known : presented;
   }
 
-  /** Returns a new certificate with the same permissions, if this hub has all of them. */
+  /** Returns a new certificate with the same permissions. Throws PERMISSION_DENIED if this hub lacks one of these permissions. */
   #renewed(member: Member): CertificateChain {
     if (member.inviter === undefined) {
       throw new AtmoError(

@@ -20,7 +20,7 @@ const MAX_CACHED = 512;
 
 type MemberSetCollaborators = Pick<HubContext, 'logger' | 'store' | 'time'>;
 
-/** Members of one mesh as this hub knows them: certificates, hubs and revocations. */
+/** Holds what this hub knows of the members of one mesh: their certificates and revocations. */
 export class MemberSet {
   readonly rootKey: string;
   readonly revoked: RevokedMembers;
@@ -60,7 +60,7 @@ export class MemberSet {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
 
-  /** Returns a hub whose stored certificate is valid. */
+  /** Returns a known hub whose stored certificate is still valid; undefined for any other hub. */
   member(id: string): Member | undefined {
     const member = this.#known.get(id);
     return member && !this.#isOver(member) ? member : undefined;
@@ -118,7 +118,7 @@ const MEMBERS_NAMESPACE = 'mesh.members';
 /** Maximum number of stored members. */
 export const MAX_KNOWN_MEMBERS = 256;
 
-/** Newest certificate of every known hub, stored on disk so that tokens of the hub can be verified before it connects again. */
+/** Stores the newest certificate of each known hub on disk, so that the hub's tokens can be verified before it connects again. */
 class KnownMembers {
   readonly #parts: MemberStorage;
   readonly #rootKey: string;
@@ -145,8 +145,8 @@ class KnownMembers {
   }
 
   /**
-   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, a member for which `isOver` returns true is
-   * dropped first. Throws STORAGE_FAILED if the certificate cannot be stored.
+   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, first deletes a member for which `isOver`
+   * returns true, else the least recently remembered member. Throws STORAGE_FAILED if the certificate cannot be stored.
    */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
@@ -189,20 +189,20 @@ function isNewer(one: Member, other: Member): boolean {
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
-/** Maximum number of revocations by inviters. The remaining space is for those by the root key. */
+/** Maximum number of revocations by inviters. The remaining space is for revocations by the root key. */
 const MAX_BY_INVITERS = 512;
 
 interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /** Hash that decides between two statements about one hub. No hub can make an endless series of ever higher hashes. */
+  /** Hash of the statement. Of two statements about one hub, the lower hash wins, so that replacements come to an end. */
   readonly rank: string;
 }
 
 /**
- * Revoked hubs: a set of signed statements, one for each hub. Hubs merge their sets by exchanging statements in any order and any number of
- * times; statements are kept forever. The root key can end any membership; an inviter can end memberships of hubs that are no inviters.
+ * Stores one signed revocation statement for each revoked hub. Hubs merge their sets by exchanging statements in any order and any number
+ * of times; statements are kept forever. The root key can end any membership; an inviter can end memberships of hubs that are no inviters.
  */
 export class RevokedMembers {
   readonly #parts: MemberStorage;
@@ -301,7 +301,7 @@ export class RevokedMembers {
   }
 }
 
-/** Returns whether `one` replaces `other`. The root key overrules inviters; between equals, every hub makes the same choice. */
+/** Returns whether `one` replaces `other`. The root key overrules inviters; otherwise the lower hash wins on every hub. */
 function overrules(one: Revocation, other: Revocation): boolean {
   if (one.isByRoot !== other.isByRoot) return one.isByRoot;
   return other.rank === '' || one.rank < other.rank;

@@ -39,7 +39,7 @@ export class MembershipGate implements ConnectionGate {
     this.#grant = grant;
   }
 
-  /** Resolves if the other hub is a member. Rejects with PERMISSION_DENIED otherwise; a hub that has just joined connects again. */
+  /** Resolves if the other hub is a member, else rejects with PERMISSION_DENIED. A hub that has just joined must connect again. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
@@ -166,7 +166,7 @@ async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> 
   return message;
 }
 
-/** Reads the response. Rejects with PERMISSION_DENIED for a refusal; `learn` receives the revocation statement that it may contain. */
+/** Reads the response. Rejects with PERMISSION_DENIED if it is a refusal; `learn` then receives its revocation statement, if any. */
 export async function readGateAnswer(
   channel: GateChannel,
   peer: GatePeer,

@@ -51,10 +51,10 @@ export function membershipStatus({ membership, authority, admission }: Membershi
   };
 }
 
-/** Changes that no call on this hub makes: a hub joins with an invite, another hub revokes a member, or a certificate is renewed. */
+/** Changes that happen without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
-/** Writes changes of the membership into the audit log as notes. Returns a function that ends this. */
+/** Writes membership changes that happen without a call into the audit log. Returns a function that stops the writing. */
 export function auditMembershipChanges(parts: Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>): () => void {
   return parts.events.listen(
     ({ subject, data }) => {

@@ -33,9 +33,9 @@ export class MeshAuthority {
   }
 
   /**
-   * Creates a mesh with this hub as its first member. Uses a root key of an earlier, failed attempt if the passphrase matches. Rejects with
-   * CONFLICT if this hub is in a mesh or its time is not known, VALIDATION_ERROR if the passphrase is too short, PERMISSION_DENIED if it
-   * does not match, STORAGE_FAILED if the mesh cannot be stored.
+   * Creates a mesh with this hub as its first member. Uses the root key of an earlier, failed attempt if there is one. Rejects with
+   * CONFLICT if this hub is in a mesh or its time is not known, VALIDATION_ERROR if the passphrase is too short, PERMISSION_DENIED if the
+   * passphrase does not open the existing root key, STORAGE_FAILED if the mesh cannot be stored.
    */
   async create({ passphrase, name }: { readonly passphrase: string; readonly name?: string | undefined }): Promise<Member> {
     const { membership, rootKey, time } = this.#parts;
@@ -77,10 +77,10 @@ export class MeshAuthority {
   }
 
   /**
-   * Permanently ends a membership; the hub needs a new key to join again. With the passphrase, the root key signs, which can end any
-   * membership. Without the passphrase, this hub signs, which as an inviter can end memberships of hubs that are no inviters. Rejects with
-   * NOT_FOUND if the text is not a hub id, CONFLICT for this hub itself, PERMISSION_DENIED if the passphrase is wrong or this hub may not
-   * revoke, STORAGE_FAILED if the revocation cannot be stored.
+   * Permanently ends a membership; the hub needs a new key to join again. With a passphrase, the root key signs the revocation and can end
+   * any membership. Without one, this hub signs it; this hub must be an inviter and cannot revoke other inviters. Rejects with NOT_FOUND if
+   * the text is not a hub id, CONFLICT for this hub itself, PERMISSION_DENIED if the passphrase is wrong or this hub may not revoke,
+   * STORAGE_FAILED if the revocation cannot be stored.
    */
   async revoke({ hub, passphrase }: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
     const { membership, time } = this.#parts;
@@ -96,7 +96,7 @@ export class MeshAuthority {
     return { hub: target, alsoEnded: root ? alsoEnded.map(({ hubId }) => hubId) : [] };
   }
 
-  /** Returns the sealed root key, one line. Rejects with NOT_FOUND if it is elsewhere, PERMISSION_DENIED if the passphrase is wrong. */
+  /** Returns the sealed root key as one line. Rejects with NOT_FOUND (not on this hub) or PERMISSION_DENIED (wrong passphrase). */
   async exportRoot(passphrase: string): Promise<string> {
     await this.openRoot(passphrase);
     return this.#parts.rootKey.text();
@@ -113,8 +113,8 @@ export class MeshAuthority {
   }
 
   /**
-   * Ends the membership on this hub; the other hubs delete its record later. Throws CONFLICT if the root key is on this hub and shall be
-   * kept: without an exported copy the mesh would lose it forever.
+   * Ends the membership on this hub; the other hubs delete its record later. Throws CONFLICT if this hub has the root key and `rootKey` is
+   * `keep`: the owner must export the key and then choose `delete`, so that the mesh does not lose the key.
    */
   leave({ rootKey }: { readonly rootKey: 'keep' | 'delete' }): void {
     const { membership, invites, store } = this.#parts;
@@ -132,9 +132,7 @@ export class MeshAuthority {
     membership.announceChange('left', { mesh_id: meshId });
   }
 
-  /**
-   * Decrypts the root key. Rejects with NOT_FOUND without a key, PERMISSION_DENIED for a wrong passphrase, CONFLICT for another mesh's key.
-   */
+  /** Decrypts the root key. Rejects with NOT_FOUND (no key), PERMISSION_DENIED (wrong passphrase) or CONFLICT (key of another mesh). */
   async openRoot(passphrase: string): Promise<SigningKey> {
     this.#parts.membership.requireOwn();
     const root = await this.#parts.rootKey.open(passphrase);

@@ -36,12 +36,12 @@ interface Current {
   readonly members: MemberSet;
 }
 
-/** Membership of this hub, and the other members of its mesh. */
+/** Manages the membership of this hub and the certificates of the other members of its mesh. */
 export class MeshMembership implements Service, MeshTrust {
   readonly self: LocalHub;
   readonly #parts: MembershipCollaborators;
   readonly #listeners = new Set<LossListener>();
-  /** Members whose loss has not been reported. */
+  /** Hubs that count as members: the end of their membership has not been reported yet. */
   readonly #trusted = new Set<HubId>();
   #current: Current | undefined;
   #stopChecks: () => void = () => {};
@@ -51,7 +51,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.#parts = collaborators;
   }
 
-  /** Loads the membership; an unreadable one is reported and stays on disk. Rejects with STORAGE_FAILED if the disk fails. */
+  /** Loads the membership. Reports an unreadable membership and leaves it on the disk. Rejects with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
     if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
@@ -141,7 +141,7 @@ export class MeshMembership implements Service, MeshTrust {
     return true;
   }
 
-  /** Calls the listener for each hub that is no longer a member, whose connections must end. Returns a function that ends the calls. */
+  /** Calls the listener for each hub that is no longer a member: its connections must end. Returns a function that ends the calls. */
   onLost(listener: LossListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -162,7 +162,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.#current = { record, own, members };
   }
 
-  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is not valid or older, STORAGE_FAILED if the disk fails. */
+  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is invalid or older, STORAGE_FAILED if the disk fails. */
   replaceCertificate(certificate: CertificateChain): void {
     const { record, own } = this.#require();
     const { issuedAtMs } = this.verify(certificate);
@@ -279,7 +279,7 @@ export interface MembershipRecord {
   readonly addresses: readonly string[];
 }
 
-/** Parses a stored membership. Throws VALIDATION_ERROR if no version of the hub could have written the value. */
+/** Parses a stored membership. Throws VALIDATION_ERROR if the value does not have the form of a membership. */
 export function parseMembershipRecord(value: Json): MembershipRecord {
   if (
     !isJsonObject(value) ||

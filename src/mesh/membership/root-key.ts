@@ -32,7 +32,7 @@ export function isSealedRootKey(text: string): boolean {
   return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
 }
 
-/** Root key of a mesh, sealed with a passphrase so that a stolen hub does not give away the mesh. */
+/** Stores the root key of a mesh, sealed with a passphrase so that a stolen hub does not give away the mesh. */
 export class RootKey {
   readonly #file: RootKeyFile;
   readonly #box: PassphraseBox;
@@ -46,9 +46,7 @@ export class RootKey {
     return this.#file.read() !== undefined;
   }
 
-  /**
-   * Creates a root key. Rejects with VALIDATION_ERROR for a short passphrase, CONFLICT if a key exists, STORAGE_FAILED if the disk fails.
-   */
+  /** Creates a root key. Rejects with VALIDATION_ERROR (short passphrase), CONFLICT (a key exists) or STORAGE_FAILED (the disk fails). */
   async make(passphrase: string): Promise<SigningKey> {
     if ([...passphrase].length < LEAST_PASSPHRASE) {
       throw new AtmoError(

@@ -13,7 +13,7 @@ import { type ClientContext, MeshJobs, MeshQueries, QUERY_HOPS } from './remote-
 import { atNewestEpoch, RoutedRequests, staleEpoch } from './routed-requests.ts';
 import { errorOfBody, PartReader, SignedAnswers } from './signed-answers.ts';
 
-/** The client side of calls, jobs and events that other hubs serve for callers of this hub. */
+/** Sends calls, job queries and event subscriptions of this hub's callers to other hubs. */
 export class CallClient {
   readonly router: CallRouter;
   readonly jobs: MeshJobs;
@@ -38,7 +38,7 @@ export class CallClient {
   }
 }
 
-/** Milliseconds after a cancellation in which the answer still counts; the pipeline waits longer. */
+/** Milliseconds after a cancellation in which an answer is still accepted; the pipeline waits longer. */
 const CANCEL_GRACE_MS = 200;
 /** Pattern of a caller's request id that fits into a message; another id is replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
@@ -144,7 +144,7 @@ class MeshCallRouter implements CallRouter {
     return Math.max(0, Math.floor(deadlineMs - this.#context.clock.now()));
   }
 
-  /** Handles an error that the executing hub did not sign: it comes from a neighbour, or from this end of the link. */
+  /** Handles an error that the executing hub did not sign: a neighbour sent it, or this hub's own end of the link raised it. */
   async #afterFailure(error: AtmoError, sentCall: LostCallFacts): Promise<RemoteResult> {
     const { target, call, progress } = sentCall;
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
@@ -216,7 +216,7 @@ class LostCall {
 
   /**
    * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE if the call never ran or is safe to repeat, and with
-   * OUTCOME_UNKNOWN if it acts and its outcome cannot be found.
+   * OUTCOME_UNKNOWN if the call is not safe to repeat and its outcome cannot be found.
    */
   async answer(): Promise<ToolResponse> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
@@ -255,7 +255,7 @@ class LostCall {
     }
   }
 
-  /** Returns the error that a status answer means for the call; undefined if the query must be repeated. */
+  /** Returns the error that a status answer means for the call; undefined if the outcome must be queried again. */
   #judge(answer: ToolResponse): AtmoError | undefined {
     if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
     const status: JsonObject = isJsonObject(answer.result) ? answer.result : {};
@@ -279,7 +279,7 @@ class LostCall {
   }
 }
 
-/** The progress of a call on another hub, as far as this hub knows it. */
+/** Tracks the progress of a call on another hub, as far as this hub knows it. */
 class CallProgress {
   readonly #call: ForwardedCall;
   #isAccepted = false;
@@ -298,7 +298,7 @@ class CallProgress {
     };
   }
 
-  /** Marks the call as accepted by the other hub, as an accept frame or the result shows. Notifies the caller once. */
+  /** Marks the call as accepted, after an accept frame or a result of the other hub. Notifies the caller once. */
   accepted(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;
@@ -314,12 +314,12 @@ class CallProgress {
     return this.#isAccepted || this.#isLost;
   }
 
-  /** Returns whether the tool acts, so that a second run would act twice. */
+  /** Returns whether a second run of the tool could have a second effect. */
   get isActing(): boolean {
     return isActing(this.#call.tool.definition);
   }
 
-  /** Returns the error for an outcome that cannot be found out: OUTCOME_UNKNOWN for a call that acts, else TIMEOUT. */
+  /** Returns the error if the outcome cannot be found out: TIMEOUT for a call that is safe to repeat, else OUTCOME_UNKNOWN. */
   unknownOutcome(): AtmoError {
     const { id } = this.#call.tool;
     if (!this.isActing) return new AtmoError('TIMEOUT', `The hub that runs ${id} did not answer in time`);

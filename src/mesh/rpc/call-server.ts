@@ -58,7 +58,7 @@ export class CallServer {
     }
   }
 
-  /** Returns the answer of the running request for its copy over another route. Refuses any other reuse of the id as a replay. */
+  /** Returns the answer of the running request to a copy that came over another route. Refuses any other reuse of the id as a replay. */
   async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));
@@ -106,7 +106,7 @@ export class CallServer {
     }
   }
 
-  /** Returns a function that signs and sends the chunks of a running call. A slow caller misses some of them; the answer is complete. */
+  /** Returns a function that signs and sends the chunks of a running call. Drops chunks for a slow caller; the answer stays complete. */
   #chunkSender({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
     const parts = new PartSigner(this.#collaborators.self, statement.id);
     let waiting = 0;

@@ -20,7 +20,7 @@ interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly onEnd: (link: ControlLink, reason: LinkEnd) => void;
 }
 
-/** The control stream to one peer. Both hubs send requests at once: one uses odd ids, the other even ids. */
+/** The control stream to one peer. Both hubs can send requests at the same time: one hub uses odd ids, the other hub even ids. */
 export class ControlLink implements PeerLink {
   readonly #collaborators: LinkCollaborators;
   readonly #sender: FrameSender;
@@ -218,7 +218,7 @@ class OutgoingRequest {
   #isAccepted = false;
   #isOver = false;
   #partCount = 0;
-  /** Resolves when the arrived parts are read; undefined while there are none. */
+  /** Resolves when the listener has read all parts that have arrived; undefined while it reads each part synchronously. */
   #reading: Promise<void> | undefined;
   #stopGrace = () => {};
 
@@ -238,7 +238,7 @@ class OutgoingRequest {
     const sending = sendBody(body, route, (last) =>
       route.sender.send({ type: 'request', id: route.id, kind: REQUEST_KINDS[kind], body: last }),
     );
-    // Sending fails only if the request ends before its body is sent: after a cancel frame the peer does not wait for the rest.
+    // Sending fails only if the request ends before its body is sent. The cancel frame tells the peer not to wait for the rest.
     sending?.catch(() => route.sender.send({ type: 'cancel', id: route.id }));
   }
 

@@ -9,7 +9,7 @@ import { type DropSink, type PeerLink, type PeerLinks, REQUEST_KINDS, type Reque
 
 /** Protocol of the control stream. */
 export const CONTROL_PROTOCOL = '/atmosphere-edge/control/1';
-/** Rate of requests from one neighbour: enough for a busy house, too little for a flood. */
+/** Rate limit for requests from one neighbour: high enough for a busy house, low enough to stop a flood. */
 const DEFAULT_RATE: BucketRate = { burst: 1_000, perSecond: 1_000 };
 
 interface ControlLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -20,8 +20,8 @@ interface ControlLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'>
 type LinkListener = (link: PeerLink) => void;
 
 /**
- * Keeps one control stream to every connected hub. The hub with the lower id opens the stream; the other hub opens one if none came within
- * a second. If both hubs opened one, the stream of the hub with the lower id stays.
+ * Keeps one control stream to every connected hub. The hub with the lower id opens the stream. If no stream has come within a second, the
+ * other hub opens one. If both hubs open streams, the stream of the hub with the lower id is kept.
  */
 export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
@@ -141,11 +141,11 @@ export class ControlLinks implements PeerLinks, Service {
   }
 }
 
-/** Time for which the hub with the higher id waits for the other hub's stream. */
+/** Milliseconds that the hub with the higher id waits for a stream of the hub with the lower id. */
 const THEIR_TURN_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
-/** Duration of a link after which retries start with the short delay again. */
+/** Lifetime of a link, in milliseconds, after which retries begin with the short delay again. */
 const GOOD_LIFE_MS = 60_000;
 
 interface PendingLink {

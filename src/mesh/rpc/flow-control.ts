@@ -2,7 +2,7 @@ import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MeshStream } from '../transport/mesh-engine.ts';
 
-/** Largest number of unread bytes of a request's body, or of its answer with all parts. */
+/** Maximum number of unread bytes of a request's body, and of its answer together with all parts. */
 export const CREDIT_WINDOW_BYTES = 262_144;
 
 interface PendingSend {
@@ -11,11 +11,11 @@ interface PendingSend {
   readonly reject: (error: AtmoError) => void;
 }
 
-/** The sender's part of flow control in one direction of one request: the remaining credit. */
+/** Tracks the remaining credit of the sender, in one direction of one request. */
 export class CreditWindow {
   readonly #waiting: PendingSend[] = [];
   #credit = CREDIT_WINDOW_BYTES;
-  /** Creates the error for senders that still wait at the end; most requests end without a waiting sender. */
+  /** Creates the error for senders that still wait at the end. It is a function, since most requests end without waiting senders. */
   #end: (() => AtmoError) | undefined;
 
   /** Takes credit. Returns undefined if the bytes may be sent at once, else a promise, which rejects if the request ends first. */
@@ -53,7 +53,7 @@ export class CreditWindow {
 /** Minimum number of bytes in a credit frame: small answers need no credit frame. */
 const GRANT_BYTES = CREDIT_WINDOW_BYTES / 4;
 
-/** The receiver's part of flow control in one direction of one request: the bytes whose credit it grants. */
+/** Tracks received and read bytes in one direction of one request, to grant new credit to the sender. */
 export class CreditLedger {
   /** Number of received bytes whose credit has not been granted again. */
   #owed = 0;
@@ -90,7 +90,7 @@ export class FrameSender {
     return this.#drained;
   }
 
-  /** Sends a frame even if the queue is full: the number of running requests limits the answers. */
+  /** Sends a frame even if the queue is full: the limited number of running requests limits the number of answers. */
   send(frame: Frame): void {
     if (this.#stream.send(frameCodec.encode(frame)) || this.#drained) return;
     const freed = () => {
@@ -121,8 +121,8 @@ export interface BodyRoute {
 }
 
 /**
- * Sends a body: all pieces except the last as chunks, within the credit; the last piece is in the frame that `finish` sends. Returns
- * undefined if everything was sent at once; else a promise, which rejects if the request ends first.
+ * Sends a body in pieces: all pieces except the last as chunk frames within the credit, the last in the frame that `finish` sends. Returns
+ * undefined if everything was sent at once, else a promise that rejects if the request ends first.
  */
 export function sendBody(body: Uint8Array, route: BodyRoute, finish: (last: Uint8Array) => void): Promise<void> | undefined {
   if (body.length > CHUNK_BYTES) return sendLongBody(body, route, finish);
@@ -155,7 +155,7 @@ interface IncomingBody {
   isRefused: boolean;
 }
 
-/** The unfinished bodies of a peer, in one direction. */
+/** Collects the pieces of a peer's unfinished bodies, in one direction. */
 export class IncomingBodies {
   readonly #bodies = new Map<number, IncomingBody>();
   #keptBytes = 0;

@@ -55,9 +55,7 @@ export class IncomingRequests {
     return 'taken';
   }
 
-  /**
-   * Handles a piece of a body. Returns false if the peer has exceeded its credit, or sends more bodies at once than requests are permitted.
-   */
+  /** Handles a piece of a body. Returns false if the piece is too short, exceeds the credit or begins too many bodies. */
   chunk(id: number, bytes: Uint8Array): boolean {
     if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
     const arrival = this.#bodies.add(id, bytes);

@@ -22,13 +22,13 @@ export const MAX_PART_BYTES = 49_152;
 /** The abort signal of a request, and listeners for events before its answer. */
 export interface RequestOptions {
   readonly signal: AbortSignal;
-  /** Is called when the peer has accepted the request: a later loss of the connection leaves the outcome unknown. */
+  /** Called when the peer has accepted the request. If the connection is lost after that, the outcome is unknown. */
   readonly onAccept?: () => void;
-  /** Is called if the connection ends between request and answer: whether the peer accepted the request is unknown. */
+  /** Called if the connection ends before the answer. It is then unknown whether the peer has accepted the request. */
   readonly onLost?: () => void;
   /**
-   * Receives partial results and events, in order. A part counts as read when the promise resolves. The sender waits while more than a
-   * window of parts is unread, and the answer waits until all parts are read.
+   * Receives partial results and events in the order of sending. A part counts as read when the promise resolves. The sender waits while
+   * the unread parts fill the credit window, and the answer waits until all parts are read.
    */
   readonly onPart?: (part: Uint8Array) => void | Promise<void>;
   /** Milliseconds after an abort in which the peer's response is still accepted; default 0. */
@@ -41,9 +41,9 @@ export interface PeerLink {
   /** Smoothed round-trip time in milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
   /**
-   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, with CANCELLED if the signal aborts (the peer
-   * receives a cancel frame), and if the connection ends, with NODE_UNAVAILABLE before the peer has accepted the request and
-   * OUTCOME_UNKNOWN afterwards.
+   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, or with CANCELLED if the signal aborts (the
+   * peer then receives a cancel frame). If the connection ends, rejects with OUTCOME_UNKNOWN if the peer has accepted the request, else
+   * with NODE_UNAVAILABLE.
    */
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }
@@ -52,11 +52,11 @@ export interface PeerLink {
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;
-  /** Aborts if the peer cancels, and if the connection is lost, unless the request was accepted as `detached`. */
+  /** Aborts if the peer cancels. Also aborts if the connection is lost, except for a request that was accepted as `detached`. */
   readonly signal: AbortSignal;
   /**
-   * Sends an accept frame; `detached` work continues if the connection is lost. With `soon` the frame is sent in the next turn of the event
-   * loop, unless the answer is ready earlier. A handler that then fails calls `accept` again, so that its error is no refusal.
+   * Sends an accept frame; `detached` work continues if the connection is lost. With `soon`, sends it in the next turn of the event loop,
+   * unless the answer is ready earlier. A handler that fails after `soon` must call `accept` again, or its error looks like a refusal.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`. Resolves after it is sent; rejects if the request has ended. */

@@ -25,7 +25,7 @@ export class MeshEvents implements RemoteEvents {
     this.#clock = clock;
   }
 
-  /** Implements `RemoteEvents.subscribe`. Rejects if the first attempt fails, a retry cannot help, or the hub is away for a minute. */
+  /** Implements `RemoteEvents.subscribe`. Rejects if the first attempt fails, a retry cannot help, or the hub is unreachable for 60 s. */
   async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasSubscribed: false, lostMs: undefined };
@@ -96,13 +96,13 @@ interface EventFilter {
   readonly subjects?: readonly string[];
 }
 
-/** Form of an event's id, source or time, without line breaks: each is written to one line of server-sent events. */
+/** Form of an event's id, source or time. It has no line breaks, since each of them becomes one line of server-sent events. */
 const WORD = /^[\w.:/+-]{1,128}$/;
 const MAX_SUBJECT = 512;
 
 /**
- * Returns an event of another hub with only the members of an event. Returns undefined for an event outside of the filter, and for text
- * with line breaks, which would look like two events to a subscriber.
+ * Returns an event of another hub without unknown fields. Returns undefined if the filter excludes the event, or if its id, source, time or
+ * subject has line breaks, which would look like two events to a subscriber.
  */
 export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
   const { id, source, type, subject, time, data } = subscribedEventCodec.decode(part).event;

@@ -25,7 +25,7 @@ export const QUERY_HOPS = 7;
 
 type Head = 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token';
 type WithoutHead<Query> = Query extends MeshQuery ? Omit<Query, Head> : never;
-/** The members of a query without the head that all queries have. */
+/** The fields of a query, except the head fields that all queries have. */
 type QueryBody = WithoutHead<MeshQuery>;
 
 interface RemoteQuery {
@@ -63,9 +63,7 @@ export class MeshQueries {
     this.#context = context;
   }
 
-  /**
-   * Returns the signed result. Rejects with the other hub's error, or NODE_UNAVAILABLE if it did not sign, or like `RoutedRequests.send`.
-   */
+  /** Returns the signed result. Rejects like `RoutedRequests.send`, with the other hub's error, or NODE_UNAVAILABLE (no signature). */
   async send(query: RemoteQuery, options: QueryOptions): Promise<Json> {
     return atNewestEpoch(this.#context.routes, query.target, (epoch) => this.#send(query, epoch, options));
   }

@@ -18,11 +18,11 @@ import { type MemberKeys, staleEpochError } from './routed-requests.ts';
 /** Maximum difference between the time in a request and this hub's time, in milliseconds: clock error plus travel time. */
 export const TIME_WINDOW_MS = 60_000;
 
-/** Rate of new tokens from one entry hub: the check of a token verifies up to a dozen signatures. */
+/** Rate limit for new tokens from one entry hub: checking a token verifies up to a dozen signatures. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
-/** The members that every signed request has. */
+/** The fields that every signed request has. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
 
 /** A request with a valid signature. */

@@ -30,7 +30,7 @@ export class RequestRelay {
 
   /**
    * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE if the request must not be forwarded, RESOURCE_EXCEEDED if too many
-   * requests of the neighbour are, or OUTCOME_UNKNOWN if the connection to the next hub broke.
+   * requests of the neighbour are being forwarded, or OUTCOME_UNKNOWN if the connection to the next hub broke.
    */
   async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
     const { statement, forwarded, untilMs } = opened;

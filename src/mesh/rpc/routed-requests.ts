@@ -52,7 +52,7 @@ export class RoutedRequests {
     }
   }
 
-  /** Joins parameters in pieces to one text if the next hub does not announce `wire:bytes`, since every hub on the route reads them. */
+  /** If the next hub does not announce `wire:bytes`, joins parameter pieces to one text, since every hub on the route decodes them. */
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
@@ -60,11 +60,11 @@ export class RoutedRequests {
   }
 }
 
-/** Error codes that count even if unsigned: this hub raised them itself, or they leave the outcome open. */
+/** Codes of unsigned errors that are passed on unchanged: this hub raised them itself, or they leave the outcome open. */
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
-/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE: it only proves that the hub did not forward the request. */
+/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE; the error proves only that the hub did not forward the request. */
 function routingError(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
   if (KEPT_ERRORS.has(error.code)) return error;
   const { epoch } = error.details;
@@ -116,14 +116,14 @@ export interface MeshTokens {
   textFor(principal: Principal, executor: HubId): string;
 }
 
-/** Returns the error for a request to a hub before its last restart. */
+/** Returns the error for a request that was made for an earlier start of the hub. */
 export function staleEpochError(hub: HubId, epoch: number): AtmoError {
   return new AtmoError('NODE_UNAVAILABLE', `${hub} has restarted since its last known announcement; send the request again`, {
     epoch,
   });
 }
 
-/** Sends a request for the newest announced epoch of a hub. If a stale-epoch error names another epoch, sends it once more for this. */
+/** Sends a request for the newest announced epoch of a hub. Sends it once more if a stale-epoch error names another epoch. */
 export async function atNewestEpoch<Answer>(
   routes: Pick<CallRoutes, 'epochOf'>,
   target: HubId,

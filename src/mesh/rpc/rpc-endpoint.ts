@@ -96,7 +96,7 @@ export class RpcEndpoint {
     return this.#handlers[kind](opened, request);
   }
 
-  /** Answers with the outcome of a call. A call that never arrived is refused from now on: its entry hub may send it to another hub. */
+  /** Answers with the outcome of a call. A call that has not arrived is refused from now on: its entry hub may send it to another hub. */
   async #callStatus(opened: OpenedRequest<CallStatusQuery>, request: IncomingRequest): Promise<Uint8Array> {
     const { epoch } = this.#collaborators;
     const ledger = this.#ledger;
@@ -112,7 +112,7 @@ export class RpcEndpoint {
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
-  /** Waits for the end of a call, at most as long as its entry hub waits. Resolves to whether the call has ended. */
+  /** Waits for the end of a call, at most as long as its entry hub waits. Resolves with true if the call has ended. */
   #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {
@@ -143,7 +143,7 @@ export class RpcEndpoint {
     );
   }
 
-  /** Returns the schema of a job view; its result has the schema of the tool. */
+  /** Returns the schema of a job view: its field `result` has the result schema of the tool. */
   #jobSchema(job: Json): JsonSchema | undefined {
     const tool = isJsonObject(job) && typeof job.tool === 'string' ? this.#collaborators.registry.get(job.tool) : undefined;
     return tool && { properties: { result: tool.definition.returns } };

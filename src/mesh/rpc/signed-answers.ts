@@ -46,7 +46,7 @@ export class SignedAnswers {
   }
 }
 
-/** Returns the error of `executor`, safe to show to people and models; `node_id` can only name the executor itself. */
+/** Returns the error of `executor`, safe to show to people and models. If its details have a `node_id`, it is set to `executor`. */
 export function errorOfBody({ code, message, details }: ErrorBody, executor: HubId): AtmoError {
   const safe = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : (visibleJson(details) as JsonObject);
   return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...safe, ...('node_id' in safe && { node_id: executor }) });
@@ -122,7 +122,7 @@ export class PartReader {
   }
 }
 
-/** The outcome of a request. `returns` is the schema of the result: it shows which of its members are bytes. */
+/** The outcome of a request. `returns` is the schema of the result and shows which of its fields are bytes. */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
   | { readonly kind: 'error'; readonly error: ErrorBody };

@@ -92,7 +92,7 @@ function onceAborted(signal: AbortSignal, listener: () => void): () => void {
 /** Maximum number of events that wait for a slow subscriber. */
 const MAX_WAITING = 256;
 
-/** Events for one subscriber, in order. If too many events wait, the queue ends with an error: no event is lost unnoticed. */
+/** Queues events for one subscriber. If too many events wait, the queue ends with an error: no event is lost unnoticed. */
 class EventQueue implements AsyncIterable<HubEvent> {
   readonly #waiting: HubEvent[] = [];
   #wake = () => {};

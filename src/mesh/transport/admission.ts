@@ -48,10 +48,10 @@ interface AdmissionRequest {
 }
 
 /**
- * Runs the gate, then agrees with the other hub on the only connection between the two. The hub with the lower id decides, so that two hubs
- * that dial each other at the same moment keep the same connection. Claims the slot of the peer. Rejects with the error of this hub's gate,
- * PERMISSION_DENIED (either hub refuses), RESOURCE_EXCEEDED (too many connections), CONFLICT (another connection to the hub exists; `hub`
- * in the details is its id), TIMEOUT (the gate is too slow), or NODE_UNAVAILABLE (the peer closed the connection).
+ * Runs the gate, then claims the slot of the peer. The hub with the lower id decides which connection stays, so that two hubs that dial
+ * each other at the same moment keep the same connection. Rejects with the error of this hub's gate, PERMISSION_DENIED (either hub
+ * refuses), RESOURCE_EXCEEDED (too many connections), CONFLICT (another connection to the hub exists; `hub` in the details is its id),
+ * TIMEOUT (the gate is too slow), or NODE_UNAVAILABLE (the peer closed the connection).
  */
 export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();
@@ -174,7 +174,7 @@ class Admission {
     return new AtmoError('PERMISSION_DENIED', `The connection was refused: ${problem}`);
   }
 
-  /** Tells the peer that it was refused, without a reason: the gate has sent what the peer may know. */
+  /** Tells the peer that it was refused, without a reason: the gate has already sent all that the peer may know. */
   async #sendRefusal(error: unknown): Promise<void> {
     const isDuplicate = error instanceof AtmoError && error.code === 'CONFLICT';
     await this.#request.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
@@ -220,7 +220,7 @@ type RefusalReason =
 /** Counts refusals by reason. */
 export class RefusalCounter extends ReasonCounter<RefusalReason> {}
 
-/** A connection before the end of handshake and gate. */
+/** A connection that has not yet passed the handshake and the gate. */
 export interface ConnectionAttempt {
   readonly direction: 'inbound' | 'outbound';
   /** Address `host:port` of the peer. */
@@ -242,7 +242,7 @@ export interface PassedPeer {
   readonly ends: SocketEnds | undefined;
 }
 
-/** Finds the connection attempt of a stream, while libp2p wraps the stream in its layers. */
+/** Finds the connection attempt to which a stream belongs, although libp2p wraps the stream in several layers. */
 export class ConnectionAttempts {
   readonly #attempts = new WeakMap<MessageStream, ConnectionAttempt>();
   readonly #passed = new Map<HubId, PassedPeer>();
@@ -267,7 +267,7 @@ export class ConnectionAttempts {
     this.#passed.set(peer.id, { peer, ends: attempt.ends });
   }
 
-  /** Returns and removes the hub whose connection opens now. */
+  /** Returns and removes the record of a hub that has passed the gate. */
   takePassed(id: HubId | undefined): PassedPeer | undefined {
     if (id === undefined) return undefined;
     const passed = this.#passed.get(id);
@@ -279,7 +279,7 @@ export class ConnectionAttempts {
 interface TimeLimitOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** Begins the error message: `No hub answers at 10.0.0.1:7481`. */
+  /** Beginning of the error message, such as `No hub answers at 10.0.0.1:7481`. */
   readonly problem: string;
   /** Signal of the caller; its abort becomes CANCELLED. */
   readonly signal: AbortSignal;

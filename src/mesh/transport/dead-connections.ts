@@ -60,7 +60,7 @@ function normalizedHost(host: string): string {
   return unmappedAddress(address);
 }
 
-/** Interval of the checks in milliseconds: on a new connection gossipsub needs less time to agree on the topic. */
+/** Interval of the checks in milliseconds. It is longer than gossipsub needs to agree on the topic on a new connection. */
 const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {
@@ -69,7 +69,7 @@ interface WatchedConnections<Connection> {
   drop(connection: Connection): void;
 }
 
-/** Closes connections without gossip, so that they are dialled again: gossipsub gives up a peer whose stream breaks. */
+/** Closes connections without gossip, so that they are dialled again: gossipsub does not reopen a stream that broke. */
 export class SilentGossipWatch<Connection extends object> implements Disposable {
   readonly #clock: Clock;
   readonly #watched: WatchedConnections<Connection>;

@@ -92,7 +92,7 @@ const TOPIC_SCORE: TopicScoreParams = {
 };
 
 const SETTINGS: Partial<GossipsubOpts> = {
-  // No signature of gossipsub: an announcement already has the signature of its origin, which stays valid over every hop.
+  // gossipsub adds no signature: an announcement already has the signature of its origin, which stays valid over every hop.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
   allowPublishToZeroTopicPeers: true,

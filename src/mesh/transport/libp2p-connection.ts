@@ -70,7 +70,7 @@ interface StreamRoute {
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Frames over a stream of the multiplexer. The answering hub first sends an empty frame to show that it has accepted the stream. */
+/** Sends and receives frames over a multiplexed stream. The answering hub first sends an empty frame to show that it accepts the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
@@ -184,7 +184,7 @@ export class Libp2pStream implements MeshStream {
   }
 
   #hasRoom(): boolean {
-    // After an abort the queue is empty, and libp2p reports that nothing waits.
+    // The status is checked too: after an abort the queue is empty, and libp2p reports that nothing waits.
     return this.#stream.status === 'open' && !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
   }
 
@@ -244,8 +244,8 @@ export class FrameDecoder {
 const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
- * Sends window updates in bulk. Yamux would send an update after every message: a packet with an acknowledgement and encryption, 190 bytes
- * for every exchange of two messages.
+ * Sends one window update for many messages. Yamux would send an update after every message. An update is a packet with encryption and an
+ * acknowledgement: 190 bytes for every exchange of two messages.
  */
 function batchWindowUpdates(stream: Stream): void {
   if (!(stream instanceof YamuxStream)) return;
@@ -256,7 +256,7 @@ function batchWindowUpdates(stream: Stream): void {
     readBytes += frame.header.length;
     handleData(frame);
   };
-  // In other states the update opens or accepts the stream, or makes a paused peer wait.
+  // In other states, updates are sent at once: they open or accept the stream, or make a paused peer wait.
   stream.sendWindowUpdate = () => {
     if (stream.state === StreamState.Established && readBytes < WINDOW_UPDATE_BYTES) return;
     if (stream.state !== StreamState.Paused) readBytes = 0;

@@ -27,7 +27,7 @@ import { PeerTable } from './peer-table.ts';
 import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-connection.ts';
 
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
-/** Time for which libp2p keeps records of a disconnected hub, in milliseconds: it reads them when a connection ends. */
+/** Milliseconds for which libp2p keeps the record of a disconnected hub: libp2p reads the record when a connection ends. */
 const FORGET_PEER_MS = 30_000;
 /** Number of streams above the limit that libp2p still passes on, so that the engine can count them. */
 const STREAMS_TO_REFUSE = 16;

@@ -30,7 +30,7 @@ import { hubOf } from './libp2p-key.ts';
 import type { GatePeer } from './mesh-engine.ts';
 import { silentLogger } from './tcp-connection.ts';
 
-/** Practically no limit: libp2p would prune connections above its own limits; the engine refuses them at the gate. */
+/** Disables libp2p's own limits, because libp2p would prune connections above them. The engine refuses connections at the gate. */
 const NO_LIMIT = 100_000;
 
 interface Libp2pNodeOptions {

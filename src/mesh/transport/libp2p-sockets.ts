@@ -64,7 +64,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Takes a socket through handshake and gate. Returns false on a failure, but true if another connection to the hub exists. */
+  /** Takes a socket through handshake and gate. Returns false on a failure; another connection to the hub is not a failure. */
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#collaborators;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));

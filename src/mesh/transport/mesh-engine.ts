@@ -81,7 +81,7 @@ export interface MeshEngine extends Service {
    */
   connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer>;
   disconnect(id: HubId): Promise<void>;
-  /** Sends a message to every member, over any number of hubs. This hub's validator must accept the message too. */
+  /** Sends a message to every member, directly or over other hubs. This hub's validator must accept the message too. */
   publish(message: Uint8Array): Promise<void>;
   /** Sets the only validator; it runs for each new message before the message is forwarded. */
   onGossip(validate: (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>): void;
@@ -89,7 +89,7 @@ export interface MeshEngine extends Service {
   openStream(id: HubId, protocol: string, options: { readonly signal: AbortSignal }): Promise<MeshStream>;
   /** Sets the handler of a protocol, before or after `start`. */
   handle(protocol: string, handler: (stream: MeshStream) => void): void;
-  /** Calls the listener once per hub, even if two connections to it exist for a moment. Returns a function that removes the listener. */
+  /** Calls the listener once when a hub connects, even if two connections exist briefly. Returns a function that removes the listener. */
   onPeerUp(listener: (peer: EnginePeer) => void): () => void;
   onPeerDown(listener: (peer: EnginePeer) => void): () => void;
   /** Returns the number of refusals since the start, by reason. */
@@ -102,7 +102,7 @@ export const DEFAULT_MAX_CONNECTIONS = 64;
 export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
 /** Number of unread bytes at which a sender should wait. */
 export const SEND_WINDOW_BYTES = 262_144;
-/** Number of unread bytes at which a sender that does not wait loses the stream. */
+/** Number of queued bytes above which the stream of a sender that does not wait is aborted. */
 export const MAX_SEND_QUEUE_BYTES = 4_194_304;
 /** Largest number of open streams per protocol and peer. */
 export const MAX_INBOUND_STREAMS = 16;

@@ -3,9 +3,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** Maximum age in milliseconds of a connection that may be one of two which the hubs dialled at the same moment. */
+/** From this age in milliseconds, a connection counts as dead if its hub dials again; a younger one may come from simultaneous dials. */
 const SIMULTANEOUS_MS = 10_000;
-/** Time after its opening in which a working connection receives its first packets, in milliseconds. */
+/** Age in milliseconds from which a connection is dead if the peer's machine has not received everything that was sent. */
 const FIRST_PACKETS_MS = 1_000;
 
 /** A connection in the table. */
@@ -24,7 +24,7 @@ interface ConnectionSlot<Connection> {
 
 type PeerListener = (peer: EnginePeer) => void;
 
-/** The connections of an engine: at most one per hub, and a limited number. Emits once when a hub connects or disconnects. */
+/** Holds the connections of an engine: at most one per hub, up to a maximum. Calls listeners once when a hub connects or disconnects. */
 export class PeerTable<Connection extends TableConnection> {
   readonly #clock: Clock;
   readonly #maxConnections: number;
@@ -55,8 +55,8 @@ export class PeerTable<Connection extends TableConnection> {
   }
 
   /**
-   * Claims the hub's slot for a connection that is about to open. Returns false if another, live connection has it. A connection counts as
-   * dead and is replaced if it is old or blocked, since the hub would not dial otherwise.
+   * Claims the hub's slot for a connection that is about to open. Returns false if another connection of the hub is alive. An old or
+   * blocked connection counts as dead and is replaced, since the hub would not dial again if that connection worked.
    */
   claim(id: HubId): boolean {
     const held = this.#slots.get(id);
@@ -102,7 +102,7 @@ export class PeerTable<Connection extends TableConnection> {
     return () => this.#downListeners.delete(listener);
   }
 
-  /** Waits for the other connection to a hub if the error is a CONFLICT between two connections; throws any other error. */
+  /** If the error is a CONFLICT between two connections to a hub, waits for the other connection; otherwise throws the error. */
   async untilOtherUp(error: unknown, signal: AbortSignal): Promise<EnginePeer> {
     const { hub } = error instanceof AtmoError && error.code === 'CONFLICT' ? error.details : {};
     if (typeof hub !== 'string') throw error;

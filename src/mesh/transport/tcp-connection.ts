@@ -76,7 +76,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
 };
 
-/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE, with address and cause, or with the signal's reason. */
+/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE (the message has address and cause), or with the signal's reason. */
 export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -117,16 +117,16 @@ export function endsOf({ localAddress: localHost, localPort, remotePort }: Socke
 }
 
 /**
- * Returns a check, by TCP acknowledgements, whether the other machine has received everything: the machine of a paused process
- * acknowledges, a cut cable does not. Returns undefined on systems other than Linux (proc_pid_net(5)).
+ * Returns a check whether the other machine has received everything, by TCP acknowledgements: the machine of a paused process still
+ * acknowledges, a machine behind a cut cable does not. Returns undefined on systems other than Linux (proc_pid_net(5)).
  */
 export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
   return process.platform === 'linux' ? () => hasArrived(ends) : undefined;
 }
 
 function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
-  // Local address, remote address, state, `unacknowledged:unread`. If other hosts use the same ports, every line must have 0
-  // unacknowledged.
+  // A line has the local address, the remote address, the state and `unacknowledged:unread`. Other hosts may use the same ports, so every
+  // matching line must have 0 unacknowledged bytes.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {
     const waiting = TABLES.flatMap((table) => [...readFileSync(table, 'latin1').matchAll(line)].map(([, bytes]) => Number(`0x${bytes}`)));

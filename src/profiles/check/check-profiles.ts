@@ -6,7 +6,7 @@ import { rawKind } from '../values/converter.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
 import { CheckReport, namesOf, type StandardClusterModel } from './profile-problem.ts';
 
-/** Returns all mistakes in a set of profile files. The meaning of a file is checked only if its form is right. */
+/** Returns all mistakes in a set of profile files. The names and values in a file are checked only if the file matches its schema. */
 export function checkProfiles(
   files: readonly RawProfileFile[],
   schemas: ProfileSchemas,

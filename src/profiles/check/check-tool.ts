@@ -94,7 +94,7 @@ function checkSlots(
   }
 }
 
-/** A parameter, the schema of the field or attribute that it fills, and the names of all parameters. */
+/** A parameter with the schema of the field or attribute that it fills, and the names of all fields or attributes that it may fill. */
 interface CheckedParam extends Pick<CheckedTool, 'cluster' | 'model'> {
   readonly entry: ParamEntry;
   readonly slot: JsonSchema | undefined;
@@ -130,7 +130,7 @@ function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, 
     const from = typeof offer === 'string' ? offer : offer.from;
     report.find(pointer, from, cluster.attributes);
     if (typeof offer === 'string') continue;
-    // The model with all features omits values that exist only without some feature, so the model without features is read too.
+    // Some values exist only without some feature. The model with all features omits them, so the model without features is read too.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
     requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(offer.names).flat(), own);

@@ -30,7 +30,7 @@ export class CheckReport {
     return found;
   }
 
-  /** Returns whether a name is known. Reports a name that is not. */
+  /** Returns whether a name is known. Reports an unknown name. */
   requireKnown(pointer: string, name: string, known: readonly string[]): boolean {
     const isKnown = known.includes(name);
     if (!isKnown) this.#unknown(pointer, name, known);

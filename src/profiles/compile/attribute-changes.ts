@@ -4,8 +4,8 @@ import type { LiveValues } from './cluster-view.ts';
 import type { DeviceStep } from './compiled-device.ts';
 
 /**
- * New raw values by attribute: by name in the same cluster, by `Cluster.Attribute` in the same endpoint. An undefined value means that the
- * new value is unknown before the call runs.
+ * New raw values by attribute. The key is `Attribute` for the changed cluster, and `Cluster.Attribute` for another cluster of the endpoint.
+ * An undefined value means that the new value is unknown before the call runs.
  */
 export type AttributeChanges = Readonly<Record<string, Json | undefined>>;
 
@@ -33,7 +33,7 @@ export class TouchedCluster {
     return numberOrUndefined(this.field(name));
   }
 
-  /** Returns the last raw value of an attribute. Its cluster is this one, or another cluster of the endpoint. */
+  /** Returns the last raw value of an attribute of this cluster, or of another cluster on the endpoint if `cluster` is given. */
   live(attribute: string, cluster = this.#step.cluster): Json | undefined {
     return this.#live(this.#step.endpoint, cluster, attribute) ?? undefined;
   }
@@ -62,11 +62,11 @@ const LOWEST_LEVEL = 1;
 const HIGHEST_LEVEL = 254;
 const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 'ColorTemperatureMireds'];
 
-/** Application Clusters §1.5 On/Off. */
+/** The changes when a device turns on (Application Clusters §1.5). */
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
 const off: Changes = () => ({ OnOff: false });
 
-/** Returns the changes of a timed switch. The device keeps the longer of the running and the new on-time (§1.5.7.6). */
+/** Returns the changes of turning on for a time. The device keeps the longer of the running on-time and the new one (§1.5.7.6). */
 function onWithTimedOff(touched: TouchedCluster): AttributeChanges {
   const time = touched.number('onTime');
   const left = time === undefined ? undefined : Math.max(time, touched.liveNumber('OnTime') ?? 0);
@@ -85,7 +85,7 @@ function restoredLevel(touched: TouchedCluster): AttributeChanges {
   return { 'LevelControl.CurrentLevel': level };
 }
 
-/** Application Clusters §1.6 Level Control. */
+/** The changes when a light moves to a level (Application Clusters §1.6). */
 const moveToLevel: Changes = (touched) => ({ CurrentLevel: touched.field('level') });
 
 function moveToLevelWithOnOff(touched: TouchedCluster): AttributeChanges {
@@ -124,7 +124,7 @@ function enhancedHue(touched: TouchedCluster): number | undefined {
   return hue === undefined ? undefined : hue >> 8;
 }
 
-/** Changes by commands to lights, by `Cluster.Command`. */
+/** The changes that commands make to lights, by `Cluster.Command`. */
 const LIGHT_CHANGES: Readonly<Record<string, Changes>> = {
   'OnOff.On': on,
   'OnOff.OnWithTimedOff': onWithTimedOff,
@@ -174,7 +174,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** Returns the changes of a setpoint. If the setpoints come closer than the dead band, the device moves the other one too (§4.3.11.19). */
+/** Returns the changes of a setpoint. The device moves the other setpoint too if both would be closer than the dead band (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefined): AttributeChanges {
   const change = { [attribute]: raw };
   const deadBand = touched.liveNumber('MinSetpointDeadBand');
@@ -188,7 +188,7 @@ function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefi
   return isMoved ? { ...change, [other]: bound } : change;
 }
 
-/** Treats the setpoint for an unoccupied home like the occupied one, so that rules apply whether people are at home or not. */
+/** Treats the setpoint for an unoccupied home like that for an occupied home, so that rules apply whether people are at home or not. */
 const setpointWrite =
   (attribute: string): Changes =>
   (touched) =>
@@ -213,10 +213,10 @@ function boost(touched: TouchedCluster): AttributeChanges {
   return { BoostState: 'Active', ...(temporary !== undefined && { [`Thermostat.${HEATING}`]: temporary }) };
 }
 
-/** Changes by commands to and writes on heating, cooling and fans, by `Cluster.Element`. */
+/** The changes that commands and writes make to heating, cooling and fans, by `Cluster.Element`. */
 const CLIMATE_CHANGES: Readonly<Record<string, Changes>> = {
   'Thermostat.SetpointRaiseLower': raiseLower,
-  // A preset has its own setpoints.
+  // A preset has its own setpoints, which are unknown here.
   'Thermostat.SetActivePresetRequest': (t) => ({ ActivePresetHandle: t.field('presetHandle'), ...unknownChanges(HEATING, COOLING) }),
   'Thermostat.OccupiedHeatingSetpoint': setpointWrite(HEATING),
   'Thermostat.OccupiedCoolingSetpoint': setpointWrite(COOLING),
@@ -234,7 +234,7 @@ const CLIMATE_CHANGES: Readonly<Record<string, Changes>> = {
 
 const OPEN_AT = 100;
 
-/** Returns the position of a cover, which Matter counts as 0.01 % closed (Application Clusters §5.3). */
+/** Returns the changes when a cover moves to a position, which Matter counts in steps of 0.01 % closed (Application Clusters §5.3). */
 function coverAt(axis: 'Lift' | 'Tilt', position: Json | undefined): AttributeChanges {
   return { [`CurrentPosition${axis}Percent100ths`]: position, [`TargetPosition${axis}Percent100ths`]: position };
 }
@@ -261,18 +261,18 @@ function addCookTime(touched: TouchedCluster): AttributeChanges {
   return { CookTime: now === undefined || added === undefined ? undefined : now + added };
 }
 
-/** After a change of its mode the pump chooses its speed itself (§4.2.7.22). */
+/** After a change of its mode, the pump chooses its speed itself, so that the new speed is unknown (§4.2.7.22). */
 const pumpMode =
   (attribute: string): Changes =>
   ({ value }) => ({ [attribute]: value, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus') });
 
-/** Changes by commands to and writes on locks, covers, valves, pumps, chargers and microwaves, by `Cluster.Element`. */
+/** The changes that commands and writes make to locks, covers, valves, pumps, chargers and microwaves, by `Cluster.Element`. */
 const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.LockDoor': locked('Locked'),
   'DoorLock.UnlockDoor': locked('Unlocked'),
   'DoorLock.UnlockWithTimeout': locked('Unlocked'),
   'DoorLock.UnboltDoor': locked('Unlocked'),
-  // In passage mode a lock stays open. Other mode changes can leave it in any state (§5.2.9.24).
+  // In passage mode a lock stays open. After a change to another mode, the lock can have any state (§5.2.9.24).
   'DoorLock.OperatingMode': ({ value }) => ({ OperatingMode: value, LockState: undefined }),
   'WindowCovering.UpOrOpen': wholeCover(0),
   'WindowCovering.DownOrClose': wholeCover(10_000),

@@ -13,7 +13,7 @@ export type LiveValues = (endpoint: number, cluster: string, attribute: string) 
 /** Live values of a device that has reported nothing yet. */
 export const NO_LIVE_VALUES: LiveValues = () => undefined;
 
-/** A cluster of an endpoint as profiles see it: element names in any letter case, and live values. */
+/** Gives profiles access to a cluster of an endpoint: to its elements, by name in any letter case, and to the last reported values. */
 export class ClusterView {
   readonly endpoint: number;
   readonly description: ClusterDescription;
@@ -77,7 +77,7 @@ export class ClusterView {
     return end === 'min' ? Math.max(...stated) : Math.min(...stated);
   }
 
-  /** Returns a reported limit. For a path through a list, the widest limit of its items counts. */
+  /** Returns a reported limit. If the path leads through a list, returns the widest limit of the list's items. */
   #limitAt(path: string, { cluster, end }: { readonly cluster: string; readonly end: 'min' | 'max' }): number | undefined {
     const [attribute = '', ...members] = path.split('.');
     const root = cluster === this.name ? this.live(attribute) : this.liveOf(cluster, attribute);
@@ -157,7 +157,7 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** Returns the converter that an entry names, else the default for its kind of value. A `member` of a bitmap is converted as a flag. */
+/** Returns the converter that the entry names, else the default for the kind of raw value. A bitmap's `member` is converted as a flag. */
 export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');

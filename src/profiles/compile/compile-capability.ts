@@ -24,8 +24,8 @@ interface CompileContext {
 }
 
 /**
- * Returns the capability's tools and values for one cluster of a device. Omits those that need a command, attribute or feature that the
- * cluster lacks.
+ * Returns the capability's tools and values for one cluster of a device. Omits tools and values that need a command, attribute or feature
+ * that the cluster lacks.
  */
 export function compileCapability(capability: Capability, view: ClusterView, siblings: readonly ClusterView[]) {
   const values = Object.entries(capability.values ?? {}).flatMap(([name, entry]) => {
@@ -61,7 +61,7 @@ function compileTool(action: string, entry: ToolEntry, context: CompileContext):
   };
 }
 
-/** Returns whether repeating the tool changes nothing. Writes are idempotent; a repeated command with a duration restarts the duration. */
+/** Returns whether repeating the tool changes nothing. Writes are idempotent; a command with a duration is not, because it restarts. */
 function isUsuallyIdempotent(entry: ToolEntry, { parameters }: Behaviour): boolean {
   if (entry.command === undefined) return entry.recipe === undefined;
   const isTimed = Object.entries(propertiesOf(parameters)).some(
@@ -186,7 +186,7 @@ function paramsOf(
   });
 }
 
-/** Returns the parameters to send: each given value, limited to the device's range if the parameter asks for that. */
+/** Returns the parameters as the call sends them: the values of parameters with `toLimits` are limited to the device's range. */
 function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
   const moved = params.flatMap((param): [string, Json][] => {
     const value = given[param.name];
@@ -196,8 +196,8 @@ function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonOb
 }
 
 /**
- * Returns the target: the values that the device should report after the call. They come from the file's `target` and from parameters that
- * carry the name of a value.
+ * Returns the target: the values that the device should report after the call. They come from the file's `target`, and from parameters that
+ * have the same name as a value, or a name that `shows` maps to a value.
  */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const wanted = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);

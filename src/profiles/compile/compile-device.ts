@@ -26,8 +26,8 @@ interface CompiledEndpoint {
 }
 
 /**
- * Returns the compiled device: tools and values of its product file, then of capability files, then generic tools. The same input always
- * gives the same names.
+ * Compiles the tools and values of a device. Each cluster gets them from the capability that a device file names, else from its default
+ * capability, else from generic tools. The same input always gives the same names.
  */
 export function compileDevice(description: DeviceDescription, profiles: ProfileSet, live: LiveValues = NO_LIVE_VALUES): CompiledDevice {
   const dependsOn = new Set<string>();
@@ -49,7 +49,7 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
-    // The set is copied because later calls look up further attributes.
+    // The set is copied because later calls look up further attributes and would add them.
     dependsOn: new Set(dependsOn),
     live,
   };
@@ -80,8 +80,8 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
 }
 
 /**
- * Returns the noun for an endpoint, such as `light`. A utility type, such as a power source, gives the noun only if all acting tools belong
- * to its capabilities.
+ * Returns the noun for an endpoint, such as `light`. The noun of a utility type, such as a power source, is used only if all tools that act
+ * belong to capabilities of that type.
  */
 function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
   const named = files.find((file) => !file.utility);
@@ -107,7 +107,7 @@ function compilePart(view: ClusterView, siblings: readonly ClusterView[], capabi
   return { coverage: { ...at, by: tools.length > 0 ? 'generic' : 'nothing' }, tools, values: [] };
 }
 
-/** Returns the part with the changes of the device files; the most specific file wins. */
+/** Applies the changes of the device files to a part. If several files change the same thing, the most specific file wins. */
 function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
   const without = new Set(files.flatMap((file) => file.without ?? []));
   const tools = part.tools
@@ -123,7 +123,7 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
 type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
 type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
 
-/** Gives tools of an endpoint different actions. If two are the same, that of the later cluster begins with its capability's name. */
+/** Makes the actions on an endpoint unique. If two tools have the same action, the later one gets its capability's name as a prefix. */
 function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
@@ -140,7 +140,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/** Returns the action prefixed with its capability or cluster, and the vendor if two use the same cluster number. */
+/** Returns the action with its capability or cluster as a prefix. If that action is taken too, also adds the vendor to the name. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));
@@ -148,7 +148,7 @@ function freeAction({ capability, cluster, action }: ToolBlueprint, taken: Reado
   return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
 }
 
-/** Adds a suffix to actions that several endpoints offer: the label of the endpoint, else its number. */
+/** Adds a suffix to each action that several endpoints offer: the label of the endpoint if all their labels differ, else its number. */
 function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly EndpointDescription[]): readonly DeviceTool[] {
   const byAction = Map.groupBy(tools, (tool) => tool.action);
   return tools.map((tool) => {
@@ -209,7 +209,7 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   }));
 }
 
-/** Returns a new name for a reading whose name is already used on the endpoint. It repeats no word if possible. */
+/** Returns a new name for a reading whose name is already used on the endpoint. Prefers a name in which no word occurs twice. */
 function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
   const own = readableName(cluster);
   const candidates = [joinNames(words, name), own, joinNames(own, name), `other_${name}`].filter(isFree);

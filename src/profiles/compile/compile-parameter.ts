@@ -105,7 +105,7 @@ export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
   };
 }
 
-/** Returns example parameters with all required ones. Returns undefined if a required parameter has no sample. */
+/** Returns an example with a value for each required parameter. Returns undefined if a required parameter has no example. */
 export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
   const required = params.filter((param) => param.isRequired);
   if (required.some((param) => param.example === undefined)) return undefined;
@@ -138,8 +138,8 @@ function fits(example: Json, schema: JsonSchema): boolean {
 }
 
 /**
- * Returns the schema of a name or a list of names, limited to those that the device offers. Before the device has reported them it is
- * unchanged.
+ * Limits the schema of a name, or of a list of names, to the names that the device offers. Returns the schema unchanged before the device
+ * has reported these names.
  */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);

@@ -18,7 +18,7 @@ export interface DeviceTool extends ToolBlueprint {
   readonly plainAction: string;
   /** The action with the number of its endpoint, if several endpoints have the action. */
   readonly numbered?: string;
-  /** The device's label of the endpoint, if it differs from the labels of all other endpoints with the action. */
+  /** The label that the device gives the endpoint, if it differs from the labels of all other endpoints with the action. */
   readonly part?: string;
 }
 
@@ -103,7 +103,7 @@ export interface ToolBlueprint {
   plan(params: JsonObject): DevicePlan;
   /** Bounds that the tool imposes on raw fields and attributes. */
   readonly limits?: readonly ElementLimit[];
-  /** For a tool of one command: returns the named values that the raw fields set; undefined if this tool never sends such fields. */
+  /** Only for a tool of one command: returns the values that these raw fields set; undefined if the tool never sends such fields. */
   outcome?(fields: JsonObject): JsonObject | undefined;
 }
 

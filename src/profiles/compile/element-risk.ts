@@ -21,8 +21,8 @@ export interface TouchedElement {
 }
 
 /**
- * Returns the risk of a command or attribute, whichever tool uses it. The device's own tools decide, then the profile files (`stated`),
- * then the Matter privilege. So unlocking by the generic tool has the same risk as by the lock's own tool.
+ * Returns the risk of a command or attribute, whichever tool uses it. The risk comes from the device's own tools, else from the profile
+ * files (`stated`), else from the Matter privilege. So the generic tool unlocks a lock with the same risk as the lock's own tool.
  */
 export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, stated: StatedRisk | undefined): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
@@ -39,8 +39,8 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, s
 }
 
 /**
- * Returns whether a command or write has a number outside of the bounds of the device's own tools. Only tools with a risk above low have
- * such bounds, so that the generic tool cannot exceed them.
+ * Returns whether a command or write has a number outside of the bounds of the device's own tools. Tools with low risk have no such bounds.
+ * Outside of the bounds, the generic tool counts as dangerous.
  */
 export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
   if (step.kind === 'read') return false;

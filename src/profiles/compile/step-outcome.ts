@@ -14,8 +14,9 @@ export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutc
 const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
 
 /**
- * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported ones. The raw step
- * decides, so that no other tool name, unit or path avoids a rule about a value. An unknown element may change its whole cluster.
+ * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported values. The outcome
+ * depends on the raw step only. So nobody can avoid a rule about a value by the choice of another tool name, unit or path. A command or
+ * attribute that the hub does not know may change its whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
   if (step.kind === 'read') return {};
@@ -61,7 +62,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** Returns the values that the tools for this command set with these fields. */
+/** Returns the values that the device's tools set if they send this command with these fields. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),

@@ -11,7 +11,7 @@ import { matchKey, type ProfileFiles, ProfileSet } from './profile-set.ts';
 /** The owner's own profile files. */
 export interface OwnProfiles {
   readonly path: string;
-  /** Returns where the text is stored that the hub last accepted for the file at `path`. */
+  /** Returns the store of the last text that the hub accepted for the file at `path`. */
   readonly takenOf: (path: string) => AcceptedText;
   /** Called if files are missing or invalid. Their last accepted texts remain in use. */
   readonly onStale: (faults: readonly string[]) => void;
@@ -19,7 +19,7 @@ export interface OwnProfiles {
 
 /**
  * Returns the hub's profiles. An owner's file replaces the hub's file of the same name. Throws CONFIG_INVALID, with file, pointer and fix,
- * if an owner's file is invalid and no earlier text was accepted. `bundled` has the files if they are packed into the program.
+ * if an owner's file is invalid and no earlier text was accepted. `bundled` are the hub's files, if they are packed into the program.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
   const files = options.bundled ?? profileFilesOf(readProfileDirectory(directory));
@@ -53,7 +53,7 @@ export function readOwnProfiles(
   return readOwnerFolder({ path, names, parse, subjectOf, takenOf });
 }
 
-/** Returns the key that no two files may share: what a device file matches, or the cluster of a capability file that is not a variant. */
+/** Returns the key that no two files may share: the match of a device file, or the cluster of a capability file. A variant has no key. */
 function subjectOf({ kind, content }: RawProfileFile): string | undefined {
   if (kind === 'devices') return matchKey((content as DeviceFile).match);
   const { cluster, variant } = content as CapabilityFile;

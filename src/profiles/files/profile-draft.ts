@@ -9,8 +9,8 @@ import type { DraftFile } from './profile-format.ts';
 import type { ProfileSet } from './profile-set.ts';
 
 /**
- * Returns drafts of profile files: a device file for the product, and a capability file for each application cluster without a profile.
- * What a person must review has cautious values: medium risk, and names from the Matter model.
+ * Returns drafts of profile files: a device file for the product, and a capability file for each application cluster without a profile. A
+ * person must review them: each tool has medium risk, and the names come from the Matter model.
  */
 export function draftProfile(description: DeviceDescription, profiles: ProfileSet): readonly DraftFile[] {
   const { device } = description;

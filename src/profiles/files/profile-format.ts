@@ -9,7 +9,7 @@ export interface DraftFile {
   readonly content: JsonObject;
 }
 
-/** Risk in a profile file. `highest` means the highest risk of all tools of the endpoint, as for scenes, which may do anything there. */
+/** Risk in a profile file. `highest` means the highest risk of all tools of the endpoint; it is for scenes, which may do anything. */
 export type StatedRisk = Risk | 'highest';
 
 /** Name of a recipe: hub code for tools that data cannot describe. */
@@ -34,15 +34,15 @@ export interface ChoicesEntry {
 }
 
 /**
- * How to find out which names of an enum or bitmap a device supports: an attribute lists or flags them, the value of an attribute implies
- * some, or they need another cluster of the endpoint.
+ * States which names of an enum or bitmap a device supports. A string names an attribute that lists or flags them. `from` is an attribute;
+ * each of its values implies some names. `cluster` is a cluster that the names need on the endpoint.
  */
 export type OfferedEntry =
   | string
   | { readonly from: string; readonly names: Readonly<Record<string, readonly string[]>> }
   | { readonly cluster: string; readonly names: readonly string[] };
 
-/** The device's own limits in raw units: attributes, or dotted paths to their members. Of several limits the tightest applies. */
+/** Attributes with the device's own limits in raw units, or dotted paths to their members. If there are several, the tightest applies. */
 export interface LimitsEntry {
   /** Another cluster on the same endpoint that has the attributes. */
   readonly cluster?: string;
@@ -74,7 +74,7 @@ export interface ValueEntry extends Conversion {
   readonly description?: string;
   /** Measured quantity, which makes the value a reading. */
   readonly kind?: string;
-  /** True if the value counts down to 0. Then any value up to the target meets the target. */
+  /** True if the value counts down to 0. Then any value above 0 and up to the target meets the target. */
   readonly countsDown?: boolean;
   /** An attribute that is better for the same quantity. If the device has it, this value is not a reading. */
   readonly readingUnless?: string;
@@ -88,7 +88,7 @@ export interface ParamEntry extends Conversion {
   readonly optional?: boolean;
   readonly example?: Json;
   readonly limits?: LimitsEntry;
-  /** True if a value beyond the device's limits is replaced by the limit. So 0 means the lowest volume of a speaker. */
+  /** True if a value beyond the device's limits is replaced by the limit. For example, 0 then sets the lowest volume of a speaker. */
   readonly toLimits?: boolean;
   /** Another parameter of the tool that is the maximum of this parameter. */
   readonly notAbove?: string;
@@ -112,9 +112,9 @@ export interface ToolEntry {
   readonly params?: Readonly<Record<string, ParamEntry>>;
   /** Constant raw values of fields or attributes. */
   readonly fixed?: JsonObject;
-  /** Values in human units that the device should report after the call. Parameters with the name of a value are added. */
+  /** Values in human units that the device should report after the call. Parameters that have the name of a value are added to them. */
   readonly target?: JsonObject;
-  /** For each parameter, the value that shows it, if the names differ. */
+  /** Parameter → the value that reports the parameter's effect, if the two have different names. */
   readonly shows?: Readonly<Record<string, string>>;
   /** Values in the `state` of the result; if absent, all values of the file. */
   readonly state?: readonly string[];
@@ -130,16 +130,16 @@ export interface ToolEntry {
 export interface EventEntry {
   readonly title: string;
   readonly kind: string;
-  /** Titles by a number in the event; other numbers use `title`. */
+  /** Titles for numbers in the field `member` of the event. `title` is used for all other numbers. */
   readonly titleBy?: { readonly member: string; readonly titles: Readonly<Record<string, string>> };
 }
 
-/** device-profiles/capabilities/<id>.json */
+/** Content of the file `device-profiles/capabilities/<id>.json`. */
 export interface CapabilityFile {
   readonly $schema?: string;
   readonly title: string;
   readonly cluster: string;
-  /** True for a file that replaces the cluster's default capability, only in device files that name it. */
+  /** True for a file that replaces the cluster's default capability. It applies only to device files that name it. */
   readonly variant?: boolean;
   readonly values?: Readonly<Record<string, ValueEntry>>;
   readonly tools?: Readonly<Record<string, ToolEntry>>;
@@ -167,7 +167,7 @@ export interface ToolOverride {
   readonly risk?: StatedRisk;
 }
 
-/** device-profiles/devices/<id>.json */
+/** Content of the file `device-profiles/devices/<id>.json`. */
 export interface DeviceFile {
   readonly $schema?: string;
   readonly title: string;

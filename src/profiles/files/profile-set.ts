@@ -70,7 +70,7 @@ export class ProfileSet {
     return this.#usual.get(cluster);
   }
 
-  /** Returns the most specific device file for each device type of the endpoint, in the order of the types, with product files first. */
+  /** Returns the most specific device file for each device type of the endpoint, in the order of the types. Product files come first. */
   match(subject: MatchSubject): readonly DeviceProfile[] {
     const { vendorId, productId } = subject;
     const product = this.#devices.get(matchKey({ vendorId, productId }));

@@ -11,13 +11,11 @@ import type { RemoteTools } from '../../tools/registry/tool-directory.ts';
 
 const NO_TYPES: ReadonlySet<string> = new Set();
 
-/**
- * Resolves the types and areas of local devices, by which permissions (`device:control:@type/light`) and the owner's rules select devices.
- */
+/** Tells the types and area of local devices. Permissions (`device:control:@type/light`) and the owner's rules select devices by them. */
 export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
-  // The types by device, cached because each permission check needs them. If they change, the device has another array.
+  // Cache of the types of each device, because each permission check needs them. If they change, the device gets a new array as the key.
   readonly #typesOfList = oncePerObject(typesAndFamilies);
   readonly #keyOfArea = new Map<string, string>();
 
@@ -27,7 +25,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
     this.#areas = areas;
   }
 
-  /** A resource is a device's id, or `<device>/<reading>`. */
+  /** Returns whether a resource belongs to a group. A resource is a device's id, or `<device>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup): boolean {
     const end = resource.indexOf('/');
     const device = end < 0 ? resource : resource.slice(0, end);
@@ -91,19 +89,19 @@ const NO_HUBS: GroupsByHub = new Map();
 const TYPES_UNKNOWN: ReadonlySet<string> = new Set();
 
 /**
- * Finds the types and areas of devices of other hubs. Types come from the announced device, areas from its tools. An announcement only
- * applies to devices of the hub that sent it, whatever ids it contains.
+ * Finds the types and areas of devices of other hubs. Types come from the announced device, areas from its tools. An announcement applies
+ * only to devices of the hub that sent it, whatever ids it contains.
  */
 export class RemoteDeviceGroups implements RemoteGroups {
   readonly #source: () => RemoteDeviceSource | undefined;
-  /** The cache is valid while the tool list is the same array, which every announcement replaces. */
+  /** The cache is valid while the tool list is the same array. Every announcement replaces this array. */
   #cached: { readonly tools: readonly RegisteredTool[]; readonly hubs: GroupsByHub } | undefined;
 
   constructor(source: () => RemoteDeviceSource | undefined) {
     this.#source = source;
   }
 
-  /** A resource is a device's id, or `<device>/<reading>`. */
+  /** Returns whether a resource belongs to a group. A resource is a device's id, or `<device>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup, hubs: readonly string[]): boolean {
     const device = resource.split('/', 1)[0] ?? resource;
     const announced = this.#current();

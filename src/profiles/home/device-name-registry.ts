@@ -10,7 +10,7 @@ const SPACE = 'device.names';
 const STATE = 'device.names.state';
 const OPENED = 'opened';
 const READINGS_OPENED = 'readings-opened';
-/** Maximum number of names of one device, so that a device that keeps changing its name cannot take those of others. */
+/** Maximum number of names of one device. Otherwise a device that keeps changing its name could take the names of other devices. */
 const MAX_NAMES = 32;
 
 /** A tool of a device, before it has a name. */
@@ -51,16 +51,13 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/**
- * Maximum number of tools that are numbered to get different names. Above it names end in a hash, since a long action leaves space for two
- * digits only.
- */
+/** Highest number in names such as `lamp_2_turn_on`. Further names end in a hash: a long action leaves space for only two digits. */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
 
 /**
- * Stores the names of all devices permanently. The first device with a prefix of tool names, or with a tool name, keeps it after renames,
+ * Stores the names of all devices permanently. The first device that uses a prefix of tool names, or a tool name, keeps it after renames,
  * restarts and its own removal. Other devices get different names. Only the owner can release names.
  */
 export class DeviceNameRegistry {
@@ -76,12 +73,12 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** Whether the former names of devices from an older hub version, which stored no names, have been claimed. */
+  /** Whether the names that devices had in an older hub version, which stored no names, have been adopted. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** Whether readings from an older hub version, which stored no ids, have their former ids. */
+  /** Whether the ids that readings had in an older hub version, which stored no ids, have been adopted. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -90,7 +87,7 @@ export class DeviceNameRegistry {
     for (const state of [OPENED, READINGS_OPENED]) if (this.#store.get(STATE, state) === undefined) this.#store.set(STATE, state, true);
   }
 
-  /** Gives a device the names of older hub versions, except names that another device has. `save` writes them. */
+  /** Gives a device the names that it had in older hub versions, except names that another device has. `save` writes them. */
   adopt(device: Device, prefix: string, tools: ReadonlyMap<string, readonly string[]>): void {
     const before = this.#recordOf(device.id);
     const isFree = (this.#prefixes.get(prefix) ?? device.id) === device.id;
@@ -165,7 +162,7 @@ export class DeviceNameRegistry {
     return this.#records.get(device)?.prefixes[0]?.prefix;
   }
 
-  /** Returns the other device that holds the prefix for this device's name; undefined if this device holds it. */
+  /** Returns another device that holds the prefix that this device's name would give; undefined if there is none. */
   holderOfWanted(device: Device): DeviceId | undefined {
     const holder = this.#prefixes.get(plainPrefix(device));
     return holder === device.id ? undefined : holder;
@@ -199,9 +196,9 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Frees a former name of a device, and the tool names that begin with it, for other devices, and returns the freed names. Current names
-   * stay while `isHere` is true. For a removed device all names can be freed; its id as `name` frees them at once. Throws STORAGE_FAILED if
-   * the record cannot be written.
+   * Frees a former name of a device, and the tool names that have it as a prefix, so that other devices can use them. Returns the freed
+   * names. If `isHere` is true, the current names stay. If it is false (a removed device), all names can be freed; the device's id as
+   * `name` frees all of them at once. Throws STORAGE_FAILED if the record cannot be written.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     const { after, freed } = this.#without(device, name, isHere);
@@ -216,7 +213,7 @@ export class DeviceNameRegistry {
     return this.#without(device, name, isHere).freed;
   }
 
-  /** Returns the device's record without one name, and the freed names; no record if all names are freed. */
+  /** Returns the device's record without one name, and the names that this frees. The record is undefined if no name is left. */
   #without(device: DeviceId, name: string, isHere: boolean): { readonly after: NameRecord | undefined; readonly freed: readonly string[] } {
     const before = this.#recordOf(device);
     if (name === device && !isHere) return { after: undefined, freed: textsIn(before) };
@@ -235,7 +232,7 @@ export class DeviceNameRegistry {
     return { after, freed: textsIn(before).filter((one) => !left.has(one)) };
   }
 
-  /** Moves the names of a device to the device that it turned out to be. Throws STORAGE_FAILED if the records cannot be written. */
+  /** Moves the names of `from` to `to`, because both are the same device. Throws STORAGE_FAILED if the records cannot be written. */
   merge(from: DeviceId, to: DeviceId): void {
     const [gone, kept] = [this.#recordOf(from), this.#recordOf(to)];
     this.#forget(from);
@@ -315,7 +312,7 @@ function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {
   return distinct([...names, ...prefixes.map(({ prefix }) => prefix), ...Object.values(tools).flat()]);
 }
 
-/** Returns the first free name with a prefix: `lamp`, `lamp_2`, … The loop ends because there are endlessly many names. */
+/** Returns the first free name with a prefix: `lamp`, `lamp_2`, … The loop ends, because some number is always free. */
 function firstFree(prefix: string, nameOf: (prefix: string, number: number) => string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = nameOf(number === 1 ? prefix : `${prefix}_${number}`, number);
@@ -327,7 +324,7 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** Parses a stored record and drops members that only other hub versions use. */
+/** Parses a stored record and drops fields that only other hub versions use. */
 function recordOf(value: Json): NameRecord {
   const { prefixes, tools, names, readings } = objectOf(value);
   const isText = (entry: [string, Json]): entry is [string, string] => typeof entry[1] === 'string';

@@ -9,7 +9,7 @@ const MIN_DEVICE_PART = 10;
 const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
-/** Returns the tool-name prefix that a device would have alone: from its name, or its id if the name has no Latin letters. */
+/** Returns the prefix of the device's tool names, if no other device uses it: from its name, or its id if the name has no Latin letters. */
 export function plainPrefix(device: Device): string {
   return plainText(device.name) ?? plainText(device.id) ?? 'device';
 }
@@ -22,8 +22,8 @@ export function plainText(text: string): string | undefined {
 }
 
 /**
- * Returns devices in the order in which they take names if several appear at once. For the same name, a device that a person named comes
- * before one that reported its name. Then comes a device whose id is the name, then the lowest id.
+ * Returns devices in the order in which they take names if several appear at once. Among devices with the same name, the first is one that
+ * a person named, then one whose id is the name, then the one with the lowest id.
  */
 export function byRightToName(devices: readonly Device[]): readonly Device[] {
   const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));
@@ -47,8 +47,8 @@ export function unclaimedSecondPrefix(device: Device): string {
 }
 
 /**
- * Returns the prefixes of devices as older hub versions, which stored no names, made them. The first device of a name has the plain prefix,
- * the others add a hash of their ids. Only state directories of such versions contain these names.
+ * Returns the prefixes of devices as older hub versions, which stored no names, made them. The first device of a name has the plain prefix;
+ * the others have a hash of their ids added. Only state directories of such versions contain these prefixes.
  */
 export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(byRightToName(devices), plainPrefix);
@@ -58,7 +58,7 @@ export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<Devic
   return new Map(prefixes);
 }
 
-/** Returns a tool name as older hub versions made it: with a shortened prefix and a hash. */
+/** Returns a tool name as older hub versions made it: if it is too long, it has a shortened prefix and ends in a hash. */
 export function unclaimedToolName(prefix: string, action: string): string {
   const whole = `${prefix}_${action}`;
   return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
@@ -87,7 +87,7 @@ function fitting(prefix: string, order: (words: readonly string[]) => readonly n
   return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
 }
 
-/** Returns the beginnings of the first and last word, if the whole words do not fit. */
+/** Returns the first and last word, both shortened; used if the whole words do not fit. */
 function cutEnds(words: readonly string[], room: number): string {
   const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
   if (last === '') return first.slice(0, room);
@@ -110,7 +110,7 @@ function tellingFirst(words: readonly string[], tells: (word: string) => boolean
   return [...ends, ...telling, ...inner.filter((index) => !telling.includes(index))];
 }
 
-/** Returns a name that ends in a hash of the whole name; for names that are too long or that too many tools share. */
+/** Returns a name that ends in a hash of the whole name. It is used if the name is too long, or if too many tools share it. */
 export function hashedName(prefix: string, action: string): string {
   const room = NAME_LIMIT - HASH_LENGTH - 1;
   const device = prefix.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');

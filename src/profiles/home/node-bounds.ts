@@ -10,7 +10,7 @@ import { typesAndFamilies } from './device-groups.ts';
 
 const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
 
-/** The devices of each node, the owners of endpoints, and the risks and outcomes of commands. */
+/** Tells which devices a node has, which device owns an endpoint, and which risks and outcomes commands have. */
 export class NodeBounds implements DeviceBounds {
   readonly #directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>;
   readonly #compiled: Pick<CompiledDevices, 'get'>;

@@ -9,7 +9,7 @@ import { adjustTemperature, setTemperature } from './thermostat.ts';
 /** The areas in the map of a robot, by their names (Application Clusters §1.17). */
 const AREAS = { from: 'SupportedAreas', id: 'AreaId', label: 'AreaInfo.LocationInfo.LocationName' } as const;
 
-/** Selects the rooms that a robot works in by name; an empty list selects all rooms. */
+/** Selects by name the rooms in which a robot works; an empty list selects all rooms. */
 const selectAreas: Recipe = {
   cluster: 'ServiceArea',
   elements: ['SelectAreas'],

@@ -44,8 +44,8 @@ const rgb = {
 };
 
 /**
- * A colour as one text. If a schema offers several forms, some LLM adapters keep only the object. The handler also accepts the object `{r,
- * g, b}`.
+ * Schema of a colour as one text. It offers no other form, because some LLM adapters would keep only the object form. The handler also
+ * accepts an object with `r`, `g` and `b`.
  */
 export const COLOR_SCHEMA = {
   type: 'string',

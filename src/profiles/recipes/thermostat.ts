@@ -10,8 +10,8 @@ import type { Recipe } from './recipe.ts';
 const DEFAULT_BAND = 200;
 
 /**
- * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode the person has chosen the width of the band between
- * heating and cooling: the band keeps its width and is centred on the wanted temperature.
+ * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode, the heating and cooling setpoints keep the distance
+ * that the person has chosen, and the wanted temperature is in the middle.
  */
 export const setTemperature: Recipe = {
   cluster: 'Thermostat',
@@ -64,7 +64,7 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/** Returns the band around the wanted temperature with its current width, narrowed only by the device's limits. */
+/** Returns heating and cooling setpoints around the wanted temperature. They keep their distance, unless a device limit forbids it. */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;
@@ -158,7 +158,7 @@ const COOLING_MODES = ['cool', 'precooling'];
 // Limits of Application Clusters §4.3.9 for a device that reports none, in 0.01 °C.
 const STANDARD_LIMITS = { heat: { min: 700, max: 3000 }, cool: { min: 1600, max: 3200 } } as const;
 
-// In 0.1 °C, the unit of the attribute.
+// Dead band if the device reports none, in 0.1 °C, which is the unit of the attribute.
 const STANDARD_DEAD_BAND = 20;
 
 function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
@@ -166,7 +166,7 @@ function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
 }
 
 /**
- * Returns the lowest and highest setpoint in 0.01 °C: the tighter of the configured and absolute limits, else the limits of the
+ * Returns the lowest and highest setpoint in 0.01 °C. They come from the tighter of the configured and absolute limits, else from the
  * specification. If the thermostat has a dead band, the range leaves space for the other setpoint (Application Clusters §4.3.11.19).
  */
 function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {

@@ -83,7 +83,7 @@ export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
-  // Without a caller, error messages name no other devices.
+  // `effects` and `run` get no CallerView, so their error messages name no other devices.
   const discreet = visibleTo(ports, { canSee: () => false });
   const run = (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
     runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context);

@@ -136,7 +136,7 @@ interface CoverRequest {
   readonly open_percent: number;
 }
 
-/** Returns the tool `set_cover`, which moves blinds, shades and shutters to a share of open. */
+/** Returns the tool `set_cover`, which moves blinds, shades and shutters to a percentage of open. */
 function setCover(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, coverDelegations);
   return defineTool(
@@ -242,7 +242,7 @@ function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest
   ];
 }
 
-/** Runs `make`. If it throws an error about the temperature, the error names the parameter of this tool. */
+/** Runs `make`. In an error about `temperature`, replaces the parameter name by `target_temp`, its name in this tool. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();

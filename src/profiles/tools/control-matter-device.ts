@@ -47,9 +47,9 @@ interface Request {
 }
 
 /**
- * Returns the tool `matter:control_matter_device`, which runs any command or attribute access on any device, by its Matter name, in raw
- * units. Permission and risk are those of the command: unlocking through this tool counts as unlocking. If the device rejects the call, the
- * result has `success: false` with the Matter status.
+ * Returns the tool `matter:control_matter_device`, which runs any command or accesses any attribute of a device. The caller gives Matter
+ * names and raw units. Permission and risk are those of the command, so unlocking through this tool counts as unlocking. If the device
+ * rejects the call, the result has `success: false` with the Matter status.
  */
 export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
   return defineTool(
@@ -195,7 +195,7 @@ interface Touched {
   readonly request: Request;
 }
 
-/** Returns the attributes that the call concerns, read from the device in one interaction, and whether the device ignored the command. */
+/** Reads in one interaction the attributes that the call concerns. Returns them, and whether the device ignored the command. */
 async function stateAfter(
   ports: MatterToolPorts,
   { device, element, request }: Touched,

@@ -52,7 +52,7 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
   };
 }
 
-/** Returns tags for the capability, else for the cluster. A cluster says less: the volume of a speaker is a LevelControl too. */
+/** Returns the capability as a tag, else tags for the cluster. A cluster says less: the volume of a speaker is a LevelControl too. */
 function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }
@@ -66,7 +66,7 @@ function describe(device: Device, tool: DeviceTool): string {
   return `${sentence}${part}${area}${danger}`;
 }
 
-/** Returns a sentence that tells apart the endpoints which have the same tool, with the device's label. */
+/** Returns a sentence that names the endpoint if several endpoints have the same tool; otherwise an empty text. */
 function partOf({ part, numbered, endpoint }: DeviceTool): string {
   if (numbered === undefined) return '';
   return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;

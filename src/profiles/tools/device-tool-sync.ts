@@ -170,7 +170,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     if (!description) return undefined;
     const known = attributesOf(description);
     return compileDevice(description, profiles, (endpoint, cluster, attribute) => {
-      // Reading or writing an attribute that the device lacks gives NOT_SUPPORTED.
+      // `cached` throws NOT_SUPPORTED for an attribute that the device lacks.
       if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
@@ -217,7 +217,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       const named = tools.map((tool): [string, readonly string[]] => {
         const forms = [tool.formerAction ?? tool.numbered ?? tool.action, tool.alias ?? []].flat();
         const plain = forms.map((form) => unclaimedToolName(prefix, form));
-        // If another device had the plain name first, this device's tools had the second name.
+        // If another device had the plain name first, older hub versions gave this device's tools the second prefix.
         const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
         return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
       });

@@ -22,7 +22,7 @@ export interface DeviceCall {
   readonly nowMs: number;
 }
 
-/** Returns the effects of a call of a device's tool, one for each command, write or read. */
+/** Returns the effects of calling a device's tool: one effect for each command, write or read. */
 export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
   const { device } = compiled;
   const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
@@ -41,10 +41,10 @@ const MAX_NAMED_VALUES = 6;
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool: its commands and writes in order, then one read of the values in its state. Returns `{state, target, settled}` in human
- * units, with `settled_reason` if nothing could be compared; a read tool returns `{state, age_seconds, reachability}`. For a relative
- * command, such as toggle, the target is computed from a read just before the command. Errors are those of DeviceAccess; a Matter response
- * that rejects the command is CLUSTER_STATUS too.
+ * Runs a tool. Sends its commands and writes in order, then reads the values in its state once. Returns `{state, target, settled}` in human
+ * units, and `settled_reason` if nothing could be compared. A read tool returns `{state, age_seconds, reachability}`. For a relative
+ * command, such as toggle, the target is computed from a read just before the command. Throws the errors that DeviceAccess lists, and
+ * CLUSTER_STATUS also if a command's response rejects the command.
  */
 export async function runDeviceTool(
   compiled: CompiledDevice,
@@ -69,7 +69,7 @@ async function act(
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
-/** Converts an out-of-range error of the device so that it states the ranges of the tool's schema, which the device has reported. */
+/** Adds the ranges of the tool's schema to the message of a device's CONSTRAINT_ERROR. Returns any other error unchanged. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
   const known = propertiesOf(tool.parameters);
@@ -80,7 +80,7 @@ function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): 
   return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
 }
 
-/** Adds the target to a plan without a target, if it follows from the device's current state. */
+/** Adds a target to a plan that has none, if the target follows from the device's current state. */
 async function withRelativeTarget(
   compiled: CompiledDevice,
   { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
@@ -110,9 +110,7 @@ async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Pro
 /** Interaction Model status InvalidInState (Core §8.10), and the same status in a command response. */
 const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
 
-/**
- * Throws the error of a command. If the device's state forbids the command, the error includes the state, so that the caller can change it.
- */
+/** Throws the error of a rejected command. If the device's state forbids the command, the error includes that state for the caller. */
 async function refusedInState(
   device: Device,
   { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
@@ -194,8 +192,8 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
 }
 
 /**
- * Whether the device reports the target values. A boolean comes from a comparison with its state. Null means that nothing was compared, and
- * has a reason.
+ * Whether the device reports the target values. True or false is the result of comparing the device's state with the target. Null means
+ * that nothing was compared; `settled_reason` says why.
  */
 export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
 
@@ -233,14 +231,14 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** Returns the settlement of a call with several actions, which is that of the action farthest from its target. */
+/** Combines the settlements of several actions: false if one is false, else null if one is null or there is no action, else true. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };
   return answer ? { settled: null, settled_reason: String(answer.settled_reason) } : NOTHING_NAMED;
 }
 
-/** Returns the settlement for a call where nothing could be compared, with the reason. */
+/** Returns the settlement of a call for which nothing could be compared; `why` is the reason. */
 export function notCompared(why: string): Settlement {
   return { settled: null, settled_reason: `Nothing was compared: ${why}` };
 }

@@ -80,7 +80,7 @@ export function memberOf(value: Json, name: string): Json | undefined {
 }
 
 function choiceByNumber(human: Json, choices: readonly Choice[]): Json {
-  // A device that lists no names accepts the number in the form `value_3`.
+  // If the device lists no names, callers give the number in the form `value_3`.
   const number = /^value_(\d+)$/.exec(String(human))?.[1];
   if (number !== undefined && choices.length === 0) return Number(number);
   return noSuchName(
@@ -236,7 +236,7 @@ export const CONVERTERS = {
   milli: dividing(1000),
   /** From steps of 0.005 to the unit (PumpConfigurationAndControl.Capacity). */
   two_hundredths: dividing(200),
-  /** From 1/65536 of CIE 1931 x and y (Application Clusters §3.2.7.4) to 0 to 1. */
+  /** From CIE 1931 x or y in steps of 1/65536 (Application Clusters §3.2.7.4) to a number from 0 to 1. */
   chromaticity: numberConverter({ decimals: 4, human: (raw) => raw / 65_536, raw: (human) => human * 65_536 }),
   /** From millionths to the unit, such as mWh to kWh. */
   micro: dividing(1_000_000),
@@ -249,8 +249,7 @@ export const CONVERTERS = {
   milliseconds: dividing(1000, 's'),
   minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
   /**
-   * From the levels 1 to 254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %, and 0 % means
-   * off.
+   * From a level of 1 to 254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %; 0 % is off.
    */
   level_percent: numberConverter({
     unit: '%',
@@ -274,14 +273,14 @@ export const CONVERTERS = {
     human: (raw) => (10_000 - raw) / 100,
     raw: (human) => 10_000 - human * 100,
   }),
-  /** From mireds to kelvin, which is 10^6 divided by the value, and back. */
+  /** From mireds to kelvin: 10^6 / mireds. */
   kelvin: numberConverter({
     unit: 'K',
     decimals: 0,
     human: (raw) => (raw <= 0 ? 1_000_000 : 1_000_000 / raw),
     raw: (human) => 1_000_000 / Math.max(human, 1),
   }),
-  /** From 0 to 254 to 0 to 360 degrees. */
+  /** From a hue of 0 to 254 to degrees: 254 becomes 360°. */
   hue_degrees: numberConverter({
     unit: '°',
     decimals: 0,

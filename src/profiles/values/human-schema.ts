@@ -39,7 +39,7 @@ function scaleText(schema: JsonSchema): string {
   return `${Number(scale.toPrecision(4))} `;
 }
 
-/** Returns required fields with values that callers may omit: empty bitmaps, and null for nullable fields. */
+/** Returns the required fields that callers may omit, with default values: an empty bitmap, or null for a nullable field. */
 export function emptyFields(schema: JsonSchema): JsonObject {
   const fields = requiredOf(schema).flatMap((name): [string, Json][] => {
     const property = propertiesOf(schema)[name];

@@ -30,7 +30,7 @@ export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: Json
   return { schema: schemaOf({ type, ...rangeOf(type, groups.range, shorthand), ...standard }), isOptional: groups.optional !== undefined };
 }
 
-/** Returns a schema narrowed by a shorthand: the tighter bounds, the common names, and the shorthand's default. */
+/** Returns a schema narrowed by a shorthand. It has the tighter bounds, the names that are in both, and the shorthand's default. */
 export function narrowed(schema: JsonSchema, shorthand: Shorthand): JsonSchema {
   const { minimum, maximum, enum: names, default: standard } = schemaOfShorthand(shorthand).schema as Record<string, Json | undefined>;
   const own = schema as { minimum?: number; maximum?: number; enum?: readonly string[] };

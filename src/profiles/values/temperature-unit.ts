@@ -29,10 +29,7 @@ export function takesTemperature(parameters: JsonSchema): boolean {
   return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
 }
 
-/**
- * Returns the parameters with a further parameter for the unit. Their bounds move into the descriptions, in both units; `inCelsius` checks
- * them.
- */
+/** Adds a parameter for the unit. The bounds of the temperatures move into the descriptions, in both units, and `inCelsius` checks them. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
     name,
@@ -77,7 +74,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   if (typeof value !== 'number') return value;
   const celsius = given.unit === 'fahrenheit' ? fahrenheitToCelsius(value) : value;
   const { minimum = celsius, maximum = celsius } = given.schema as { minimum?: number; maximum?: number };
-  // The tolerance of 0.005 prevents that rounding refuses a bound that was converted from °F, such as 86 °F for 30 °C.
+  // Without the tolerance of 0.005, rounding could refuse a bound that was converted from °F, such as 86 °F for 30 °C.
   if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
   const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
   const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
@@ -91,7 +88,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   );
 }
 
-// The schema has no bounds, because one pair cannot hold for two units: with 1 to 46.4 (°F), 40 °C would be a valid fridge temperature.
+// The schema has no bounds, because they cannot depend on the unit. A maximum of 46.4 (°F) would also allow a fridge at 40 °C.
 function withoutBounds(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;

@@ -97,7 +97,7 @@ const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants
 const NANOSECONDS_PER_MS = 1e6;
 const COUNTER_VALUES = 2 ** 32;
 
-/** A requested line of a character device: its file descriptor. Closing the descriptor releases the line. */
+/** A requested line of a character device. Closing its file descriptor releases the line. */
 class ChardevLine implements GpioInput, GpioOutput {
   readonly #kernel: GpioKernel;
   readonly #fd: number;
@@ -144,7 +144,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   #readEdges(onEdge: (edge: GpioEdge) => void): void {
     const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
     if (!bytes) {
-      // An unplugged chip stays readable forever; reading the line throws.
+      // The descriptor of an unplugged chip stays readable forever, so listening ends here. Reading the line throws.
       this.#stopListening?.();
       this.#stopListening = undefined;
       return;
@@ -160,7 +160,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   }
 }
 
-/** Labels of the chips at the 40-pin header: Raspberry Pi 5, Raspberry Pi 4, Raspberry Pi 3 and Zero 2 W. */
+/** Labels of the chips at the 40-pin header, in order: Raspberry Pi 5; Raspberry Pi 4; Raspberry Pi 3 and Zero 2 W. */
 const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 
@@ -204,7 +204,7 @@ function chipFiles(devDir: string): readonly string[] {
   }
 }
 
-/** Returns the chip of the board's header; a board with one chip needs no label. */
+/** Returns the chip of the board's header, or the only chip if no label is known. */
 function headerOf(chips: readonly GpioChip[]): GpioChip | undefined {
   return chips.find(({ label }) => HEADER_LABELS.includes(label)) ?? (chips.length === 1 ? chips[0] : undefined);
 }

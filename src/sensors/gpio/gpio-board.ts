@@ -10,12 +10,12 @@ import { checkGpioConfig, type GpioConfig, type GpioInputConfig } from './gpio-c
 import { PulseInput, StateInput } from './gpio-inputs.ts';
 import { OutputLine, outputTools } from './gpio-outputs.ts';
 
-/** Collaborators that have defaults; tests replace the chip and the end of the process. */
+/** Collaborators of the board. `openChip` and `onExit` have defaults, which tests replace. */
 type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & Partial<Pick<GpioBoardCollaborators, 'openChip' | 'onExit'>>;
 
 /** The configured lines of a board. */
 export interface OpenGpio {
-  /** Requests the lines at its start and leaves outputs safe at its end; it must start before the source is read. */
+  /** Requests the lines when it starts, and sets the outputs to their safe state when it ends. Must start before the source is read. */
   readonly service: Service;
   readonly source: SensorSource;
   /** Returns the tools of the outputs, with the present names of their areas. */
@@ -37,7 +37,7 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND without the chip, and NOT_CONFIGURED without its package. */
+/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND (no such chip) or NOT_CONFIGURED (package missing). */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');
@@ -59,11 +59,11 @@ function onProcessExit(callback: () => void): () => void {
   return () => process.off('exit', callback);
 }
 
-/** Interval of attempts: a missing chip, such as an expander, may be connected later. */
+/** Pause in milliseconds between attempts to get a missing chip or line, since a chip such as an expander may be connected later. */
 const RETRY_MS = 30_000;
-/** Interval at which meter counts are saved, in milliseconds: a power cut loses at most this; more writes would wear out the card. */
+/** Interval in milliseconds at which meter counts are saved. A power cut loses at most one interval; more writes wear out the card. */
 const SAVE_MS = 300_000;
-/** People receive at most one warning of a kind about a line in this time. */
+/** Minimum time in milliseconds between two warnings of the same kind about the same line. */
 const WARNING_MS = 600_000;
 
 interface GpioBoardCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
@@ -72,7 +72,7 @@ interface GpioBoardCollaborators extends Pick<HubContext, 'clock' | 'logger' | '
   readonly onExit: (callback: () => void) => () => void;
 }
 
-/** The named lines of a chip: inputs, which are read, and outputs, which are set and left in their safe state. */
+/** The named lines of a chip. Inputs are read. Outputs are set, and are left in their safe state at the end. */
 class GpioBoard implements Service, SensorSource {
   readonly name = GPIO_DEVICE;
   readonly outputs: readonly OutputLine[];
@@ -96,7 +96,7 @@ class GpioBoard implements Service, SensorSource {
     this.#lines = new Map([...inputLines, ...this.#meters, ...this.outputs].map((line) => [line.sensor.address, line]));
   }
 
-  /** Starts the lines. A missing chip or line causes a warning and further attempts: the rest of the hub works without it. */
+  /** Requests the lines. If the chip or a line is missing, the start does not fail: the hub warns, works without it and tries again. */
   async start(): Promise<void> {
     const { clock, onExit } = this.#parts;
     await this.#attach();
@@ -149,7 +149,7 @@ class GpioBoard implements Service, SensorSource {
     }
   }
 
-  /** Closes an unplugged chip, whose requests all fail; after it is plugged in again it has a new device file. */
+  /** Closes the chip if it was unplugged: all its requests fail then, and it gets a new device file when it is plugged in again. */
   #dropLostChip(): void {
     try {
       this.#chip?.lines();
@@ -208,7 +208,7 @@ export interface SafeOutputs {
   readonly missed: readonly string[];
 }
 
-/** Sets the outputs on unused lines to their safe state, and releases the lines. Never throws. */
+/** Sets each output to its safe state, unless another program uses its line, and releases the line. Never throws. */
 export function makeOutputsSafe(chip: GpioChip, outputs: GpioConfig['outputs']): SafeOutputs {
   const [safe, missed]: [string[], string[]] = [[], []];
   for (const [name, { line, activeLow: isActiveLow, safe: state }] of Object.entries(outputs)) {

@@ -42,7 +42,7 @@ export interface GpioOutputRequest {
 /** A change of an input's state. */
 export interface GpioEdge {
   readonly edge: 'rising' | 'falling';
-  /** Age at the time of the emission, by the kernel's time stamp if there is one. */
+  /** Milliseconds between the change and its emission, by the kernel's time stamp if there is one. */
   readonly ageMs: number;
   /** Number of changes of the line that were lost directly before this change. */
   readonly missed: number;
@@ -63,8 +63,8 @@ export interface GpioOutput extends Disposable {
 }
 
 /**
- * Port: the lines of one GPIO chip. All calls take microseconds on a chip of the processor and are synchronous. A line has one user at a
- * time: throws CONFLICT for a line in use, NOT_SUPPORTED for a request that the chip cannot fulfil, and NOT_FOUND for an unknown offset.
+ * Port: the lines of one GPIO chip. All calls are synchronous: on a chip of the processor they take microseconds. A line has one user at a
+ * time. Requests throw CONFLICT (the line is in use), NOT_SUPPORTED (the chip cannot do this) or NOT_FOUND (unknown offset).
  */
 export interface GpioChip extends Disposable {
   /** Name such as `gpiochip0`, for people only, since it changes between starts. */
@@ -82,7 +82,7 @@ export function findLine(lines: readonly GpioLineInfo[], wanted: number | string
   return lines.find(({ offset, name }) => (typeof wanted === 'number' ? offset === wanted : name === wanted))?.offset;
 }
 
-/** Returns a function that runs `call` only once: a second disposal must not release the line of its next user. */
+/** Returns a function that runs `call` only once: a second disposal must not release the line if it has a new user. */
 export function onlyOnce(call: () => void): () => void {
   let isDone = false;
   return () => {
@@ -92,7 +92,7 @@ export function onlyOnce(call: () => void): () => void {
   };
 }
 
-/** Id of the device to which all lines belong; it is unreachable without their chip. */
+/** Id of the device to which all lines belong. The device is unreachable while the chip is missing. */
 export const GPIO_DEVICE = 'gpio';
 
 /** A named line of the configuration, with or without a chip. */
@@ -125,7 +125,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     }
   }
 
-  /** Releases the line. */
+  /** Releases the line. `problem` then says why the line cannot be used. */
   detach(problem: string): void {
     this.held?.[Symbol.dispose]();
     this.held = undefined;

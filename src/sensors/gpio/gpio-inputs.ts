@@ -53,9 +53,9 @@ function inputRequest(chip: GpioChip, config: GpioInputConfig, defaultEdge: 'bot
 const SPACE = 'gpio-pulses';
 
 /**
- * An input that counts the pulses of a meter. Its value is the sum of all counted pulses in the meter's unit. Pulses that the kernel
- * dropped count too, since the kernel numbers them; pulses while no hub runs do not. It emits no samples, but is read at intervals: a
- * history of every pulse would wear out the SD card.
+ * An input that counts the pulses of a meter. Its value is the sum of all counted pulses in the meter's unit. The sum includes pulses that
+ * the kernel dropped, since the kernel numbers pulses, but no pulses from times when the hub did not run. The input emits no samples and is
+ * read at intervals: a history of every pulse would wear out the SD card.
  */
 export class PulseInput extends GpioLine {
   readonly #store: KeyValueStore;
@@ -74,7 +74,7 @@ export class PulseInput extends GpioLine {
 
   override detach(problem: string): void {
     super.detach(problem);
-    // A failed save is repeated: the count is saved with all meters.
+    // If the save fails, the next save of all meters repeats it.
     attemptWrite(() => this.save());
   }
 
@@ -95,7 +95,7 @@ export class PulseInput extends GpioLine {
   }
 }
 
-/** Maximum rate of changes per second: a hand, a door and a relay are far below it, an unconnected wire is not. */
+/** Maximum number of changes per second. Hands, doors and relays stay far below it; an unconnected wire exceeds it. */
 const MOST_A_SECOND = 20;
 const SECOND_MS = 1000;
 
@@ -129,7 +129,7 @@ class EdgeRateLimit {
     this.#hasMore = true;
   }
 
-  /** Restarts, without the state at the end of the second. */
+  /** Resets the limit, and cancels the emission at the end of the current second. */
   reset(): void {
     this.#cancel?.();
     this.#cancel = undefined;

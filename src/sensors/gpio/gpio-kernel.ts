@@ -18,7 +18,7 @@ export interface GpioKernel {
   monotonicNs(): bigint;
 }
 
-/** The kernel stores 16 changes of a line by default; further changes are read in the next turn of the event loop. */
+/** Maximum number of changes per read; the next turn of the event loop reads more. By default the kernel stores 16 changes of a line. */
 const MOST_EVENTS_AT_ONCE = 64;
 
 /** The kernel of this machine. Loading this file loads koffi. */
@@ -42,7 +42,7 @@ export const linuxGpioKernel: GpioKernel = {
     }
   },
   whenReadable(fd, callback) {
-    // libuv polls the descriptor, which also becomes non-blocking: a line needs no thread.
+    // libuv polls the descriptor and makes it non-blocking, so that no line needs its own thread.
     const handle = koffi.node.poll(fd, { readable: true }, callback);
     handle.unref();
     return () => handle.close();

@@ -6,7 +6,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { type GpioChip, GpioLine, type GpioOutput, offsetOf } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';
 
-/** An output: tools set it, and it returns to its safe state when the hub stops or its time is over. */
+/** An output that tools set. It returns to its safe state when the hub stops or when its time limit is over. */
 export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
@@ -57,7 +57,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     if (isOn !== this.#isSafeOn) this.#limit(seconds);
   }
 
-  /** Leaves the safe state for a moment. Returns false if another call has set the output. An aborted signal ends the pulse early. */
+  /** Leaves the safe state for `durationMs`. Returns false if another call sets the output meanwhile. An abort ends the pulse early. */
   async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
     this.set(!this.#isSafeOn);
     const turn = this.#turn.signal;
@@ -76,7 +76,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     return this.#config.safe === 'on';
   }
 
-  /** Returns to the safe state when the time is over. */
+  /** Starts the timer that returns the output to its safe state: after `seconds`, or after the configured maximum if that is shorter. */
   #limit(seconds = Number.POSITIVE_INFINITY): void {
     const turn = new AbortController();
     this.#turn = turn;
@@ -96,7 +96,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
 }
 
 const LONGEST_PULSE_MS = 10_000;
-/** Time limit of a call: longer than the longest pulse, since the call waits for nothing else. */
+/** Time limit of a call in milliseconds. It is longer than the longest pulse, and a call waits for nothing else. */
 const TIMEOUT_MS = 15_000;
 
 const RETURNS = {
@@ -108,7 +108,7 @@ const RETURNS = {
 
 /**
  * Returns `gpio:<name>_turn_on`, `_turn_off` and `_pulse`. A call that leaves the safe state of a dangerous output needs an approval.
- * `area` of the configuration is the present name of the area.
+ * `config.area` must be the present name of the area.
  */
 export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
   return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({

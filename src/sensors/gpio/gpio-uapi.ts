@@ -46,7 +46,7 @@ export const ATTRIBUTE_OFFSET = { id: 0, value: 8, mask: 16 } as const;
 const ONLY_LINE = 1n;
 const MICROSECONDS_PER_MS = 1000;
 
-/** `struct gpiochip_info`, empty. */
+/** Returns an empty `struct gpiochip_info`. */
 export const emptyChipInfo = (): Buffer => Buffer.alloc(CHIP_INFO_BYTES);
 
 /** Parses name, label and number of lines of a chip. */
@@ -107,12 +107,12 @@ export function isLineActive(values: Buffer): boolean {
   return (values.readBigUInt64LE(0) & ONLY_LINE) !== 0n;
 }
 
-/** A change with the kernel's data. */
+/** A change of a line as the kernel reports it. */
 export interface KernelEdge {
   readonly edge: 'rising' | 'falling';
   /** Time on CLOCK_MONOTONIC. */
   readonly atNs: bigint;
-  /** Number of the line's change from 1, including lost changes. */
+  /** Sequence number of the change on its line, from 1. Lost changes have numbers too. */
   readonly sequence: number;
 }
 

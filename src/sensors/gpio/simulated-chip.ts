@@ -103,7 +103,7 @@ export class SimulatedChip implements GpioChip {
   }
 }
 
-/** An input of the simulated chip; a state counts after the debounce time. */
+/** An input of the simulated chip. A new state counts after it has lasted for the debounce time. */
 class SimInput implements GpioInput {
   readonly #clock: Clock;
   readonly #line: SimLine;

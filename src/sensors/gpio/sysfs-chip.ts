@@ -16,7 +16,7 @@ const CLASS = 'class/gpio';
 
 /**
  * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The line numbers
- * of this interface differ between kernels, so that they are computed from the chip's base.
+ * of this interface differ between kernels, so the class computes them from the chip's base.
  */
 export class SysfsChip implements GpioChip {
   readonly name: string;
@@ -75,7 +75,7 @@ export class SysfsChip implements GpioChip {
   }
 
   requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
-    // `high` and `low` are voltages, independent of active_low: only they set direction and value in one step.
+    // Only `high` and `low` set direction and value in one step. They are voltages: active_low does not change their meaning.
     const voltage = isActive === isActiveLow ? 'low' : 'high';
     const line = this.#take(offset, 'output', () => {
       return new this.#onoff.Gpio(this.#base + offset, voltage, 'none', { debounceTimeout: 0, activeLow: isActiveLow });
@@ -144,7 +144,7 @@ function withGpioErrors<Result>(what: string, call: () => Result): Result {
   }
 }
 
-/** The used members of a line of the package `onoff` (version 6). */
+/** The methods of a line that the hub uses from the package `onoff` (version 6). */
 export interface OnoffLine {
   readSync(): number;
   writeSync(value: 0 | 1): void;
@@ -153,7 +153,7 @@ export interface OnoffLine {
   unexport(): void;
 }
 
-/** The package `onoff`, with the numbers of `/sys/class/gpio/export`. */
+/** The package `onoff`. `number` is a line's number in `/sys/class/gpio/export`. */
 export interface OnoffModule {
   readonly Gpio: new (
     number: number,

@@ -3,7 +3,7 @@ import type { FoundSensor } from '../sensor-source.ts';
 import { KernelSource, kernelNumber, type ReadOutcome, scaled } from './sysfs.ts';
 
 const HWMON_CLASS = 'class/hwmon';
-/** Devices that the kernel shows in another class too: thermal zones, and 1-Wire probes, which would convert twice. */
+/** Devices that other sources already read: thermal zones, and 1-Wire probes, which would otherwise convert twice. */
 const SHOWN_ELSEWHERE = /^(?:thermal_zone\d+|(?:10|22|28|3b|42)-[0-9a-f]{12})$/;
 
 interface HwmonLocation {
@@ -12,8 +12,8 @@ interface HwmonLocation {
 }
 
 /**
- * Monitoring chips: temperatures, voltages, fans, and their alarms. The number of `hwmon0` changes from start to start
- * (Documentation/ABI/testing/sysfs-class-hwmon); therefore a chip's address has its name and its parent device.
+ * Reads monitoring chips: temperatures, voltages, fans, and their alarms. The number in `hwmon0` changes from start to start
+ * (Documentation/ABI/testing/sysfs-class-hwmon), so a chip's address has the chip's name and its parent device instead.
  */
 export class HwmonSource extends KernelSource {
   readonly name = 'hwmon';
@@ -63,7 +63,7 @@ export class HwmonSource extends KernelSource {
   }
 }
 
-/** A channel of a monitoring chip, `temp1`, `in0`, `fan2` …, with its attribute. */
+/** A channel of a monitoring chip, such as `temp1`, `in0` or `fan2`. `attribute` is the file with its value. */
 interface MonitorChannel {
   readonly channel: string;
   readonly attribute: string;
@@ -73,7 +73,7 @@ interface MonitorChannel {
   readonly factor?: number;
 }
 
-/** Kernel units of Documentation/hwmon/sysfs-interface.rst. */
+/** Quantities by channel type. `factor` converts the kernel's unit (Documentation/hwmon/sysfs-interface.rst) to the hub's unit. */
 const KINDS: Readonly<Record<string, { readonly kind: string; readonly unit: string; readonly factor: number }>> = {
   temp: { kind: 'temperature', unit: '°C', factor: 1e-3 },
   in: { kind: 'voltage', unit: 'V', factor: 1e-3 },
@@ -85,7 +85,7 @@ const KINDS: Readonly<Record<string, { readonly kind: string; readonly unit: str
 };
 
 const VALUE = /^((temp|in|curr|power|energy|humidity|fan)\d+)_input$/;
-/** A limit that the chip monitors itself, such as `in0_lcrit_alarm`, which on a Raspberry Pi means undervoltage. */
+/** Matches the alarm of a limit that the chip itself monitors. On a Raspberry Pi, `in0_lcrit_alarm` means undervoltage. */
 const ALARM = /^((?:temp|in|curr|power|humidity|fan)\d+(?:_[a-z]+)?_alarm)$/;
 
 function monitorChannels(attributes: readonly string[]): readonly MonitorChannel[] {
@@ -102,8 +102,8 @@ const THERMAL_CLASS = 'class/thermal';
 const ABSOLUTE_ZERO = -273.15;
 
 /**
- * The kernel's thermal zones: temperatures of the board's components (Documentation/ABI/testing/sysfs-class-thermal). A zone's address has
- * its type, and for several zones of one type their order, since nothing else distinguishes them.
+ * Reads the kernel's thermal zones: temperatures of the board's components (Documentation/ABI/testing/sysfs-class-thermal). A zone's
+ * address has its type. Zones of the same type are also numbered in their order, since nothing else distinguishes them.
  */
 export class ThermalSource extends KernelSource {
   readonly name = 'thermal';

@@ -12,8 +12,8 @@ interface IioLocation {
 }
 
 /**
- * Chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number of `iio:device0` changes from start to
- * start; therefore a chip's address has its name and its address on the bus.
+ * Reads chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number in `iio:device0` changes from start
+ * to start, so a chip's address has the chip's name and its address on the bus instead.
  */
 export class IioSource extends KernelSource {
   readonly name = 'iio';
@@ -33,7 +33,7 @@ export class IioSource extends KernelSource {
     return Promise.all(channels.map((channel) => this.#add({ folder, channel, attributes }, { chip, place })));
   }
 
-  /** Each search reads scale and offset again: they depend on the range, which programs may change. */
+  /** Adds a channel. Each search reads its scale and offset again, since they depend on the range, which programs may change. */
   async #add(
     { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
     { chip, place }: { readonly chip: string; readonly place: string },
@@ -74,7 +74,7 @@ interface ChannelKind {
   readonly factor: number;
 }
 
-/** A channel of a chip, with its name in the attributes, such as `temp`, `voltage0` or `concentration_co2`. */
+/** A channel of a chip. `channel` is its name in the attributes, such as `temp`, `voltage0` or `concentration_co2`. */
 interface Channel extends ChannelKind {
   readonly channel: string;
   readonly reading: string;
@@ -84,7 +84,7 @@ interface Channel extends ChannelKind {
 
 const kindOf = (kind: string, unit: string, factor = 1): ChannelKind => ({ kind, unit, factor });
 
-/** Kernel units of Documentation/ABI/testing/sysfs-bus-iio (after offset and scale), by the type of the channel. */
+/** Quantities by channel type. `factor` converts the kernel's unit after offset and scale (Documentation/ABI/testing/sysfs-bus-iio). */
 const KINDS: Readonly<Record<string, ChannelKind>> = {
   temp: kindOf('temperature', '°C', 1e-3),
   humidityrelative: kindOf('humidity', '%', 1e-3),
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<string, ChannelKind>> = {
   angl: kindOf('angle', 'rad'),
 };
 
-/** Channels whose modifier is more precise than their type, with the kinds of the capability files. */
+/** Channels whose modifier says more about the quantity than their type. The kinds are those of the capability files. */
 const MODIFIED: Readonly<Record<string, ChannelKind>> = {
   concentration_co2: kindOf('co2', 'ppm', 1e4),
   concentration_voc: kindOf('tvoc', 'ppb', 1e7),
@@ -138,8 +138,8 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
 }
 
 /**
- * Returns the attributes that may have `offset` and `scale` of a channel, the most specific first: the channels of a type, or all channels
- * of a chip, may share them (Documentation/ABI/testing/sysfs-bus-iio). A differential channel shares them with other differential channels.
+ * Returns the names of the attributes that may have the offset or scale of a channel, the most specific first. All channels of a type or of
+ * a chip may share an attribute, and so may all differential channels (Documentation/ABI/testing/sysfs-bus-iio).
  */
 function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
   const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');

@@ -13,8 +13,8 @@ const BULK_LOOKS = 20;
 const BULK_LOOK_MS = 100;
 
 /**
- * Temperature probes on 1-Wire (driver w1_therm). A read starts a conversion of up to 750 ms: one at a time on a bus, or all of a bus at
- * once if the driver supports it (`therm_bulk_read`) and the hub may write the attribute.
+ * Reads temperature probes on 1-Wire (driver w1_therm). A conversion takes up to 750 ms. The probes of a bus convert one after the other,
+ * or all at once if the driver supports this (`therm_bulk_read`) and the hub may write the attribute.
  */
 export class W1Source implements SensorSource {
   readonly name = 'w1';
@@ -89,13 +89,13 @@ function probe(name: string): FoundSensor {
   };
 }
 
-/** Value in the chip's memory before the first conversion (Maxim DS18B20, "Memory"). */
+/** Value in °C in the chip's memory before the first conversion (Maxim DS18B20, "Memory"). */
 const POWER_ON = 85;
-/** Value of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
+/** Value in °C of a conversion with too little current (Documentation/ABI/testing/sysfs-driver-w1_therm, features). */
 const NO_POWER = 127.94;
 /** Byte 6 of the memory before the first conversion (Documentation/w1/slaves/w1_therm.rst). */
 const NO_CONVERSION = 0x0c;
-/** Largest difference of the previous temperature from a true 85 °C. */
+/** A value of 85 °C counts as measured if the previous temperature differs from it by at most this many °C. */
 const NEAR_CELSIUS = 5;
 /** Family code of thermocouples, whose range is greater than that of other chips. */
 const THERMOCOUPLES = '3b';

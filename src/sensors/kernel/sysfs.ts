@@ -11,7 +11,7 @@ import {
   type SensorSource,
 } from '../sensor-source.ts';
 
-/** The kernel's sysfs, or a recording of it. A missing file is no error. */
+/** Reads and writes attributes in the kernel's sysfs, or in a recording of it. */
 export class Sysfs {
   readonly #root: string;
 
@@ -25,7 +25,7 @@ export class Sysfs {
     return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   }
 
-  /** Returns the text of an attribute without its line end. Rejects like `readFile`; a driver may need time. */
+  /** Returns the text of an attribute without its line end. Rejects like `readFile`. Takes as long as the driver needs. */
   async text(path: string): Promise<string> {
     return (await readFile(join(this.#root, path), 'utf8')).trimEnd();
   }
@@ -35,7 +35,7 @@ export class Sysfs {
     return this.text(path).catch(() => undefined);
   }
 
-  /** Returns the text of the first existing attribute of two. */
+  /** Returns the text of the attribute `first` or, if it does not exist, of the attribute `second`. */
   async either(first: string, second: string): Promise<string> {
     return this.text(first).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -61,7 +61,7 @@ export class Sysfs {
   }
 }
 
-/** Kernel sensors that are read one after the other. */
+/** Base class of sources that read the kernel's sensors one after the other. */
 export abstract class KernelSource implements SensorSource {
   abstract readonly name: string;
   protected readonly kernel: Sysfs;
@@ -83,7 +83,7 @@ export abstract class KernelSource implements SensorSource {
 /** A value in the sensor's unit, or the reason for its absence. */
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
-/** Reads sensors in order under a lock and emits the samples; all are `busy` while an earlier read hangs. */
+/** Reads sensors one after the other under a lock and emits the samples. While an earlier read hangs, all samples are `busy`. */
 export async function readInSequence(
   { addresses, signal }: ReadRequest,
   { lock, read }: { readonly lock: ReadLock; readonly read: (address: string) => Promise<ReadOutcome> },
@@ -111,7 +111,7 @@ export function scaled(text: string, factor: number): ReadOutcome {
   return { fault: 'garbled', detail: `${JSON.stringify(text.slice(0, 40))} is no number` };
 }
 
-/** The reason for a failed reading, for people and for the count of failures. */
+/** The reason why a read failed: a code, and an explanation for people. */
 interface ReadFault {
   readonly fault: SensorFault;
   readonly detail: string;

@@ -16,7 +16,7 @@ export type OpenSerialPort = (
   listener: PortListener,
 ) => Promise<AsyncDisposable>;
 
-/** The members of the package `serialport` that the hub uses. */
+/** The exports of the package `serialport` that the hub uses. */
 interface SerialModule {
   readonly SerialPort: new (options: object, opened: (error: Error | null) => void) => SerialStream;
 }
@@ -71,7 +71,7 @@ interface SerialConnectionCollaborators {
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 
-/** Keeps a serial port open, and reopens it after an instrument was plugged in again. */
+/** Keeps a serial port open. After the port has closed or could not be opened, tries again, with growing pauses after failures. */
 export class SerialConnection implements Service {
   readonly #parts: SerialConnectionCollaborators;
   readonly #config: SerialPortConfig;

@@ -20,7 +20,7 @@ interface Port {
   readonly instrument: SerialConnection;
 }
 
-/** Instruments that send lines over serial ports at any time; a read returns the last value. */
+/** Receives the lines that instruments send over serial ports at any time. A read returns the last value. */
 export class SerialSource implements SensorSource, Service {
   readonly name = 'serial';
   readonly #clock: Clock;
@@ -105,7 +105,7 @@ function serialSensor(device: string, config: SerialPortConfig, [name, reading]:
   };
 }
 
-/** Returns the number in a field; undefined for other texts, which are no measurement. */
+/** Returns the number in a field, converted and calibrated; undefined if the text is no number. */
 function measured(text: string | undefined, reading: SerialReadingConfig): number | undefined {
   const number = text === undefined || text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
   return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
@@ -137,7 +137,7 @@ function patternOf(pattern: string, setting: string): RegExp {
   throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
 }
 
-/** Returns a function that reads a field of a JSON line; the field of a nested object is a path with dots. */
+/** Returns a function that reads a field of a JSON line. A path with dots names a field of a nested object. */
 function jsonFields(line: string) {
   const root = tryParseJson(line);
   return (field: string) => {
@@ -158,7 +158,7 @@ interface Conversion {
 
 const times = (unit: string, factor: number): Conversion => ({ unit, convert: (value) => value * factor });
 
-/** Units of instruments, each with the hub's unit for the quantity and the conversion. */
+/** By the unit of an instrument: the hub's unit for the same quantity, and the conversion to it. */
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   '°F': { unit: '°C', convert: (value) => ((value - 32) * 5) / 9 },
   K: { unit: '°C', convert: (value) => value - 273.15 },

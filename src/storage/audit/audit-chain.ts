@@ -51,7 +51,7 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 }
 
 /**
- * Returns the text of `rowOf` without the hash, in RFC 8785 form, so that the owner of an export can recompute the chain. It is assembled
+ * Returns a row of `rowOf` without its hash as RFC 8785 text, so that whoever has an export can recompute the chain. The text is assembled
  * by hand, because the stored content already has this form.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
@@ -91,11 +91,11 @@ interface CheckStart {
   readonly after: ChainLink;
   /** Links of this chain that were stored earlier. A row with the same number must have the same hash. */
   readonly witnesses: readonly ChainLink[];
-  /** True for a check of all stored rows, where a note must account for the pruned rows. */
+  /** True if all stored rows are checked. A note must then account for the pruned rows. */
   readonly isWhole: boolean;
 }
 
-/** Recomputes a chain row by row. Keeps the first row that does not match, and the reason. */
+/** Recomputes a chain row by row. Remembers the first row that does not match, and the reason. */
 export class AuditCheck {
   readonly #start: CheckStart;
   #last: ChainLink;
@@ -196,13 +196,13 @@ export type AuditEntry = AuditIntent | AuditOutcome | AuditNote;
 const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
-// Matches setup codes and tokens, and no identifier. Endpoints and the pipeline mask secrets by schema; this is a second defence.
+// Matches setup codes and tokens, but no identifiers. A second defence: endpoints and the pipeline already mask secrets by schema.
 const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
 /** Most names match this pattern and need no further check. */
 const PLAIN = /^[a-z0-9:@_/-]*$/;
 
-/** Members of an object, already in the order of their names; each value is RFC 8785 text. */
+/** Members of a JSON object, sorted by name. Each value is RFC 8785 text. */
 type Members = Readonly<Record<string, string | undefined>>;
 
 /** Returns an entry as the fields of a row. Principal and tokens are stored by id only, and secrets in notes and messages are redacted. */
@@ -268,7 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** Returns the members as text. If they are too long, returns only their names, so that no row is refused because of its content. */
+/** Returns the members as text. If it is too long, long members are replaced by a list of their names, so that no row is refused. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;
@@ -301,7 +301,7 @@ function wellFormed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
 }
 
-/** Returns a name without control characters: SQLite ends a text at a zero byte, and the row would not match its hash. */
+/** Returns a name without control characters. SQLite ends a text at a zero byte, so a row with one would not match its hash. */
 function name(text: string): string {
   if (text.length <= MAX_NAME_LENGTH && PLAIN.test(text)) return text;
   return scrubbed(

@@ -6,10 +6,10 @@ import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
 
 /**
- * Schema of audit.db. `kind` is an index of AUDIT_KINDS. Repeated names (agents, tools, token chains) are ids of the table `word`; tool
- * names that callers made up are stored as text in their row. The columns of `entry` have no index: request ids are random, and a changed
- * index page for each row costs more than the row itself. Instead, each row of `block` lists what occurs in a range of rows, and is written
- * once when the range is full.
+ * Schema of audit.db. `kind` is an index of AUDIT_KINDS. Names that repeat (agents, tools, token chains) are stored once in the table
+ * `word`, and rows contain their ids. Tool names that callers made up are stored as text in the row. The columns of `entry` have no index:
+ * request ids are random, so each row would change another index page, which costs more than the row. Instead, each row of `block` lists
+ * the names in a range of rows. It is written once, when the range is full.
  */
 export const AUDIT_MIGRATIONS = [
   `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
@@ -60,7 +60,6 @@ function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   };
 }
 
-/** Returns a BLOB as hex. */
 function hexOf(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') : '';
 }
@@ -89,7 +88,7 @@ export interface ChainStart {
   readonly pruned: ChainLink;
 }
 
-/** Size and age beyond which the oldest rows are pruned. */
+/** Limits of the stored rows. The oldest are pruned while all rows take more than `maxBytes`, or if they are from before `olderThanMs`. */
 export interface Retention {
   readonly maxBytes: number;
   readonly olderThanMs: number;
@@ -107,7 +106,7 @@ export function openChain(database: DatabaseSync, hub: string): ChainStart {
   return { hub, pruned };
 }
 
-/** Returns the number of the last row in a file as its generation. */
+/** Returns the state of a file. Its generation is the number of the last row. */
 export function measureAudit(database: DatabaseSync): FileMark {
   const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
   return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
@@ -237,8 +236,8 @@ export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string
 }
 
 /**
- * Returns the tool ids that match a queried name: the name itself and, for a name without a version (`namespace:name` or `name`), each id
- * that ever had the name, so that calls of a removed tool are found.
+ * Returns the tool ids that match a queried name: the name itself and, for a name without a version (`namespace:name` or `name`), all
+ * logged ids with this name. So the calls of a removed tool are found too.
  */
 function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   if (name.includes('@')) return [name];
@@ -269,7 +268,7 @@ function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
 }
 
-/** The index of the rows after the last written block. */
+/** Collects the index of the rows after the last written block, and writes it as a new block when it is full. */
 class OpenBlock {
   readonly #database: DatabaseSync;
   #first = 0;
@@ -312,7 +311,7 @@ class OpenBlock {
   }
 }
 
-/** Yields the ranges, newest first, that may contain a matching row of one of `tools` (of any tool if `tools` is absent). */
+/** Yields the ranges of rows, newest first, that may contain a matching row. `tools` are the tool ids to search; absent: all tools. */
 function* rowRangesFor(
   database: DatabaseSync,
   { tool: _, ...query }: AuditQuery,
@@ -333,7 +332,7 @@ function* rowRangesFor(
   }
 }
 
-/** Returns hashes of the names in a row. If two names have the same hash, a block is searched in vain. */
+/** Returns hashes of the names in a row or a query. If two names have the same hash, a block is only searched needlessly. */
 function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
   return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
 }

@@ -22,8 +22,8 @@ import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-fro
 import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
 
 /**
- * Size in bytes at which the front file is committed before the next row, since committing some hundred rows blocks the event loop for two
- * milliseconds.
+ * Size in bytes at which the rows of the front file are committed before the next row is appended. This keeps commits short: a commit of
+ * some hundred rows blocks the event loop for two milliseconds.
  */
 const FULL_FRONT_BYTES = 131_072;
 
@@ -38,7 +38,7 @@ interface AuditFilesOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The chain in its open files: appends to the front file, commits to the database, reads and prunes. */
+/** Keeps the chain in two files: appends rows to the front file, commits them to the database, reads and prunes. */
 export class AuditFiles {
   readonly #parts: AuditFilesOptions;
   #ledger: ChainStart;
@@ -51,7 +51,7 @@ export class AuditFiles {
   /** CRC-32 of the last line of the front file. */
   #check = 0;
   #openIntents = new OpenIntents();
-  /** Notes of the audit log about itself that still have to be written. */
+  /** Rows that the audit log itself adds at its start and that still have to be written. */
   #owed: readonly AuditFields[] = [];
   #missed = 0;
 
@@ -221,15 +221,15 @@ export class AuditFiles {
   }
 
   /**
-   * Stores the number of rows in the anchor file, and the number of rows that a full disk refused. That file never grows, so it can be
-   * written on a full disk.
+   * Stores two numbers in the anchor file: all rows so far, and the rows that a full disk refused. The anchor file never grows, so it can
+   * be written even on a full disk.
    */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);
     this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });
   }
 
-  /** Links the written rows into the chain. */
+  /** Computes the chain links of the rows that were appended since the last call. */
   #chain(): void {
     for (const fields of this.#waiting) {
       const row = { link: nextLink(this.#head, this.#ledger.hub, fields), fields };

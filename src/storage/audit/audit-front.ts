@@ -8,8 +8,8 @@ import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-database.ts';
 
 /**
- * The file `audit.front` with the rows that are not in audit.db yet, one per line. Each line is written by one system call, which survives
- * the end of the process and costs a tenth of a commit. The file is never synced: rows that must survive a power cut are committed first.
+ * The file `audit.front` with the rows that are not in audit.db yet, one per line. Each line is written by one system call: it survives a
+ * crash of the process and costs a tenth of a commit. The file is never synced; rows that must survive a power cut go to audit.db first.
  */
 export class AuditFront {
   readonly path: string;
@@ -87,7 +87,7 @@ interface FrontContext {
 /** Rows of the front file that follow the last row of audit.db. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Length in bytes of all lines that match, and the CRC-32 of the last of them. */
+  /** Length in bytes of all lines that match. `check` is the CRC-32 of the last of these lines. */
   readonly lengthBytes: number;
   readonly check: number;
   /** The first line that does not match; this line and all later lines are ignored. */
@@ -101,14 +101,14 @@ interface ParsedLine {
   readonly fields: AuditFields;
 }
 
-/** Returns the value with which the CRC-32 of the first line begins. It makes the front file match only after one row of audit.db. */
+/** Returns the initial CRC-32 for the first line. It comes from the row before, so the front file matches only after that row. */
 export function frontCheck({ hash }: ChainLink): number {
   return crc32(hash);
 }
 
 /**
- * Returns a row as a line of the front file: a CRC-32 that continues over all lines, then the fields. Every call waits for its line, so the
- * SHA-256 chain is computed later, for many rows at once.
+ * Returns a row as a line of the front file: a CRC-32 over this line and all lines before it, then the fields. The slower SHA-256 chain is
+ * computed later for many rows at once, because every call waits until its line is written.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
@@ -119,8 +119,8 @@ export function frontLine(check: number, seq: number, fields: AuditFields): { re
 }
 
 /**
- * Returns the rows of the front file after the last row in audit.db. Skips lines whose rows are already in audit.db: the hub was killed
- * after the commit, before it truncated the front file.
+ * Returns the rows of the front file after the last row in audit.db. Skips lines whose rows are already in audit.db: they remain if the hub
+ * was killed after the commit, before it truncated the front file.
  */
 export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: FrontContext): FrontRows {
   const rows: ChainedRow[] = [];

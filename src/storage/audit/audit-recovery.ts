@@ -134,10 +134,10 @@ interface OpenIntent {
   readonly fields: AuditFields;
 }
 
-/** The intents without an outcome. */
+/** Finds the intents without an outcome among the rows. */
 export class OpenIntents {
-  // Callers may use a request id twice. An outcome belongs to the newest intent, so that counting from the first open intent gives the same
-  // result.
+  // Callers may use a request id twice. An outcome belongs to the newest matching intent, so it is enough to read the rows from the first
+  // open intent on.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
   /** Must be called with every row, in order. */
@@ -166,7 +166,7 @@ export class OpenIntents {
   }
 }
 
-/** Returns the outcome that is written for a call that the end of the process interrupted. */
+/** Returns the outcome row for a call that ran when the process ended. */
 export function unknownOutcome({ seq, fields }: OpenIntent, atMs: number): AuditFields {
   return {
     ...fields,

@@ -42,8 +42,8 @@ const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
 /**
- * When the check of older rows begins after the start. It checks a hundred rows, which take some milliseconds on a small board, every 50
- * ms.
+ * Milliseconds from the start to the check of older rows. Every 50 ms it checks a hundred rows, which takes some milliseconds on a small
+ * board.
  */
 const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
@@ -51,8 +51,8 @@ const OLDER_ROWS_REST_MS = 50;
 
 /**
  * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the previous row. When `record` resolves, the row
- * is in `audit.front` and survives the end of the process. It is in `audit.db` and on the disk within 250 ms; for a dangerous intent,
- * before `record` resolves.
+ * is in `audit.front` and survives a crash of the process. It reaches `audit.db` and the disk within 250 ms. For the intent of a dangerous
+ * call, `record` resolves only after that.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #services: AuditServices;
@@ -148,7 +148,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return await this.#file.snapshot();
   }
 
-  /** Prunes rows that are too old or too many, in slices. Throws STORAGE_FAILED if the disk refuses. */
+  /** Prunes the oldest rows in slices, until the rows are neither too many nor too old. Throws STORAGE_FAILED if the disk refuses. */
   async prune(): Promise<void> {
     const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
     // Rows are not pruned while a check must still read them.
@@ -294,7 +294,7 @@ const SOON_MS = 200;
 
 /**
  * Syncs the write-ahead log of an open database in the background. With synchronous FULL, SQLite would block the event loop at each commit.
- * The log remains the same file while the database is open.
+ * The log stays the same file while the database is open, so its handle is kept.
  */
 export class WalSync implements AsyncDisposable {
   readonly #options: WalSyncOptions;
@@ -321,7 +321,7 @@ export class WalSync implements AsyncDisposable {
 
   /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
   now(): Promise<void> {
-    // A second sync follows the running one, which may have begun before the last commit.
+    // The running sync may have begun before the last commit, so a second sync follows it.
     if (!this.#running) return this.#begin();
     this.#next ??= this.#running
       .catch(() => {})

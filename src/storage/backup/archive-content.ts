@@ -34,8 +34,8 @@ async function* bytesOf({ handle, bytes, path }: ArchiveSource): AsyncGenerator<
 }
 
 /**
- * Writes the files of an archive below `directory`, each synced, with mode 0600. Throws VALIDATION_ERROR if the content is not from
- * `archiveContent`; files that were already written stay.
+ * Writes the files of an archive below `directory` and syncs each file. Modes are 0600, or 0700 for executables. Throws VALIDATION_ERROR if
+ * the content is not from `archiveContent`; files that were already written stay.
  */
 export async function unpackContent(
   content: AsyncIterable<Uint8Array>,
@@ -67,13 +67,13 @@ async function writeEntry({ path, bytes, isExecutable }: ArchiveEntry, queue: By
 }
 
 interface ArchiveEntry {
-  /** Path in the state directory, with `/`; for a file outside of it, the absolute path below `outside/`. */
+  /** Path below the state directory, with `/` as separator. For a file outside of it: `outside/` and its absolute path. */
   readonly path: string;
   readonly bytes: number;
   readonly isExecutable: boolean;
 }
 
-/** The beginning of an archive's content: where it comes from, and its files in their order. */
+/** The beginning of an archive's content: version, hub and time, then the files in the order of their content. */
 export interface ArchiveTable {
   readonly version: string;
   readonly hub: string;
@@ -87,7 +87,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_PATH_LENGTH = 512;
 const SEGMENT = /^(?!\.{1,2}$)[^/\0]{1,255}$/;
 
-/** Returns the table of contents in the form of the archive. */
+/** Returns the table as the JSON text that an archive contains. */
 export function tableText({ version, hub, madeAt, entries }: ArchiveTable): string {
   const files = entries.map(({ path, bytes, isExecutable }) => ({ path, bytes, ...(isExecutable && { executable: true }) }));
   return JSON.stringify({ version, hub, made_at: madeAt, files });

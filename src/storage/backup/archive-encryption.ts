@@ -78,7 +78,7 @@ const MAC_BYTES = 32;
 const KEY_BYTES = 32;
 /** scrypt cost (RFC 7914): each guess of a passphrase takes 64 MiB and some tenths of a second. */
 const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
-/** Highest scrypt cost of a file that is opened, so that its author cannot choose unbounded memory and time. */
+/** Highest accepted scrypt cost. Otherwise the author of a file could make the hub use unbounded memory and time. */
 const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
@@ -109,7 +109,7 @@ async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHea
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
 
-/** Throws VALIDATION_ERROR if the header is damaged, NOT_SUPPORTED if its format is newer, PERMISSION_DENIED if the passphrase is wrong. */
+/** Verifies a header. Throws VALIDATION_ERROR (damaged), NOT_SUPPORTED (newer format) or PERMISSION_DENIED (wrong passphrase). */
 async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new AtmoError(

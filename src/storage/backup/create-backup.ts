@@ -53,7 +53,7 @@ export async function createArchive(order: BackupOptions, target: Pick<BackupFil
   });
 }
 
-/** Yields each path in the archive with its path on the disk. */
+/** Yields for each file its path in the archive and its path on the disk. */
 function* filesOf({ stateDir, copies, isRunning, outside }: BackupOptions): Generator<readonly [path: string, file: string]> {
   for (const { database, copy } of copies) yield [database, join(stateDir, copy)];
   // audit.front is omitted while the hub runs, because the copy of audit.db already contains its rows.
@@ -114,7 +114,7 @@ export class BackupFile {
       if (file !== undefined) await rename(`${file}.partial`, file);
     });
     try {
-      // The folder is synced, so that a disk that is removed at once has the file under its final name.
+      // The folder is synced, so that the file has its final name even if the disk is unplugged right afterwards.
       if (file !== undefined) syncPath(dirname(file));
     } catch {
       // The error is ignored: some file systems cannot sync a folder, and the content of the file is on the disk.
@@ -155,8 +155,8 @@ export class DatabaseCopies {
   readonly #open: readonly OpenDatabase[];
 
   /**
-   * `open` lists the databases in the order in which they are copied, since a copy may refer to the next one. The last one is copied after
-   * all other files.
+   * `open` lists the databases in the order of copying: a database may refer to the next one, which is therefore copied later. The last one
+   * is copied after all other databases.
    */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;

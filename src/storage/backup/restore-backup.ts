@@ -16,7 +16,7 @@ export interface RestoreOptions {
   readonly archive: AsyncIterable<Uint8Array>;
   readonly passphrase: string;
   readonly derive: Derive;
-  /** Throws if this software cannot use the backup. */
+  /** Checks the table of the backup. Throws if this version of the software cannot use the backup. */
   accept(table: ArchiveTable): void;
   /** Prepares the unpacked files for use; throws if they cannot be used. */
   advance(directory: string, table: ArchiveTable): Promise<void>;

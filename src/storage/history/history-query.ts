@@ -32,9 +32,9 @@ export function slotStart(atMs: number, slotMs: number): number {
 }
 
 /**
- * Splits a range, end excluded, into segments of stored resolutions. Sums over buckets of `everyMs` (one bucket if absent) equal those of
- * raw readings, because a slot is used only if it lies completely inside a bucket. Where finer readings were deleted, coarser slots replace
- * them, counted at their start.
+ * Splits a range, end excluded, into segments, each with the stored resolution to read. A slot is used only if it lies completely inside a
+ * bucket of `everyMs` (absent: one bucket for the range), so sums are equal to the sums of raw readings. Where finer readings were deleted,
+ * coarser slots replace them. Such a slot counts as a whole at its start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));

@@ -36,7 +36,7 @@ export interface HistoryStoreOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Raw readings 7 days, 5-minute slots 30 days, 1-hour slots 1 year: about 60 MB for 50 sensors that report twice a minute. */
+/** How long readings are kept: raw 7 days, 5-minute slots 30 days, 1-hour slots 1 year. 50 sensors with 2 reports a minute need 60 MB. */
 export const DEFAULT_RETENTION_MS: Readonly<Record<Resolution, number>> = { raw: 7 * DAY_MS, '5min': 30 * DAY_MS, '1h': 365 * DAY_MS };
 /** Default interval between copies of history.db. */
 export const DEFAULT_HISTORY_SNAPSHOT_MS = 7 * DAY_MS;
@@ -44,8 +44,8 @@ const DEFAULT_LIMIT = 10_000;
 const PENDING_CAPACITY = 20_000;
 
 /**
- * Readings of sensors: the current readings in memory, past readings in `history.db`. Readings are committed once a minute, at the stop and
- * before a query, so a crash loses at most the last minute.
+ * Keeps the current readings of sensors in memory and past readings in `history.db`. Readings are committed once a minute, before each
+ * query and when the hub stops, so a crash loses at most the last minute.
  */
 export class HistoryStore implements ReadingStore, Service {
   readonly #services: StorageServices;
@@ -67,8 +67,7 @@ export class HistoryStore implements ReadingStore, Service {
       anchor: 'history.db',
       measure: measureHistory,
       synchronous: 'NORMAL',
-      // These values were measured: pages of 1024 bytes write half as many bytes as pages of 4096. A longer log merges several writes of a
-      // page.
+      // Measured: with pages of 1024 bytes, half as many bytes are written as with 4096. A long log merges writes of the same page.
       pageSizeBytes: 1024,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
@@ -94,11 +93,11 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // Older readings are not stored: other readings of their slot are already deleted, so that a new sum would be wrong.
+    // A reading older than the retention is not stored: the other readings of its slot are deleted, so a new sum would be wrong.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 
-  /** Returns when a value without a known time was last reported, according to the history; 0 if the last stored value is another one. */
+  /** Returns the time of the last stored reading if it has this value, otherwise 0. Used for a value whose time is unknown. */
   #lastReportMs(id: SensorId, value: ReadingValue | null): number {
     if (value === null) return 0;
     const sensor = this.#file.use((database) => this.#numbers.get(database, id));
@@ -199,7 +198,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Returns the oldest stored time of each resolution, a whole hour, so that sums of deleted readings never mix with readings. */
+  /** Returns the oldest kept time of each resolution. It is a whole hour, so that slots lose either all or none of their readings. */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
@@ -271,7 +270,7 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Readings that wait for the next commit. Repeats within `unchangedEveryMs` are dropped; above the capacity, the oldest too. */
+/** Keeps readings until the next commit. Drops an unchanged value within `unchangedEveryMs`, and the oldest reading when full. */
 class PendingReadings {
   readonly #unchangedEveryMs: number;
   readonly #lastAdded = new Map<SensorId, PendingReading>();

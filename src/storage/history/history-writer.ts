@@ -26,7 +26,7 @@ const SUM_UP = {
     FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
 };
 
-/** Inserts readings and aggregates the slots that have ended; a late reading aggregates its slot again. Must run inside a transaction. */
+/** Inserts readings and aggregates the slots that have ended, and again the slots of late readings. Must run inside a transaction. */
 export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): void {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
   for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
@@ -66,7 +66,7 @@ export function measureHistory(database: DatabaseSync): FileMark {
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
 
-/** Deletes rows older than the floor of their resolution. Must run inside a transaction. */
+/** Deletes rows older than the oldest kept time of their resolution. Must run inside a transaction. */
 export function dropOld(database: DatabaseSync, floorMs: Readonly<Record<Resolution, number>>): void {
   for (const resolution of RESOLUTIONS) {
     const { table, time } = TABLES[resolution];
@@ -128,7 +128,7 @@ export class SensorNumbers {
     return this.#remember(id, { number: Number(row.id), holdsText: row.holds_text === 1 });
   }
 
-  /** Returns the number of a sensor, a new one if needed. Commits by itself: must not run in a transaction that may be rolled back. */
+  /** Returns the number of a sensor and assigns one if needed. Must not run in a transaction: a rollback would undo the assignment. */
   numberFor(database: DatabaseSync, id: SensorId, kind: 'number' | 'text'): number {
     const known = this.get(database, id);
     if (known && (known.holdsText || kind === 'number')) return known.number;

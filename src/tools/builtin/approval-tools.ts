@@ -40,7 +40,7 @@ export interface ApprovalPorts {
   readonly authorizer: Authorizer;
 }
 
-/** Returns the tools for approval requests and approvers. Callers see their own requests, administrators of approvals see all. */
+/** Returns the tools for approval requests and approvers. Callers see their own requests; administrators of approvals see all requests. */
 export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
   return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
 }

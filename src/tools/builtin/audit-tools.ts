@@ -110,7 +110,7 @@ function expectedHead(seq: number | undefined, hash: string | undefined): Pick<A
   throw new AtmoError('VALIDATION_ERROR', 'A head is a number and a hash; give both seq and hash, or none of them');
 }
 
-/** Returns a page of rows, and ends it before it exceeds the longest result. Parameters in rows can have any length. */
+/** Returns a page of rows. The page ends before it exceeds the longest result, because the parameters in a row can have any length. */
 function pageOf(found: readonly AuditRow[], limit: number): JsonObject {
   const rows: JsonObject[] = [];
   let length = 0;

@@ -73,7 +73,7 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Returns the common members of tools that change a binding. They require permissions for the source and the target. */
+/** Returns the common fields of the tools that change a binding. They require permissions for both the source and the target. */
 function forBoth(ports: AdminPorts) {
   return {
     ...HUB_ACTS,

@@ -11,7 +11,7 @@ const MAX_ZONES = 8;
 const GPIO = 'gpio';
 const BOARD_TOOLS: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
 
-/** Returns those of the tools that exist because of the board and need no further setting: GPIO outputs, cameras, container engine. */
+/** Returns the tools that exist because of the board's hardware and lack no setting: GPIO outputs, cameras, container engine. */
 export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
   return tools
     .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && BOARD_TOOLS.has(name)))
@@ -41,7 +41,7 @@ const KNOWN_PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string
   },
 ];
 
-/** Returns the parts of the board that exist, with or without a setting. Skips a folder that cannot be read. */
+/** Returns the existing parts of the board, whether configured or not. Skips a folder that cannot be read. */
 export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   const found = await Promise.all(
     KNOWN_PARTS.map(async ({ folder, name, ...part }) => {
@@ -55,7 +55,7 @@ export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   return found.flat();
 }
 
-/** Returns the tools for the board's hardware: one for each readable thermal zone of the kernel. */
+/** Returns one temperature tool for each readable thermal zone of the kernel. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {
   const folder = join(root, 'class/thermal');
   const zones = (await readdir(folder).catch(() => [])).filter((name) => /^thermal_zone\d+$/.test(name)).sort();
@@ -76,9 +76,9 @@ const MILLIDEGREE = /^-?\d{1,7}\s*$/;
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**
- * Returns the tool of `builtin:thermal` in the manifest, which reads a temperature file of the kernel: `config.device` is a path such as
- * `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal), or `/dev/thermal0`. Throws
- * CONFIG_INVALID for a path outside of `root`.
+ * Returns the tool for `source: builtin:thermal` in a manifest. The tool reads a temperature file of the kernel in millidegrees Celsius
+ * (Documentation/ABI/testing/sysfs-class-thermal). `config.device` is the file's path, such as `/sys/class/thermal/thermal_zone0/temp`, or
+ * a short form such as `/dev/thermal0`. Throws CONFIG_INVALID for a path outside of `root`.
  */
 export function thermalTool(name: string, config: JsonObject, root = '/sys'): RegisteredTool {
   const device = typeof config.device === 'string' ? config.device.replace(ZONE, `${root}/class/thermal/thermal_zone$1/temp`) : '';

@@ -10,7 +10,7 @@ import type { ClaimedDeviceNames, NameReference, NamingPorts } from '../names/na
 import { copyJsonObject } from '../schema/plain-json.ts';
 import { ACTS_ON_HUB, READS_WHOLE_HUB } from './hub-tool.ts';
 
-/** Result schema of the automations, tokens, rules, tools and settings that use a name. */
+/** Result schema of `used_by`: the automations, tokens, rules, tools and settings that use a name. */
 export const REFERENCES = {
   type: 'array',
   items: { type: 'object', required: ['kind', 'id', 'as'] },

@@ -75,7 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Returns the parameters with the device's id. Throws CONFLICT if further devices would be removed without `whole_node`. */
+/** Replaces the device's name by its id. Throws CONFLICT if other devices of the node would also go and `whole_node` is not set. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -200,7 +200,7 @@ const offer = resultSchema({ device: TEXT, name: TEXT, from: version, to: versio
   'notes_url',
 ]);
 
-/** Returns the tools for software updates of devices, from the owner's image files. */
+/** Returns the tools that update the software of devices from the owner's image files. */
 function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [listTool(ports), updateTool(ports)];
 }

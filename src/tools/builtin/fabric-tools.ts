@@ -65,7 +65,7 @@ const openedProperties = {
   devices: { type: 'integer', description: 'How many devices of this home that are' },
 } as const;
 
-/** Returns the effect on the whole node, since a commissioning window opens all devices of the node. */
+/** Returns which device is opened, and how many devices that affects. A commissioning window opens all devices of a node. */
 function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: string; readonly devices: number } {
   return { opened: bounds.wholeOf(device), devices: bounds.nodeOf(device).length };
 }

@@ -137,7 +137,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
           const device = ports.bounds.ownerOf(member, endpoint) ?? member;
           return {
             permission: `device:control:${device}`,
-            // The risk of the member's own device counts too: a plug that opens a garage is dangerous in a group as well.
+            // The risk of the member's own tools counts too, because a plug that opens a garage is as dangerous in a group as alone.
             risk: maxRisk(ports.riskOf(cluster, command), ports.bounds.riskOfCommand({ device, endpoint, cluster, command })),
             target: `${member}/${endpoint}/${cluster}/${command}`,
             device,

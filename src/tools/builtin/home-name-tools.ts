@@ -16,7 +16,7 @@ const aliasesParameter = p.array(p.string({ description: 'Another name', minLeng
   maxItems: MAX_ALIASES,
 });
 
-/** Port: the names that the tools change. */
+/** Port: changes the names of devices and areas. */
 export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
@@ -31,7 +31,7 @@ interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
   readonly directory: Pick<DeviceDirectory, 'list'>;
-  /** The readings. Each GPIO line of the board is a sensor of one device, with its own area. */
+  /** The readings, because sensors have areas too: each GPIO line of the board is a sensor with its own area. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly administration: Pick<DeviceAdministration, 'setArea'>;
   readonly uses: Pick<NameReferences, 'of'>;
@@ -119,7 +119,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // Areas of the board's devices come from the configuration. They follow a rename without being stored.
+      // Areas of board devices come from the configuration. The hub replaces former names when it reads them, so nothing is stored.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -165,8 +165,8 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
 }
 
 /**
- * Throws CONFLICT unless the rename is safe. A merge of two areas needs `isMerge`, and no grant or rule may use the removed name, because
- * it would lose its meaning or cover the other area. Devices in the removed area move to the other area.
+ * Throws CONFLICT if the new name is a former name of another area. If an area with the new name exists, `isMerge` must be set, and no
+ * grant, rule, automation or tool may use the old name, because it would lose its meaning or cover the other area.
  */
 function requireRenamable(
   parts: HomeNameServices,

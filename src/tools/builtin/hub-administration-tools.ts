@@ -56,8 +56,8 @@ function setClockTool(time: SettableTime): RegisteredTool {
       returns: CLOCK_STATUS,
     },
     async ({ time: text }, { principal }) => {
-      // Only the owner may set the clock, without an approval: approvals need the right time, and a clock that is set back makes expired
-      // tokens valid.
+      // Only the owner may set the clock, because a clock that is set back makes expired tokens valid. No approval is required, because
+      // approvals need the right time.
       if (principal.kind !== 'owner') throw new AtmoError('PERMISSION_DENIED', `Only the owner sets the clock, not ${principal.id}`);
       time.set(Date.parse(text));
       return clockStatus(time);
@@ -127,8 +127,8 @@ export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
 }
 
 /**
- * Returns `hub:rotate_owner`, which replaces the owner's token. Only the token file contains the new token: no result and no audit row
- * does. If it throws STORAGE_FAILED, the old token stays valid.
+ * Returns `hub:rotate_owner`, which replaces the owner's token. The new token is written only to the token file, never to a result or an
+ * audit row. If the tool throws STORAGE_FAILED, the old token stays valid.
  */
 export function rotateOwnerTool(credential: { rotate(): void }): RegisteredTool {
   return defineTool(

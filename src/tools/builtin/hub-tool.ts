@@ -10,19 +10,19 @@ import type { CallerView } from '../definition/tool-definition.ts';
 import type { NamingPorts } from '../names/name-references.ts';
 import type { DeviceNames } from '../names/resolve-names.ts';
 
-/** Relations between devices of one node: they share its access control, and each has some of its endpoints. */
+/** Tells how the devices of one node are related. They share the node's access control, and each device has some of its endpoints. */
 export interface DeviceBounds {
   /** Returns the device of the same node that has the endpoint, or undefined. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   nodeOf(device: DeviceId): readonly DeviceId[];
-  /** Returns the device that represents the whole node: the bridge of a bridged lamp, or the only device of a node. */
+  /** Returns the device that represents the whole node: the bridge of a bridged lamp, or the device itself if it has no parent. */
   wholeOf(device: DeviceId): DeviceId;
-  /** Returns whether giving the device the id and names of a wrong former device would be dangerous, as for locks and valves. */
+  /** Returns whether it would be dangerous if the device got the id and names of a wrong former device, as for locks and valves. */
   isGuarded(device: DeviceId): boolean;
   riskOn(device: DeviceId, endpoint: number): Risk;
-  /** Returns the risk that the device's own tools and its device file give to a command; `none` if neither contains the command. */
+  /** Returns the highest risk of the device's tools that use the command: `none` without such a tool, `dangerous` for an unknown device. */
   riskOfCommand(path: CommandPath): Risk;
-  /** Returns the values that a command sets, and the names of the values whose new content is unknown before the command runs. */
+  /** Returns the values that a command sets. `unforeseen` names the values whose new content is unknown before the command runs. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
   /** Returns the names of the values that can be changed through an endpoint, or through one cluster of the endpoint. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
@@ -51,13 +51,13 @@ export interface AdminPorts {
   readonly naming: NamingPorts;
 }
 
-/** Members that all tools of the hub have in common. */
+/** Common fields of the hub's tools that only read. */
 export const HUB_READS = { namespace: 'hub', category: 'managing', hasSideEffects: false, preferLocal: true } as const;
-/** Common members of the hub's tools that change something. */
+/** Common fields of the hub's tools that change something. */
 export const HUB_ACTS = { ...HUB_READS, hasSideEffects: true } as const;
-/** Common members of tools that read data about the whole hub or its fabric. */
+/** Common fields of tools that read data about the whole hub or its whole fabric. */
 export const READS_WHOLE_HUB = { ...HUB_READS, permissions: ['admin:hub'] } as const;
-/** Common members of tools that change the hub or its fabric as a whole. */
+/** Common fields of tools that change the whole hub or its whole fabric. */
 export const ACTS_ON_HUB = { ...READS_WHOLE_HUB, hasSideEffects: true } as const;
 
 /** The parameter `device_id` of a tool on one device. */
@@ -75,7 +75,7 @@ export async function done(work: Promise<unknown>): Promise<typeof SUCCESS> {
   return SUCCESS;
 }
 
-/** Returns the common members of tools that change one device. `canonicalize` replaces the device's name by its id. */
+/** Returns the common fields of tools that change one device. `canonicalize` replaces the device's name by its id. */
 export function actsOnDevice(ports: AdminPorts) {
   return {
     ...HUB_ACTS,
@@ -87,12 +87,12 @@ export function actsOnDevice(ports: AdminPorts) {
   };
 }
 
-/** Returns the members of `actsOnDevice` for a tool that only reads. */
+/** Returns the fields of `actsOnDevice` for a tool that only reads. */
 export function readsDevice(ports: AdminPorts) {
   return { ...actsOnDevice(ports), hasSideEffects: false };
 }
 
-/** Returns the members of `actsOnDevice` for a tool that changes the whole node. The permission must cover every device of the node. */
+/** Returns the fields of `actsOnDevice` for a tool that changes the whole node. The permission must cover every device of the node. */
 export function actsOnNode(ports: AdminPorts) {
   return {
     ...actsOnDevice(ports),

@@ -29,7 +29,7 @@ interface SensorSources {
   readonly homeNames: HomeNames;
 }
 
-/** Returns `query_sensor`, `read_temperature` and `list_sensors` over all readings. */
+/** Returns the tools `query_sensor`, `read_temperature` and `list_sensors`. */
 export function sensorTools(parts: SensorSources): readonly RegisteredTool[] {
   return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
 }
@@ -225,7 +225,7 @@ const LIST_RESULT = resultSchema({
   total: { ...INTEGER, description: 'How many there are without limit and offset' },
 });
 
-/** Returns the matching readings. Throws an error if a device or area has no readable sensor: an empty list would hide a typo. */
+/** Returns the matching readings. Throws an error if the named device or area has no readable sensor: an empty list would hide a typo. */
 function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
   const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);

@@ -3,7 +3,7 @@ import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core
 import { AtmoError } from '../../core/errors.ts';
 import { p, type ValuesOf } from '../definition/define-tool.ts';
 
-/** A named role of the configuration, with the widest token that can be minted for it. */
+/** A named role of the configuration: the upper limits of the tokens that are minted for it. */
 interface TokenRole {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
@@ -53,7 +53,7 @@ export function mintParameters(roles: readonly string[]) {
   };
 }
 
-/** Throws CONFIG_INVALID if a role has no permissions, or one that cannot be granted. The error names the first such role. */
+/** Throws CONFIG_INVALID if a role has no permissions or a permission that cannot be granted. The error names the first such role. */
 export function checkRoles(roles: TokenRoles): void {
   for (const [name, { permissions }] of Object.entries(roles)) {
     const malformed = permissions.find((permission) => parseGrant(permission) === undefined);
@@ -64,8 +64,8 @@ export function checkRoles(roles: TokenRoles): void {
 }
 
 /**
- * Returns the requested token, which parameters can only narrow below its role. Throws VALIDATION_ERROR for invalid parameters, and
- * PERMISSION_DENIED if they ask for more than the role allows.
+ * Returns the token to mint. Parameters can only narrow the rights of its role. Throws VALIDATION_ERROR for invalid parameters, and
+ * PERMISSION_DENIED if they ask for permissions that the role does not have.
  */
 export function tokenRequest(params: MintParams, roles: TokenRoles): TokenRequest {
   const role = params.role === undefined ? undefined : roleNamed(params.role, roles);

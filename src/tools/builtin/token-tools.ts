@@ -167,7 +167,7 @@ function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBefor
   };
 }
 
-/** Returns the state of a token. A token is revoked if an ancestor is. `known` has all tokens of this hub by id. */
+/** Returns the state of a token. A token is revoked if it or one of its ancestors was revoked. `known` has all tokens of this hub by id. */
 export function tokenState(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
   for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
     if (link.revokedAtMs !== undefined) return 'revoked';

@@ -10,7 +10,7 @@ import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
 
-/** The declaration of a tool in TypeScript. An absent member gets the safer value. */
+/** The declaration of a tool in TypeScript. A field that is absent gets the safer value. */
 export interface ToolDeclaration<S extends Shape> {
   readonly name: string;
   /** Default: `core`. */
@@ -39,7 +39,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly needsNetwork?: boolean;
   /** True for a tool that sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
-  /** Set if calls should preferably run on a hub with a GPU that also has the tool. */
+  /** Set if calls should preferably run on a hub that has both the tool and a GPU. */
   readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
   /** Default: the hub's time limit. */
@@ -138,12 +138,12 @@ function executionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefi
 
 declare const valueType: unique symbol;
 
-/** A parameter's schema with the type that its values have. */
+/** The schema of a parameter, and the type of its values. */
 export interface Parameter<T, Presence extends 'required' | 'optional' = 'required' | 'optional'> {
   readonly schema: JsonSchema;
   readonly presence: Presence;
   readonly [valueType]?: T;
-  /** Returns the parameter as an optional one. The handler gets `undefined` if a caller omits it. */
+  /** Returns an optional copy of the parameter. The handler gets `undefined` if the caller omits the parameter. */
   optional(): Parameter<T | undefined, 'optional'>;
 }
 
@@ -153,12 +153,12 @@ export type Shape = Readonly<Record<string, Parameter<unknown>>>;
 type ValueOf<P> = P extends Parameter<infer T, infer _> ? T : never;
 type OptionalKeys<S extends Shape> = { [K in keyof S]: undefined extends ValueOf<S[K]> ? K : never }[keyof S];
 
-/** The type of the values that a handler gets. Defaults are filled in, so only `.optional()` members can be undefined. */
+/** The type of the values that a handler gets. Defaults are filled in, so only parameters with `.optional()` can be undefined. */
 export type ValuesOf<S extends Shape> = { readonly [K in Exclude<keyof S, OptionalKeys<S>>]: ValueOf<S[K]> } & {
   readonly [K in OptionalKeys<S>]?: Exclude<ValueOf<S[K]>, undefined>;
 };
 
-/** All JSON types by name. A schema of any value lists them, since models misread a schema without a type. */
+/** All JSON types. A schema for any value lists all of them, because models misread a schema without a type. */
 const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
 interface Wording<T> {
@@ -169,7 +169,7 @@ interface Wording<T> {
   readonly examples?: readonly T[];
   /** True if the value must never be shown in the audit log, events or approvals. */
   readonly secret?: boolean;
-  /** True for parameters of calls to other tools: members whose names suggest a secret are masked. */
+  /** True if the value has the parameters of another tool. Its fields are masked if their names suggest a secret. */
   readonly secretMembers?: boolean;
 }
 
@@ -180,7 +180,7 @@ interface TextRules extends Wording<string> {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
-  /** Set if the text is base64. Formats with binary values, such as CBOR, carry its bytes. */
+  /** Set if the text is base64. Formats with binary values, such as CBOR, carry the decoded bytes instead of the text. */
   readonly contentEncoding?: 'base64';
   /** Alternative formats that the text can have. */
   readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];
@@ -198,7 +198,7 @@ interface ListRules<T> extends Wording<readonly T[]> {
   readonly maxItems?: number;
 }
 
-/** Functions that declare parameters, from which the handler of `defineTool` gets its types. */
+/** Functions that declare the parameters of a tool. `defineTool` infers the types of the handler's parameters from them. */
 export const p = {
   string: (rules: TextRules) => parameter<string>({ type: 'string', ...keywords(rules) }),
   integer: (rules: NumberRules) => parameter<number>({ type: 'integer', ...keywords(rules) }),
@@ -210,13 +210,13 @@ export const p = {
     parameter<readonly T[]>({ type: 'array', items: items.schema, ...keywords(rules) }),
   object: <S extends Shape>(shape: S, rules: Wording<ValuesOf<S>>) =>
     parameter<ValuesOf<S>>({ ...objectSchema(shape), ...keywords(rules) }),
-  /** Declares an object whose members are not declared. */
+  /** Declares an object that may have any fields. */
   record: (rules: Wording<JsonObject>) => parameter<JsonObject>({ type: 'object', ...keywords(rules) }),
   /** Declares a parameter for any JSON value. */
   json: (rules: Wording<Json>) => parameter<Json>({ type: ANY_TYPE, ...keywords(rules) }),
 };
 
-/** Returns the JSON Schema of a shape. It refuses undeclared members, and requires members without default or `.optional()`. */
+/** Returns the JSON Schema of a shape. It refuses undeclared fields, and requires every field without a default or `.optional()`. */
 export function objectSchema(shape: Shape): JsonSchema {
   const entries = Object.entries(shape);
   const required = entries

@@ -7,14 +7,14 @@ import { hasUnmaskableSecrets } from '../schema/secrets.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 import { isTemplate, placeholdersOf } from './tool-permissions.ts';
 
-/** A finding of the lint about a definition. A finding with the severity error prevents registration. */
+/** A finding of the lint. A finding with the severity `error` prevents the registration of the tool. */
 export interface LintFinding {
   readonly severity: 'error' | 'warning';
   readonly pointer: string;
   readonly message: string;
 }
 
-/** Maximum timeout of a call: one day, like the longest time for which the idempotency key of a running call is stored. */
+/** Maximum timeout of a call: one day. The idempotency key of a running call is not stored for longer. */
 const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
@@ -102,7 +102,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Returns findings about declared properties: replay relies on the determinism, and the deadline of a call on the timeout. */
+/** Returns findings about the declared side effects, determinism and timeout. Replays rely on the determinism, deadlines on the timeout. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -145,7 +145,7 @@ function warning(pointer: string, message: string): LintFinding {
 
 /** Parameters with the id of a device or sensor. The required permission must contain the parameter. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/** Parameters with the id of another resource. The permission must contain the parameter, or be for a fixed resource or the hub. */
+/** Parameters with the id of another resource. The permission must contain the parameter or a fixed resource, or be administrative. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
 /** Matches permissions that only the owner has by default. They cannot be narrowed to a resource. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;
@@ -185,7 +185,7 @@ function requirementProblem(permission: string, names: readonly string[]): strin
   return parsePermission(permission.replaceAll(/\{\w+\}/g, 'x')) ? undefined : `${shown} can never be a valid permission`;
 }
 
-/** Returns whether each placeholder is a whole segment. In `{a}{b}` or `x-{a}`, a value could change the meaning of its neighbour. */
+/** Returns whether each placeholder is a whole segment. In `{a}{b}` or `x-{a}`, a value could change the meaning of the text beside it. */
 function hasWholeSegments(template: string): boolean {
   const [namespace = '', action = '', ...resource] = template.split(':');
   if (isTemplate(namespace) || isTemplate(action)) return false;

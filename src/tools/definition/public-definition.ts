@@ -9,14 +9,14 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { type Category, DETERMINISMS, TOOL_CATEGORIES, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** Schema types with which a member's name can mark a secret. A member without a type may be a text. */
+/** Types of the members whose names can mark them as secret. `undefined` is included: a member without a type may be a text. */
 const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * Converts a definition from the public form (snake_case, with or without a `tool` wrapper) to the internal form, which has every member.
- * An absent member gets the safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON pointer for unknown
- * keys, wrong types and a missing description.
+ * Converts a definition from the public form (snake_case, with or without a `tool` wrapper) to the internal form. A missing field gets the
+ * safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON pointer for unknown keys, wrong types and a
+ * missing description.
  */
 export function normalizeDefinition(input: unknown): ToolDefinition {
   const outer = new RecordReader(copyJson(input, DEFINITION_LIMITS));
@@ -32,7 +32,7 @@ export function normalizeDefinition(input: unknown): ToolDefinition {
   return definition;
 }
 
-/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error about a repeated key has its line. */
+/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error for a repeated key contains the line. */
 export function parseDefinition(text: string): ToolDefinition {
   const document = parseDocument(text, { uniqueKeys: true });
   const [problem] = document.errors;
@@ -47,7 +47,7 @@ function checkSchemaId(reader: RecordReader): void {
 
 function readDefinition(tool: RecordReader): ToolDefinition {
   const metadata = tool.child('metadata');
-  // This member is read even if it is not needed, because `end()` refuses a record with an unread member.
+  // `title` is read even if it is not needed, because `end()` refuses a record with an unread member.
   const insideTitle = metadata.text('title');
   const requires = readRequires(tool);
   const isDangerous = tool.flag('dangerous') ?? metadata.flag('dangerous') ?? requires.needsConfirmation;

@@ -33,7 +33,7 @@ export abstract class ToolClass {
   }
 }
 
-/** Returns a class tool in the form of the registry. Parameters pass its `validate`; its failures become errors with a code of the hub. */
+/** Returns the registry form of a class tool. `validate` checks the parameters. Failures become errors with an error code of the hub. */
 export function fromToolClass(tool: ToolClass): RegisteredTool {
   const definition = normalizeDefinition(tool.definition);
   return {
@@ -44,7 +44,7 @@ export function fromToolClass(tool: ToolClass): RegisteredTool {
   };
 }
 
-/** Returns the value of a successful result. Throws an error for a failure, with the failure's own code if the hub has that code. */
+/** Returns the value of a successful result. For a failure, throws its error code, or SERVICE_REFUSED if the code is unknown. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
   throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
@@ -58,7 +58,7 @@ export interface CapabilityHandler {
   getToolHandler(name: string): ToolClass | undefined;
 }
 
-/** Returns the tools of a capability, which all require it. Throws CONFIG_INVALID if a listed tool has no handler. */
+/** Returns the tools of a capability. Each tool requires the capability. Throws CONFIG_INVALID if a listed tool has no handler. */
 export function toolsOfCapability(handler: CapabilityHandler): readonly RegisteredTool[] {
   return handler.tools.map((definition) => {
     const toolHandler = handler.getToolHandler(definition.name);

@@ -16,7 +16,7 @@ export type Category = (typeof TOOL_CATEGORIES)[number];
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
 export type Determinism = (typeof DETERMINISMS)[number];
 
-/** A tool in the internal form. `normalizeDefinition` sets every member. */
+/** A tool in the internal form. `normalizeDefinition` sets every required field. */
 export interface ToolDefinition {
   readonly name: string;
   readonly namespace: string;
@@ -26,7 +26,7 @@ export interface ToolDefinition {
   readonly parameters: JsonSchema;
   readonly returns: JsonSchema;
   readonly requires: {
-    /** Names of the capabilities that the hub which runs the tool must have. */
+    /** Names of the capabilities that a hub must have to run the tool. */
     readonly capabilities: readonly string[];
     /** Permissions that the caller's token must cover. Validated parameters replace placeholders such as `{device_id}`. */
     readonly permissions: readonly string[];
@@ -36,7 +36,7 @@ export interface ToolDefinition {
   };
   readonly execution: {
     readonly timeoutMs: number;
-    /** True if the tool declares no time limit, so that the hub's default limit replaces `timeoutMs`. */
+    /** True if the tool declares no time limit. The hub's default limit then replaces `timeoutMs`. */
     readonly isTimeoutDefault?: true;
     /** Number of repeats after a failure in which the request was not delivered. */
     readonly retries: number;
@@ -94,12 +94,12 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Deadline of the call in milliseconds since 1970, by `clock`. */
   readonly deadlineMs: number;
-  /** The clock. For a bounded tool it always shows the time at which the call was recorded. */
+  /** The clock. For a tool with the determinism `bounded`, it always shows the time of the recorded call. */
   readonly clock: Clock;
   readonly run: RunContext;
   /** Data from the program that embeds the hub. Calls over HTTP, MCP and the mesh have no such data. */
   readonly callerData?: CallerData | undefined;
-  /** Returns a random number from 0 to below 1. For a bounded tool a replay gets the same numbers as the recorded run. */
+  /** Returns a random number from 0 to below 1. For the determinism `bounded`, a replay gets the same numbers as the recorded call. */
   random(): number;
   readonly logger: Logger;
   /**
@@ -108,15 +108,15 @@ export interface ToolContext {
    */
   progress(fraction: number, note?: string, partial?: Json): void;
   /**
-   * Checks token, permission, rules and approval again. A handler that waits for its turn calls this right before it acts. Throws an error
-   * if the call is no longer allowed, and CONFLICT if it is no longer what people approved.
+   * Checks the token, permission, rules and approval of the call again. A handler that has waited, for example in a queue, calls this right
+   * before it acts. Throws an error if the call is no longer allowed, and CONFLICT if the call differs from what people approved.
    */
   confirm(): void;
   /**
-   * Asks the person behind the caller a question, and waits for the answer at most until the deadline. Such a tool needs a long timeout and
-   * no `async_allowed`. The caller and its model see the answer: never ask for a secret, and do not use it as an approval. Rejects with
-   * NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, with CANCELLED if the caller gives up, with
-   * RESOURCE_EXCEEDED if too many questions are open, and with VALIDATION_ERROR if no form can show the question.
+   * Asks the person behind the caller a question, and waits for the answer at most until the deadline. The tool must have a long timeout
+   * and no `async_allowed`. The caller and its model see the answer: never ask for a secret, and do not use the answer as an approval.
+   * Rejects with NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, with CANCELLED if the caller gives
+   * up, with RESOURCE_EXCEEDED if too many questions are open, and with VALIDATION_ERROR if no form can show the question.
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Sends a log message with a severity of RFC 5424 to the listeners of the call. Throws the same errors as `progress`. */
@@ -127,9 +127,9 @@ export interface ToolContext {
   details(details: JsonObject): void;
 }
 
-/** A question to the person behind a tool's caller (elicitation of the Model Context Protocol, 2025-11-25). */
+/** A question to the person behind a tool's caller (elicitation of the Model Context Protocol, version 2025-11-25). */
 export interface ToolQuestion {
-  /** Name of the question, if a call asks several: at most 64 letters, digits, `_` and `-`; default: `answer`. */
+  /** Name of the question; needed if a call asks several. At most 64 letters, digits, `_` and `-`; default: `answer`. */
   readonly key?: string;
   /** The question's text for people, at most 2,000 characters. */
   readonly message: string;
@@ -180,8 +180,8 @@ export interface RegisteredTool {
   /** Returns the program that a call with these parameters starts, to show it to approvers. Absent if the tool starts no program. */
   readonly program?: (params: JsonObject | undefined) => PlannedProgram;
   /**
-   * Returns what approvals cover besides definition and program, such as steps, settings and file versions. A changed value requires a new
-   * approval. The hub stores only its hash.
+   * Returns the details that an approval covers in addition to the definition and the program, such as steps, settings and file versions.
+   * If the details change, a call needs a new approval. The hub stores only their hash.
    */
   readonly implementation?: () => Json;
   /** Returns the parameters in their canonical form, such as a device's id instead of its name. Called before the permission check. */
@@ -252,7 +252,7 @@ export const IMAGE_MEMBER = 'x-image-member';
 export const COMPOSED = 'composed';
 /** Tag of a tool with a step that a person must approve. */
 export const NEEDS_APPROVAL = 'needs_approval';
-/** Tag of a tool that permanently ends something, itself or by other tools. It is a tag since older hubs refuse a new member. */
+/** Tag of a tool that permanently ends something, directly or through other tools. It is a tag because older hubs refuse new fields. */
 export const DESTRUCTIVE = 'destructive';
 
 /** Namespaces of the hub's own tools and of device profiles. The names and tags of their tools show whether a tool is destructive. */
@@ -262,10 +262,10 @@ const DESTRUCTIVE_WORDS = new Set([
   ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],
   ...['restore', 'revoke', 'rotate', 'unbind', 'unregister', 'wipe'],
 ]);
-/** Words that would mean an end, but whose effect another call can undo: a closed cover, a closed valve, a cancelled charging plan. */
+/** Words that mean no removal in the name of a device's tool, because another call can undo the effect: a closed cover or valve. */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
-/** Returns whether no other call could undo a call's effect. Acting tools of other makers count, unless they only call tools. */
+/** Returns whether no other call can undo a call's effect. True for all acting tools of other makers, unless they only call other tools. */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
   if (!execution.hasSideEffects) return false;
@@ -282,7 +282,7 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().split(/[^a-z0-9]+/);
 }
 
-/** Returns the tool as listed while `missingSetting` is not configured. The hub that runs a call checks the effects of the call. */
+/** Returns the tool as unavailable because of a missing setting. `effects` are removed: the hub that runs a call checks its effects. */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,

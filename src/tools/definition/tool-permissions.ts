@@ -34,7 +34,7 @@ export function filledPermissions(required: readonly string[], params: JsonObjec
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
 }
 
-/** Returns the effects of a call with canonical parameters. They do not depend on the caller. */
+/** Returns the effects of a call with canonical parameters. The effects do not depend on the caller. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
   const { requires, metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
@@ -71,7 +71,7 @@ export function mayCallTool(tool: RegisteredTool, principal: Principal, authoriz
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Returns the authorizer for a tool. For a tool of other hubs, it is an authorizer that also knows those hubs' devices. */
+/** Returns the authorizer that decides about a tool. For a tool of other hubs, that authorizer also knows the devices of those hubs. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }

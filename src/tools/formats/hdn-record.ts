@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
 import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
-/** A tool in the format of the HTTP tool service. Schemas are flat: they map a name (`name?` if optional) to a type word. */
+/** A tool in the format of the HTTP tool service. Its flat schemas map each field name (`name?` if optional) to a type word. */
 export interface HdnRecord {
   readonly id: string;
   readonly name: string;
@@ -44,7 +44,7 @@ export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'creat
   readonly output_schema: JsonObject;
 };
 
-/** Converts a record to a definition. Only the safety level `low` means no side effects. `docker` becomes the permission `docker:use`. */
+/** Converts a record to a definition. Any safety level except `low` means side effects. The permission `docker` becomes `docker:use`. */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)

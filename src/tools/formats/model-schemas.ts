@@ -32,16 +32,16 @@ const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * Returns a schema that every model server accepts. It has no `x-` keywords and one type in each place; alternatives are in `anyOf`, every
- * list has `items`, and every object has `properties`. Several servers refuse a whole request because of one other schema. A part without a
- * portable form becomes wider, never narrower, except that values of any type have at most two levels of nested lists.
+ * Returns a schema that every model server accepts. Several servers refuse a whole request because of one other schema. The result has no
+ * `x-` keywords and one type in each place; alternatives are in `anyOf`, every list has `items`, every object has `properties`. A part
+ * without a portable form becomes wider, never narrower. Exception: in a value of any type, lists nest at most two levels.
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** Returns the schema with portable subschemas, except below conditions and `not`: a wider condition makes the schema narrower. */
+/** Makes the subschemas portable, except in conditions and `not`: if such a subschema became wider, the schema would become narrower. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -90,8 +90,8 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
 }
 
 /**
- * Returns the alternatives. A client that does not support alternatives merges their members into one object, and refuses any other value.
- * So an object that contains all alternatives is safe for such clients, and means the same to others.
+ * Returns the alternatives. If only some of them are objects, each object is wrapped in its own `anyOf`, which does not change the meaning.
+ * Otherwise, some clients would merge the alternatives into one object schema and refuse the other values.
  */
 function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
   if (use === 'output' || branches.every(isObjectSchema)) return branches;
@@ -130,7 +130,7 @@ function anyValue(lists: number): readonly JsonSchema[] {
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types that a schema allows, taken from `type`, its values or its members. Empty if the schema has none of these. */
+/** Returns the types that a schema allows, derived from `type`, else `enum` or `const`, else `properties` or `items`; else no types. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -208,7 +208,7 @@ export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
 }
 
-/** Removes nulls of optional members whose schema does not allow null. In strict mode, models write null to omit a member. */
+/** Removes optional members that are null although their schema does not allow null. In strict mode, models write null to omit a member. */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);
   const required = requiredOf(schema);

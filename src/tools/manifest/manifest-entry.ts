@@ -37,11 +37,11 @@ export interface ManifestEntry {
   /** Arguments of the program, as in `exec` of a record. */
   readonly args?: readonly string[];
   readonly stdin?: string;
-  /** Names of powers that the owner's configuration defines. */
+  /** Names of powers, which are sets of rights in the owner's configuration (`connectors.sandbox.powers`). */
   readonly powers?: readonly string[];
   /** Expected hash of the plugin's files; default: the files are not compared. */
   readonly integrity?: string;
-  /** True if the file's code runs in the sandbox, and never in the hub's process. */
+  /** True if the file's code runs only in the sandbox, never in the hub's process. */
   readonly isSandboxed: boolean;
 }
 
@@ -93,7 +93,10 @@ function requireFitting(
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
 
-/** Returns the tool of a `cmd:` or `image:` entry. Throws VALIDATION_ERROR if malformed, RULE_BLOCKED if a safety rule forbids it. */
+/**
+ * Returns the tool of a `cmd:` or `image:` entry. Throws VALIDATION_ERROR or CONFIG_INVALID if the entry has a mistake, and RULE_BLOCKED if
+ * a safety rule forbids the command.
+ */
 export function programTool(
   { source, args, stdin, powers, ...entry }: ManifestEntry,
   programs: ProgramSandbox | undefined,
@@ -110,7 +113,7 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** Returns the tool of a file with `sandbox: true`. If the entry has powers, callers need the permissions for programs. */
+/** Returns the tool of a `file:` entry that has `sandbox: true`. If the entry has powers, callers need the permissions for programs. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },

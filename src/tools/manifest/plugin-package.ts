@@ -12,12 +12,12 @@ const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
 const MODULES = 'node_modules';
 const MAX_FILES = 5_000;
 const MAX_BYTES = 64 * 1_048_576;
-/** Members of package.json that list packages which the code may load. */
+/** Fields of package.json with the packages that the code may load. */
 const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'];
 
 /**
- * A package that the owner installed beside the manifest, with its dependencies. The object holds the state of all files when it was
- * constructed. Unlike Node, it searches no other folders.
+ * A plugin package that the owner installed beside the manifest, together with its dependencies. The constructor records the state of all
+ * files, so that `requireUnchanged` detects later changes. Unlike Node, the class searches no other folders.
  */
 export class PluginPackage {
   readonly file: string;
@@ -29,8 +29,8 @@ export class PluginPackage {
   readonly #marks: string;
 
   /**
-   * Throws CONFIG_INVALID if the package is missing, is in or links to another folder, has files that users other than `uid` and root can
-   * write, or has too many files.
+   * Throws CONFIG_INVALID if the package is missing, lies in or links to another folder, has too many or too large files, or has files that
+   * users other than `uid` and root can write.
    */
   constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
     const modules = join(dirname(manifest), MODULES);
@@ -63,7 +63,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** Throws CONFIG_INVALID if others can write the path, or if it is a link out of the package, whose target is not checked. */
+  /** Throws CONFIG_INVALID if other users can write the path, or if it is a link out of the package: such targets are not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });
@@ -74,7 +74,7 @@ export class PluginPackage {
   }
 }
 
-/** Returns the file that Node would load for the package, if it is in the package folder beside the manifest. */
+/** Returns the file that Node loads for the package. Throws CONFIG_INVALID if it is not in the package folder beside the manifest. */
 function entryFile(name: string, { manifest, modules }: { readonly manifest: string; readonly modules: string }): string {
   const folder = join(modules, name);
   if (!PACKAGE_NAME.test(name) || !existsSync(folder)) {
@@ -139,7 +139,7 @@ function ownDependencies(folder: string): readonly string[] {
   }
 }
 
-/** Returns a hash of the inodes and change times of files. Programs cannot set a change time. */
+/** Returns a hash of the inodes, sizes and change times (ctime) of files. No program can set the ctime of a file. */
 function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {

@@ -13,11 +13,11 @@ const LIST_KEY = 'tools';
 /** A tool record in one of the owner's files. */
 export interface FileRecord {
   readonly body: JsonObject;
-  /** Returns the file and line of a member of the record, given its JSON pointer; without a pointer, of the whole record. */
+  /** Returns the file and line of the member at the JSON pointer, or of the whole record if no pointer is given. */
   place(pointer?: string): string;
 }
 
-/** A record in a file of the owner that the hub skips because of a mistake. */
+/** A record in an owner's file. The hub skips the record because of a mistake in it. */
 export interface SkippedRecord {
   /** File and line, such as `tools.yaml, line 4`. */
   readonly place: string;
@@ -39,7 +39,7 @@ export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'
   return [id, name, inner].find((one) => typeof one === 'string');
 }
 
-/** The tool names in the owner's files, which no other tool may use. Namespace and letter case are ignored. */
+/** Remembers the tool names in the owner's files, so that no other tool gets them. Namespaces and letter case are ignored. */
 export class ReservedNames {
   readonly #names = new Map<string, ReadonlySet<string>>();
 
@@ -72,9 +72,9 @@ export function readRecordFile(path: string, parts: RecordFileOptions): RecordFi
 }
 
 /**
- * Returns the records of the first existing file, which has a list, or `tools:` with a list, in YAML or JSON. Never throws, so that the hub
- * can still control devices: a mistake affects only its record. If the file is missing, empty, unreadable, or writable by users other than
- * `uid` and root, the records of the last valid text stay in force.
+ * Returns the records of the first existing file. The file is YAML or JSON, and has a list or `tools:` with a list. Never throws, because
+ * the hub must still control devices: a mistake affects only its record. If the file is missing, empty, unreadable, or writable by users
+ * other than `uid` and root, the records of the last valid text stay in force.
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],

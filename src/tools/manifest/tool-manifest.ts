@@ -13,8 +13,8 @@ import { PluginPackage } from './plugin-package.ts';
 import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
- * The value that the entry function of a plugin or file returns for its `config`. If its definition has `max_memory_bytes`, each call runs
- * in a separate process, and `execute` gets no context.
+ * The tool that the entry function of a plugin or file returns when the hub calls it with `config`. If the definition has
+ * `max_memory_bytes`, each call runs in a separate process, where the context of `execute` has only `clock` and `random`.
  */
 export interface ToolModule {
   /** Tool definition in the public form. The name in the manifest replaces its name. */
@@ -81,7 +81,7 @@ export function manifestEntries({ records, leftOut: unread }: RecordFile): {
   return { entries, leftOut: refused };
 }
 
-/** Loads the code of a manifest's entries, and calls `take` for each tool. A mistake, or an error of `take`, skips only its entry. */
+/** Loads the code of a manifest's entries, and calls `take` for each tool. Skips an entry if it has a mistake or if `take` throws. */
 export async function loadManifest(
   path: string,
   sources: ManifestSources,
@@ -130,7 +130,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
   return moduleTool(entry, { specifier, integrity: plugin.integrity, requireUnchanged: () => plugin.requireUnchanged() });
 }
 
-/** Throws CONFIG_INVALID if the owner has not allowed the package, or if its files differ from the files that the owner checked. */
+/** Throws CONFIG_INVALID if the owner has not allowed the plugin, or if the plugin's files do not match the entry's `integrity`. */
 function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
   if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });
@@ -175,7 +175,7 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
   return {
     ...tool,
     isolation: 'process',
-    // The code is loaded again for each call.
+    // Each call loads the code again, so the files are checked again.
     handler: async (params, context) => {
       requireUnchanged?.();
       return handler(params, context);

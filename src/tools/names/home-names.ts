@@ -29,7 +29,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** Former areas, by the key of the former name. The current name of an entry is never a former name. */
+  /** Former names of areas, by their keys. `today` is the current name of the area, which is never itself a former name. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;

@@ -12,7 +12,7 @@ export interface ReferringText {
   /** Id of the automation, token, rule, tool or setting that contains the text, for people. */
   readonly id: string;
   readonly content: Json;
-  /** True if the text only says which area something is in. A rename of the area also renames it in this text. */
+  /** True if the text only tells the area of something. The hub applies a rename of the area to such a text too. */
   readonly isPlace?: boolean;
 }
 
@@ -81,7 +81,7 @@ function stringsIn(value: Json): readonly string[] {
 export interface ClaimedDeviceNames {
   readonly device: DeviceId;
   readonly names: readonly string[];
-  /** Beginnings of the names of the device's tools. */
+  /** Prefixes of the names of the device's tools. */
   readonly prefixes: readonly string[];
   readonly tools: readonly string[];
 }
@@ -91,13 +91,13 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** Returns the other device that holds the tool name prefix for this device's name; undefined if no other device holds it. */
+  /** A device's name gives a prefix for its tool names. Returns the other device that holds this prefix; undefined if there is none. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Releases a name of the device and returns the freed names. `isHere` keeps current names. Throws STORAGE_FAILED if the write fails. */
+  /** Frees a name of the device and returns all freed names. `isHere` keeps current names. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Returns the names that `free` would release, and changes nothing. */
+  /** Returns the names that `free` would free, and changes nothing. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Gives the names of a device to the former device that it turned out to be. Throws STORAGE_FAILED if the write fails. */
+  /** Moves the names of `from` to `to`, which turned out to be the same device. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;
 }
 

@@ -15,7 +15,7 @@ export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Returns a resolver of names among the devices that `list` returns at each call, such as `() => directory.list()`. */
+/** Returns a resolver for device names. Each call of the resolver gets the current devices from `list`. */
 export function deviceNames(list: () => readonly DeviceName[], names: AliasSource = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
@@ -164,7 +164,7 @@ interface SensorContext {
   typesOf(device: string): readonly string[];
 }
 
-/** Returns the only sensor that a text means, by id, title, alias, device or area. Appliances do not measure an area's air. */
+/** Returns the only sensor with this id, title, alias, device or area. For an area, climate sensors inside of appliances do not count. */
 export function resolveSensorAt(
   place: string,
   readings: readonly Reading[],

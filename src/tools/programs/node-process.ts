@@ -9,7 +9,7 @@ import { boundedEnvironment, ENTER_ENVIRONMENT } from './program-sandbox.ts';
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
-  /** Name of the module's exported function, which returns `{ execute(params) }` for `config`. */
+  /** Name of the module's exported function. The hub calls it with `config`, and it returns `{ execute(params) }`. */
   readonly entry: string;
   readonly config: JsonObject;
   /** Memory limit of the code in bytes, without the memory that Node itself needs. */
@@ -32,9 +32,9 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * Returns a handler that runs each call in a separate process with a memory limit and without environment variables. At the deadline the
- * process and its children are killed. This is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the limit, and with
- * INTERNAL_ERROR for an error in the code.
+ * Returns a handler that runs each call in a separate process, with a memory limit and without environment variables. At the deadline, the
+ * process and its child processes are killed. This is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the memory
+ * limit, and with INTERNAL_ERROR for an error in the code.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {
@@ -119,7 +119,7 @@ const MIN_HEAP_MB = 8;
 /** Memory that Node needs without any program, in bytes. */
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
-/** Returns the arguments for Node to run the text of an ES module. It is no file, since the hub is a single bundle. */
+/** Returns the arguments with which Node runs the text of an ES module. The text is no file, because the hub is a single bundle. */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
   return [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program];

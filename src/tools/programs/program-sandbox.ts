@@ -13,7 +13,7 @@ export interface ProgramRequest {
   /** Arguments of the program. No shell interprets them. */
   readonly args: readonly string[];
   readonly stdin?: string;
-  /** Names of the owner's powers, which define the networks, folders and variables that the program may use. */
+  /** Names of the owner's powers. A power defines which networks, folders and environment variables a program may use. */
   readonly powers: readonly string[];
   /** Absolute paths that the program can read, in addition to the system's programs. */
   readonly visible?: readonly string[];
@@ -25,7 +25,7 @@ export interface ProgramRequest {
   readonly isRuntime?: boolean;
   /** Called right before the program starts. If it throws an error, the program does not start. */
   readonly confirm: () => void;
-  /** The caller. If several programs wait, those of different callers take turns. */
+  /** The caller. If several programs wait to start, their callers take turns. */
   readonly caller: Principal;
   readonly signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** A power that the owner's configuration defines. */
+/** A power: a set of rights for programs that the owner's configuration defines. */
 export interface ProgramPower {
   /** True if the power allows changes outside of the sandbox, by writable files or a network. */
   readonly isActing: boolean;
@@ -50,7 +50,7 @@ export interface ProgramSandbox {
   missingSetting(kind: ProgramKind): string | undefined;
   /** Returns the power with this name; undefined if there is none. */
   power(name: string): ProgramPower | undefined;
-  /** Returns the effects that the powers allow, and the versions of program files that other users could change. Runs no program. */
+  /** Describes the rights that the powers grant, and returns the versions of files that other programs can change. Runs no program. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
   /** Throws RULE_BLOCKED if a safety rule forbids the command. `argv` begins with the program; `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
@@ -73,7 +73,7 @@ export interface ScriptRun {
   readonly code: Uint8Array;
   readonly params: JsonObject;
   readonly config: JsonObject;
-  /** The fixed time and random numbers for a script of a bounded tool. */
+  /** Fixed time and random seed. Set only for a tool with the determinism `bounded`. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
   /** Maximum number of interpreter steps; default: no limit. A WebAssembly module counts its own steps (`meteredModule`). */
@@ -84,8 +84,8 @@ export interface ScriptRun {
 /** Port: interprets scripts, with limits on memory and steps. */
 export interface ScriptEngine {
   /**
-   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (too much memory or too many steps), INTERNAL_ERROR (an error of
-   * the script, which is its cause), or the signal's reason.
+   * Resolves to the result of `execute`. Rejects with RESOURCE_EXCEEDED (too much memory or too many steps), INTERNAL_ERROR (the script
+   * failed; its error is the `cause`), or the signal's reason.
    */
   run(run: ScriptRun): Promise<Json>;
 }
@@ -101,8 +101,8 @@ export interface BoundedEnvironment {
 }
 
 /**
- * Returns the time and random seed for a call of a bounded tool (BoundedNonDeterminism), so that a replay gives the same result. Returns
- * undefined for other tools, which use real time and random numbers.
+ * Returns the time and random seed that a call of a `bounded` tool (BoundedNonDeterminism) sees, so that a replay of the call gives the
+ * same result. Returns undefined for other tools, which use the real time and real random numbers.
  */
 export function boundedEnvironment(
   { execution }: Pick<ToolDefinition, 'execution'>,
@@ -113,8 +113,8 @@ export function boundedEnvironment(
 }
 
 /**
- * JavaScript text of `enterWorld(world)`. For a bounded tool it replaces `Date` and `Math.random` (by sfc32 of PractRand, Doty-Humphrey).
- * It returns the tool's context `{ clock: { now() }, random() }`.
+ * JavaScript text of the function `enterWorld(world)`. If `world` is set, the function replaces `Date` and `Math.random` (by sfc32 of
+ * PractRand, Doty-Humphrey). It returns the tool's context `{ clock: { now() }, random() }`.
  */
 export const ENTER_ENVIRONMENT = `
 function enterWorld(world) {

@@ -17,15 +17,15 @@ import { type ProgramKind, type ProgramRequest, type ProgramResult, type Program
 /** Message for people if the hub cannot run programs. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
-/** The part of a program request that the tool decides. The call adds the caller, the signal and the confirmation. */
+/** The part of a program request that the tool determines. The call adds the caller, the signal and the confirmation. */
 type ProgramInvocation = Omit<ProgramRequest, 'caller' | 'signal' | 'confirm'>;
 
 const MAX_SHOWN_LENGTH = 300;
 const STDIN = 'stdin';
 
 /**
- * Returns the definition of a tool that runs a program. Its callers need the permissions for programs. It has side effects if the program
- * can change something outside of the sandbox, whatever its maker declares. If an agent made it, people must approve its calls.
+ * Returns the definition of a tool that runs a program. Callers need the permissions for programs. If the program can change something
+ * outside of the sandbox, the tool always has side effects. If an agent made such a tool, people must approve its calls.
  */
 export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
   const powers = exec.powers ?? [];
@@ -47,7 +47,7 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
   };
 }
 
-/** Throws VALIDATION_ERROR for a tool declared bounded: the hub cannot control the time and random numbers of a native program. */
+/** Throws VALIDATION_ERROR for the determinism `bounded`: the hub cannot control the time and random numbers of a native program. */
 export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'execution'>): void {
   if (execution.determinism !== 'bounded') return;
   throw new AtmoError(
@@ -57,7 +57,7 @@ export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'ex
   );
 }
 
-/** Returns the tool of a program. Without a sandbox it is listed as unavailable, and its calls ask nobody for approval. */
+/** Returns the tool that runs a program. If the hub has no sandbox, the tool is unavailable, and its calls ask nobody for approval. */
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
   const plain = { id, definition };
@@ -139,7 +139,7 @@ export interface ExecRecord {
   readonly image?: string;
   /** Name of the parameter that the program gets as standard input; default: `stdin`, if the tool has that parameter. */
   readonly stdin?: string;
-  /** Names of powers that the owner's configuration defines. */
+  /** Names of powers, which are sets of rights in the owner's configuration (`connectors.sandbox.powers`). */
   readonly powers?: readonly string[];
 }
 
@@ -182,7 +182,7 @@ export function readArguments(
   return { ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
 }
 
-/** Returns the program's record as JSON, in the form of registrations and of the store. */
+/** Returns the program as JSON, in the form that registrations and the store use. */
 export function execJson(exec: ExecRecord): JsonObject {
   return { ...exec };
 }
@@ -194,7 +194,7 @@ export function argumentParameters(args: readonly string[]): readonly string[] {
   return args.flatMap((arg) => [...arg.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
 
-/** Returns the texts around the placeholders of an argument. */
+/** Returns the parts of an argument that are not placeholders. */
 export function fixedTexts(arg: string): readonly string[] {
   return arg.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
 }
@@ -233,14 +233,14 @@ function invalidArgument(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `/${name} ${problem}`, { pointer: `/${name}` });
 }
 
-/** Maximum number of lines that are parsed, counted from the end. Parsing delays the whole hub. */
+/** Maximum number of lines to parse, counted from the end of the output. The limit exists because parsing blocks the whole hub. */
 const MAX_LINES = 100;
 
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];
 
 /**
- * Parses the output of a program: a JSON object or list, else the last line that is one (among the last hundred candidates), else `{output:
- * text}`. If `schema` requires a text, number or boolean, the result is that value.
+ * Returns the output of a program as JSON: the whole output if it is an object or list, else the last such line (of at most 100
+ * candidates), else `{output: text}`. If the schema's type is a text, number, boolean or null, returns the output as such a value.
  */
 export function parseProgramOutput(stdout: string, { type }: JsonSchema = {}): Json {
   const text = stdout.trimEnd();

@@ -39,8 +39,8 @@ const line = mark + JSON.stringify(await answer());
 print('\\n' + line + '\\n', () => process.exit(0));`;
 
 /**
- * Returns a handler that runs each call of a module in the sandbox, in a separate Node process. The module has no network and no variables,
- * and only its own files and those of its powers. Rejects with the sandbox's errors, and with INTERNAL_ERROR for an error of the module.
+ * Returns a handler that runs each call in a separate Node process in the sandbox. The module can use only its own files, and the files,
+ * networks and environment variables of its powers. Rejects with the sandbox's errors, and with INTERNAL_ERROR if the module fails.
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;

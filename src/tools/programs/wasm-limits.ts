@@ -8,7 +8,7 @@ const IMPORT_SECTION = 2;
 const GLOBAL_SECTION = 6;
 const EXPORT_SECTION = 7;
 const CODE_SECTION = 10;
-/** Order of the sections in a module (5.5.2). Custom sections, which have names, may be anywhere. */
+/** Order of the sections in a module (core specification, 5.5.2). Custom sections, which have names, may be anywhere. */
 const SECTION_ORDER = [1, IMPORT_SECTION, 3, 4, 5, 13, GLOBAL_SECTION, EXPORT_SECTION, 8, 9, 12, CODE_SECTION, 11];
 const BLOCK = 0x02;
 const LOOP = 0x03;
@@ -16,9 +16,9 @@ const IF = 0x04;
 const END = 0x0b;
 
 /**
- * Returns the module changed so that it traps after about `maxFuel` instructions. A function pays for its instructions outside of loops
- * when it begins, and for a loop at the start of each round. So equal calls always cost the same, and never less than they run. Throws
- * CONFIG_INVALID if a module is invalid, has imports, or uses SIMD, threads, exceptions or managed memory.
+ * Returns the module with checks that trap after about `maxFuel` instructions. A function pays for its instructions outside of loops when
+ * it begins, and for a loop body at the start of each iteration. So equal calls cost the same, and no call costs less than the instructions
+ * that it runs. Throws CONFIG_INVALID if the module is invalid, has imports, or uses SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
   // The module must be valid before the change. Otherwise it could use the global that the change adds.
@@ -137,8 +137,8 @@ const TABLE_HAS_MAXIMUM = 1;
 const MAX_TABLE_ENTRIES = 100_000;
 
 /**
- * Returns the part of a module that could use unlimited memory of the engine itself (core specification, 5.3 and 5.5), in words for the
- * module's author. Returns undefined if there is none. If the engine lacks memory for a table or object, the whole process ends.
+ * Returns a message for the module's author if the module could use unlimited memory of the engine itself (core specification, 5.3 and
+ * 5.5); otherwise undefined. If the engine lacks memory for a table or object, the whole process ends.
  */
 export function engineHeapProblem(code: Uint8Array): string | undefined {
   const sections = wasmSections(code);
@@ -181,7 +181,7 @@ const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
-/** Returns the total maximum size of a module's memories in bytes: infinite without a maximum, undefined if the bytes are no module. */
+/** Returns the maximum size of all memories of a module in bytes: infinite if one has no maximum, undefined if the bytes are no module. */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
   const memory = sections?.get(MEMORY_SECTION);

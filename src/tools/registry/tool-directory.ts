@@ -7,9 +7,9 @@ import { MODEL_NAME_LIMIT, parseToolName, toolKey } from '../definition/tool-nam
 import { filterTools, type ResolveOptions, type ToolFilter, type ToolPage, type ToolRegistry } from './tool-registry.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
-/** Conditions that select the tools of a list, and the hub that has them. */
+/** Conditions that select tools for a list, including a condition on the hub. */
 export interface ToolDirectoryFilter extends ToolFilter {
-  /** Id or name of a hub: only tools that this hub can run itself match. */
+  /** Id or name of a hub. Only tools that the named hub can run itself match. */
   readonly node?: string;
 }
 
@@ -20,7 +20,7 @@ interface ToolDirectoryParts extends HubNamesParts {
 
 const HASH_LENGTH = 6;
 
-/** The tools of this hub and of all other hubs. A name of this hub's tool always means that tool, whatever other hubs announce. */
+/** Finds tools of this hub and of other hubs. The name of a tool of this hub always means that tool, whatever other hubs announce. */
 export class ToolDirectory {
   readonly #parts: ToolDirectoryParts;
   readonly #hubs: HubNames;
@@ -32,9 +32,9 @@ export class ToolDirectory {
   }
 
   /**
-   * Returns the tool with a name, like `ToolRegistry.resolve`. A tool of another hub is returned only if this hub has none of the name, or
-   * if `onlyNodes` excludes this hub. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL for the tool, VALIDATION_ERROR or NOT_FOUND for an ambiguous
-   * or unknown hub name, and NODE_UNAVAILABLE if the hub stopped recently or its tools are not loaded (wait for `awaitComplete` first).
+   * Returns the tool with a name, like `ToolRegistry.resolve`. Returns a tool of another hub only if this hub has no such tool or
+   * `onlyNodes` excludes this hub. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, VALIDATION_ERROR (ambiguous hub name), NOT_FOUND (unknown hub),
+   * or NODE_UNAVAILABLE if the tool's hub stopped recently or its tools are not loaded (wait for `awaitComplete` first).
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -55,7 +55,7 @@ export class ToolDirectory {
     return own ?? this.#findRemote(name, options);
   }
 
-  /** Waits until the tools of other hubs are loaded, at most some seconds. Returns undefined if no wait is needed. */
+  /** Waits until the tools of other hubs are loaded, but at most a few seconds. Returns undefined if no wait is needed. */
   awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
@@ -67,7 +67,7 @@ export class ToolDirectory {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
 
-  /** Returns this hub's tools and the tools of other hubs with other names, sorted by id. */
+  /** Returns the tools of this hub, and the tools of other hubs whose names this hub does not have, sorted by id. */
   all(): readonly RegisteredTool[] {
     const own = this.#parts.registry.all();
     const remote = this.#parts.remote.all();
@@ -142,7 +142,7 @@ export class ToolDirectory {
   }
 }
 
-/** Throws NODE_UNAVAILABLE, which names the hubs, if there are any. */
+/** Throws NODE_UNAVAILABLE with the names of the hubs, unless the list is empty. */
 function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
   if (hubs.length === 0) return;
   const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
@@ -157,26 +157,26 @@ function hashedName(name: string, tool: RegisteredTool): string {
   return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
 }
 
-/** Which tools a name may mean, and on which hubs; default: on all hubs. */
+/** Conditions on the tools that a name may mean, including the hubs that have them; default: all hubs. */
 export interface RemoteResolveOptions extends ResolveOptions {
   /** Ids or names of the hubs whose tools are considered. */
   readonly onlyNodes?: readonly string[];
 }
 
 /**
- * Port: the tools of other hubs. Each tool has `hubs`, the hubs that can run it. Two hubs' tools of one name count as one tool only if
- * their definitions are equal and neither belongs to a device.
+ * Port: the tools of other hubs. `hubs` of a tool returns the hubs that can run it. Tools of the same name on several hubs count as one
+ * tool only if their definitions are equal and the tools belong to no device.
  */
 export interface RemoteTools {
   /** Returns all tools of all present hubs, sorted by id. */
   all(): readonly RegisteredTool[];
-  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with ids and hubs if hubs have different tools of the name. */
+  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with ids and hubs if several different tools have the name. */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
   /** Returns the hubs that had the named tool and left recently. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
   /** Returns the hubs whose tools are not loaded completely. A tool that was not found may be on one of them. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Waits until `incompleteHubs` is empty, at most some seconds. Returns undefined if it is empty already. */
+  /** Waits until `incompleteHubs` returns an empty list, but at most a few seconds. Returns undefined if the list is already empty. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
   /** Returns the hubs that have a tool with this id, even with another definition. */
@@ -226,7 +226,7 @@ class HubNames {
     }
   }
 
-  /** Throws NOT_FOUND if a named hub is unknown, NODE_UNAVAILABLE if none is reachable. Throws nothing if this hub is named. */
+  /** Throws NOT_FOUND if a named hub is unknown, NODE_UNAVAILABLE if no named hub is reachable. Does not throw if this hub is named. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

@@ -14,7 +14,7 @@ import { toolNotFound } from './tool-suggestion.ts';
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {
-  /** `error`: the registry refuses tools whose parameters lack a type or a description. `keep`: it returns warnings. */
+  /** `error`: the registry refuses tools whose parameters lack a type or a description. `keep`: it registers them and returns warnings. */
   readonly onWarning?: 'error' | 'keep';
 }
 
@@ -36,7 +36,7 @@ export class ToolRegistry implements AsyncDisposable {
   readonly #tools = new Map<ToolId, RegisteredTool>();
   /** Versions of each tool by `namespace:name`, the newest first. */
   readonly #versions = new Map<string, readonly RegisteredTool[]>();
-  /** The full names `namespace:name` of the tools that share a bare name, by bare name. */
+  /** For each bare name, the full names `namespace:name` of the tools with that bare name. */
   readonly #namespaces = new Map<string, ReadonlySet<string>>();
   readonly #aliases = new Map<string, string>();
   readonly #listeners = new Set<(change: ToolChange) => void>();
@@ -97,9 +97,9 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * Returns the tool with a name. A bare name means the core tool, else the only match that no agent made, else the only match. A name with
-   * namespace means the newest version; `@` selects a version or range. Names for models and aliases work too. Throws TOOL_NOT_FOUND with
-   * suggestions, or AMBIGUOUS_TOOL with the matches.
+   * Returns the tool with a name. A name without namespace means the core tool, else the only matching tool that no agent made, else the
+   * only matching tool. Of several versions, the newest is meant unless `@` selects a version or range. Names for models and aliases are
+   * accepted too. Throws TOOL_NOT_FOUND with suggestions, or AMBIGUOUS_TOOL with the matching names.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
     const found = this.find(name, options);
@@ -215,7 +215,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // Tools of agents do not count, so that an agent's tool cannot take the name of a device that is added later.
+    // Tools of agents do not count here, so that an agent's tool cannot block the bare name of a device tool that is added later.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -262,7 +262,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 }
 
-/** Returns the part of a definition that the lint checks. Own tools' examples are left out to start faster; tests check them. */
+/** Returns the part of a definition that the lint checks. Examples of the hub's own tools are left out for speed; tests check them. */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };

@@ -7,7 +7,7 @@ import { type Actions, actionsOfTitle, OPPOSITES, withRelatedActions } from '../
 import { meaningsIn } from '../search/lexicon.ts';
 import { type Word, wordsOf } from '../search/words.ts';
 
-/** Maximum number of wrong letters in a word. A word may have one wrong letter for every three letters. */
+/** Maximum number of wrong letters in a word: one for every three letters of the word, but never more than two. */
 const NEAR_WORD_DISTANCE = 2;
 const LETTERS_FOR_ONE = 3;
 const MAX_SUGGESTIONS = 3;
@@ -16,7 +16,7 @@ const SAME_ACTION = 0.5;
 /** Maximum number of cached texts, enough for the titles, kinds and device names of a large home. */
 const MAX_PARSED = 8_192;
 
-/** The actions in titles, cached: a home has thousands of tools and few different titles. */
+/** Returns the actions in a title. The results are cached, because a home has thousands of tools but few different titles. */
 const titleActions = oncePerText((title) => actionsOfTitle(wordsOf(title)).actions, { maxKept: MAX_PARSED });
 const thingsIn = oncePerText((text) => thingsOf(wordsOf(text)), { maxKept: MAX_PARSED });
 
@@ -36,7 +36,7 @@ const parsedTool = oncePerObject(({ definition: { name, metadata } }: Registered
 
 /**
  * Returns the error TOOL_NOT_FOUND with the most similar names among the tools that the caller may see. `hubs` are the hubs that the
- * request names. A suggestion is a bare name if it is unique, else an id.
+ * request names. A suggestion is a bare name if the bare name is unique, else `namespace:name`.
  */
 export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const keys = new Set(listed.map(toolKey));
@@ -54,8 +54,8 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns similar names without versions. Tools of a device in the name come first, then tools with the same action for the same kind of
- * device. Similar letters count only for other tools, since a name with similar letters may start another appliance.
+ * Returns similar tool names without versions. Device tools are chosen by the device in the name, else by action and kind of device;
+ * letters are the last resort, because a device tool with similar letters may start another appliance.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -83,13 +83,13 @@ function isOpposite(wanted: string, name: string): boolean {
   return [...asked.difference(own)].some((piece) => OPPOSITES[actionOf(piece)]?.some((opposite) => others.has(opposite)));
 }
 
-/** Returns the action that a word names, even if the word has one wrong letter. Returns another word unchanged. */
+/** Returns the action that a word names, even if the word has one wrong letter. Returns a word that names no action unchanged. */
 function actionOf(piece: string): string {
   if (piece in OPPOSITES || piece.length < 3) return piece;
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
 }
 
-/** Returns, for each device, the words with which the names of all its tools begin. */
+/** Returns the name of each device as words: the words with which the names of all its tools begin. */
 function deviceNames(tools: readonly RegisteredTool[]): ReadonlyMap<string, readonly string[]> {
   const byDevice = Map.groupBy(tools, ({ definition }) => definition.metadata.device ?? '');
   return new Map([...byDevice].map(([device, own]) => [device, commonStart(device, own)]));
@@ -124,12 +124,12 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // If the action is misspelt, the nearest name shows the intended action. Tools with the opposite action are then left out.
+  // The nearest name shows the intended action, even if the action is misspelt. Tools with the opposite action are left out.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns whether a name begins with a device's name, with at most `most` wrong letters and at most one in four. */
+/** Returns whether a name begins with a device's name, with at most `most` wrong letters and at most one wrong letter in four. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
@@ -169,7 +169,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Returns the tools with a similar action for the same kind of device. */
+/** Returns the tools for the wanted kind of device whose action is similar to the wanted action. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -203,7 +203,7 @@ function conceptsOf(words: readonly Word[]): readonly string[] {
   return meaningsIn(words).flatMap(({ meanings }) => meanings.filter(({ strength }) => strength === 1).map(({ concept }) => concept));
 }
 
-/** Returns names with similar letters, compared as a whole, else without the namespace, else word by word. */
+/** Returns names with similar letters. Compares names with the namespace, then without it, then word by word, until some are similar. */
 function nearNames(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
@@ -222,7 +222,7 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/** Returns whether two words differ only by a typo. A short word may have fewer wrong letters: two of four make another word. */
+/** Returns whether two words differ only by a typo. A short word may have fewer wrong letters, since two of four make another word. */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }

@@ -23,7 +23,7 @@ interface ValidatorOptions {
   readonly rotateAfter?: number;
 }
 
-/** Maximum product of value length and schema length for which all mistakes are reported. Above it, only the first mistake is. */
+/** Maximum product of value length and schema length for which all mistakes are reported. Above it, only the first mistake is reported. */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
 /** Checks values against JSON Schemas (draft 2020-12). Schemas that differ only in annotations share their compiled code. */
@@ -104,7 +104,7 @@ type ErrorScope = 'all' | 'first';
 
 let compiledMetaSchema: Ajv2020 | undefined;
 
-/** Returns the meta-schema validator. It is compiled for the first untrusted schema only, since this takes 0.14 s and 4 MB. */
+/** Returns the meta-schema validator. It is compiled when the first untrusted schema needs it, because this takes 0.14 s and 4 MB. */
 function metaSchema(): Ajv2020 {
   compiledMetaSchema ??= createAjv('all', true);
   return compiledMetaSchema;
@@ -134,7 +134,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
 
 const ANNOTATIONS = new Set(['$schema', '$id', '$comment', 'title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
 
-/** Returns a schema without titles, descriptions, examples and `x-` keywords, except that the schemas of `x-also` become accepted ones. */
+/** Removes titles, descriptions, examples and `x-` keywords from a schema. The schemas in `x-also` become alternatives in `anyOf`. */
 function withoutAnnotations(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { default: fallback, ...rules } = Object.fromEntries(
@@ -145,7 +145,7 @@ function withoutAnnotations(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** Returns the SHA-256 (hex) of a schema's RFC 8785 form, the same for schemas that differ only in annotations or member order. */
+/** Returns the SHA-256 (hex) of a schema. Schemas that differ only in annotations or member order have the same hash (RFC 8785). */
 const schemaKey = oncePerObject((schema: JsonSchema) =>
   sha256Hex(canonicalJson(copyJson(withoutAnnotations(schema), { maxSize: 1_000_000, maxDepth: 64 }))),
 );
@@ -175,7 +175,7 @@ interface SchemaProblem {
 const MAX_PROBLEMS = 20;
 /** Maximum number of mistakes that are processed. A hostile body can have tens of thousands, and people read only the first. */
 const MAX_CONSIDERED = 200;
-/** Keywords whose error only says that a subschema failed. The errors of the subschema follow. */
+/** Keywords whose error only says that a subschema failed. The errors of the subschema are in the list too. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
 /** Converts errors of ajv to problems that a person can solve. `schema` has the annotations, for examples and titles. */
@@ -220,7 +220,7 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
 
 const MAX_FORM = 80;
 
-/** Returns words for the form of a text: a short pattern, else the description. */
+/** Describes the required form of a text: by its pattern if that is short, else by its description. */
 function formOf({ pattern, description }: JsonSchema): string | undefined {
   if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return describeRange({ pattern });
   return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
@@ -228,7 +228,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Returns the description of a text whose schema does not list, match or format its values; else an empty text. */
+/** Returns the description of a text, in brackets; an empty text if `enum`, `const`, `pattern` or `format` already describes the values. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -337,7 +337,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
-/** Maximum width of a range from which an example is made. From wider ranges, people would copy a value such as 200 days. */
+/** Maximum width of a range whose middle serves as an example. For wider ranges, the middle would be an odd value such as 200 days. */
 const WIDE = 1_000;
 
 function madeExample(schema: JsonSchema): Json | undefined {

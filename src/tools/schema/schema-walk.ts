@@ -85,9 +85,9 @@ const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * Returns a schema from outside, such as from an agent or another hub, in a form whose check takes limited time. A pattern that could take
- * exponential time becomes the annotation `x-pattern`, which only the hub that runs the tool applies. Throws VALIDATION_ERROR for circular
- * references, and for nested references with too many steps.
+ * Returns a schema from outside, such as from an agent or another hub, changed so that checking a value takes limited time. A pattern that
+ * could take exponential time becomes the annotation `x-pattern`, which only the hub that runs the tool applies. Throws VALIDATION_ERROR
+ * for circular references, and for nested references with too many steps.
  */
 export function boundedSchema(schema: JsonSchema): JsonSchema {
   requireBoundedReferences(schema);

@@ -8,7 +8,7 @@ export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
-/** Returns parameters with `mask(value)` in place of `x-secret` values. Below `x-secret-members`, the members' names decide. */
+/** Replaces the `x-secret` values in parameters by `mask(value)`. Below `x-secret-members`, replaces members with the name of a secret. */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
@@ -44,7 +44,7 @@ function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
   for (const part of parts) dropReached(part, secrets);
 }
 
-/** Returns an object schema in which the members that `isSecret` names are marked as secret. */
+/** Returns an object schema in which each member for which `isSecret` returns true is marked as secret. */
 export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
   const members = Object.entries(propertiesOf(schema));
   const mark = ([name, member]: [string, unknown]): [string, unknown] =>
@@ -64,7 +64,7 @@ export function secretTexts(schema: JsonSchema, params: JsonObject): readonly st
   return [...texts].sort((a, b) => b.length - a.length);
 }
 
-/** Returns a JSON value in whose texts the mask replaces the secrets. */
+/** Returns a copy of the value in which SECRET_MASK replaces the secrets in all texts. */
 export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value;
   return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
@@ -87,7 +87,7 @@ function maskValue(schema: unknown, value: Json, mask: (value: Json) => string):
   if (!isSchemaObject(schema)) return value;
   if (schema['x-secret'] === true) return mask(value);
   if (schema['x-secret-members'] === true) return maskMembers(value, mask);
-  // A value is secret if any alternative marks it, even one that the value does not match.
+  // A value is secret if any alternative marks it as secret, even if the value does not match that alternative.
   return maskParts(
     schema,
     branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
@@ -116,7 +116,7 @@ function branchesOf(schema: JsonSchema): readonly unknown[] {
   return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
 }
 
-/** Names of fields in Matter commands and responses that contain PINs, keys, network credentials or setup codes. `pin` is our own name. */
+/** Names of fields with PINs, keys, network credentials or setup codes in Matter commands and responses. `pin` is the hub's own name. */
 export const MATTER_SECRET_NAMES: readonly string[] = [
   ...['pin', 'pinCode', 'setupPin', 'oldPin', 'newPin', 'tempAccountIdentifier', 'credentialData', 'pakePasscodeVerifier'],
   ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
@@ -135,7 +135,7 @@ const OWN_SECRET_NAMES = [
   'signature',
   'api_key',
 ];
-/** Names of secrets that in tools of other makers usually mean something else. */
+/** Names that mean a secret in the hub's own tools, but usually something else in tools of other makers. */
 const AMBIGUOUS_NAMES = ['key', 'code', 'credentials', 'dataset', 'signature'];
 const NUMBER_TYPES: readonly unknown[] = ['integer', 'number'];
 /** Smallest number that can be a lock's PIN: a PIN has at least four digits. */
@@ -168,7 +168,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** Returns whether a member is treated as a secret if its schema is unknown, as in parameters for another tool. */
+/** Decides by its name whether a member with an unknown schema is a secret. Parameters for another tool have such members. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

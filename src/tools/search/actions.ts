@@ -14,7 +14,7 @@ import { type Word, wordsOf } from './words.ts';
 
 export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
-/** Actions, each with its certainty from 0 to 1, such as `on` and `off`. */
+/** The certainty from 0 to 1 of each action, such as `on` or `off`. */
 export type Actions = ReadonlyMap<string, number>;
 
 /** The actions that a text names. `places` has the positions of the words that name them. */
@@ -43,7 +43,7 @@ interface ActionPhrase {
 const LONGEST_PHRASE = 5;
 /** Maximum number of words between a verb and its particle. */
 const PARTICLE_REACH = 10;
-/** Words that can follow a particle such as `off`, where the particle is no preposition. */
+/** Words that can follow a particle such as `off`. If one of them follows, the particle is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
 /** Actions that do not count if the sentence also names a more precise action. */
 const VAGUE = new Set(['play', 'set']);
@@ -80,7 +80,7 @@ export function actionsIn(words: readonly Word[]): ParsedActions {
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/** Returns the actions without nouns. A word such as `lock` is a verb only at a verb's position in a sentence without another verb. */
+/** Removes words that are nouns here. A word such as `lock` counts as a verb only at a verb's position, and only without another verb. */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
@@ -180,7 +180,7 @@ function strongestActions(all: readonly ActionPhrase[]): Actions {
   return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
-/** Returns the actions without `start` beside `stop`, and without vague actions beside a precise one, as in `play the next song`. */
+/** Removes `start` if `stop` is also named, and vague actions if a precise action is also named, as in `play the next song`. */
 function withoutVague(all: Actions): Actions {
   const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));

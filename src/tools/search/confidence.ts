@@ -3,7 +3,7 @@ import { type Alternative, type Need, type NeedRole, type QueryRequest, unitTerm
 import type { Ranked } from './ranking.ts';
 import type { Field, TermIndex } from './term-index.ts';
 
-/** Minimum confidence of a certain match. If no match reaches it, the search reports that it is unsure. */
+/** Minimum confidence at which a match counts as sure. If no match reaches it, the search reports that it is unsure. */
 export const CONFIDENT_FROM = 0.6;
 /** Minimum confidence of a match that is listed. */
 export const LISTED_FROM = 0.3;
@@ -13,7 +13,7 @@ const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1,
 /** Factors for a word that is found only in one of these fields. DESCRIBED_DEVICE is for the description of a device's tool. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
-/** Maximum confidence of a match that only misspelt words support, and of a match for a negated request. */
+/** Maximum confidence of a match for a negated request, and of a match to which only misspelt words led. */
 const GUESS = CONFIDENT_FROM - 0.01;
 /** Factors for a match that lacks the requested kind of device, the requested place, or the requested action. */
 const OTHER_THING = 0.35;
@@ -21,9 +21,9 @@ const OTHER_PLACE = 0.5;
 /** Minimum fit at which a place counts as the requested place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** Factor for a device without the requested action. It is higher, because a device can have actions that its kind lacks. */
+/** Factor for a device without the requested action. It is higher than OTHER_ACTION: a device can have actions that its kind lacks. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** Values for a request without an action, for one with only an action, and for one with only a situation, a state or a unit. */
+/** Values for three kinds of request: without an action; with only an action; with only a situation, a state or a unit. */
 const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 const TELLING = 0.75;
@@ -42,7 +42,7 @@ interface Fit {
 interface NeedsMet {
   readonly wish: QueryRequest;
   readonly fits: readonly Fit[];
-  /** The needs that come from words with a meaning. */
+  /** The needs of words, except words with little meaning. */
   readonly words: readonly Fit[];
   /** Returns the degree to which the document meets hints of this kind. */
   readonly hint: (of: Need['hint']) => number;
@@ -50,7 +50,7 @@ interface NeedsMet {
 
 /**
  * Returns the probability from 0 to 1 that a request means a document. It is the share of the request's words that the document meets,
- * reduced for another device, place or action. Unlike a score, it can be compared between queries.
+ * reduced if the document is for another device, place or action. Unlike a score, it can be compared between queries.
  */
 export function confidenceOf<Item extends object>(
   index: TermIndex<Item>,
@@ -88,7 +88,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** Returns the share of a request's words that the document meets; without words, a value for a met situation, state or unit. */
+/** Returns the share of the request's words that the document meets. For a request without words, rates a met situation, state or unit. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;

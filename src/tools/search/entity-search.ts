@@ -13,7 +13,7 @@ import { documentTerms, type ExtraTerm, type FieldText, TermIndex, type TermWeig
 import { splitName } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
-/** Minimum confidence of an entity. A match below it is only due to a common word. */
+/** Minimum confidence of an entity. A match below it comes only from a common word. */
 const NAMED_FROM = 0.12;
 /** Maximum number of cached devices. Above it the cache is cleared, which also drops devices that were removed. */
 const MOST_DEVICES = 10_000;
@@ -21,7 +21,7 @@ const MOST_DEVICES = 10_000;
 /** Finds devices, areas and sensors with the vocabulary and the weights of the tool search. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
-  /** Cached entities by device id. `facts` has the searched facts, which are compared because each report makes a new device object. */
+  /** Cached entities by device id. Each report creates a new device object, so `facts` (the searched fields) shows whether it changed. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
   /** Cached entity of each sensor, by the sensor's info object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** Actions and settings of each kind of device. With them, `open the big one` means a door and no lamp. */
+/** Actions and settings of each kind of device. With them, `open the big one` finds a door and not a lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',
@@ -212,7 +212,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      // The area's name is the entity's own name here; a device has the name of its area in another field.
+      // An area has its name in the field `name` too; a device has the name of its area only in the field `area`.
       { field: 'name', text: name },
       ...aliases.flatMap((text): readonly FieldText[] => [
         { field: 'alias', text },

@@ -10,7 +10,7 @@ export interface SearchQuery {
   readonly text: string;
   /** Maximum number of matches; default: 10. */
   readonly limit?: number;
-  /** Returns whether the tool can be called now; default: whether no setting is missing. Other tools are only near misses. */
+  /** Returns whether a tool can be called now; default: true if no setting is missing. All other tools can only be near misses. */
   readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
@@ -21,14 +21,14 @@ export interface ToolMatch {
   readonly score: number;
   /** Probability from 0 to 1 that the tool is meant. It can be compared between queries. */
   readonly confidence: number;
-  /** Reasons such as `area: kitchen` or `action: turn on`; a near miss also has one such as `missing: attic`. */
+  /** Reasons such as `area: kitchen` or `action: turn on`; a near miss also has a reason such as `missing: attic`. */
   readonly reasons: readonly string[];
 }
 
 /** The result of a tool search, with the best matches first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** Tools that match better but lack a setting, then tools that almost match. The reasons name the missing setting or word. */
+  /** Tools that match better than `matches` but lack a setting, then almost matching tools. `reasons` names what is missing. */
   readonly nearMisses: readonly ToolMatch[];
   /** True if no match is certain enough to be called without asking the person. */
   readonly isUnsure: boolean;
@@ -47,10 +47,10 @@ export interface ToolSearch {
   search(query: SearchQuery, tools: readonly RegisteredTool[], isVisible?: (tool: RegisteredTool) => boolean): ToolSearchResult;
 }
 
-/** The members of a device that a search reads. */
+/** The fields of a device that a search reads. */
 export interface SearchedDevice extends Pick<Device, 'id' | 'name' | 'deviceTypes'> {
   readonly area?: string;
-  /** The maker; absent, like the product, for a device of another hub. */
+  /** The maker. `vendor` and `product` are absent for a device of another hub. */
   readonly vendor?: { readonly name: string };
   readonly product?: { readonly name: string };
   /** Id of the other hub that has the device; absent for this hub's devices. */
@@ -130,7 +130,7 @@ export class HomeSearch {
   }
 }
 
-/** Returns the tools with the reader tool added, at the position that the confidence of its reading gives it. */
+/** Inserts the reader tool into the matches. Its position is the number of tools with at least the confidence of its reading. */
 function withReader(
   matches: readonly ToolMatch[],
   { reader, reading }: { readonly reader: RegisteredTool; readonly reading: EntityMatch },

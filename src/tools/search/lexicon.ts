@@ -25,12 +25,12 @@ const NEIGHBOUR = 0.5;
 const NEIGHBOUR_MARK = '≈';
 
 interface Lexicon {
-  /** The first words of phrases in the lexicon, each with the number of words in the longest phrase that begins with it. */
+  /** For each first word of a phrase, the number of words in the longest phrase that begins with it. */
   readonly beginnings: Map<string, number>;
   readonly meaningsByStems: Map<string, readonly Meaning[]>;
 }
 
-/** Built by the first search, so that a hub without searches starts faster and needs less memory. */
+/** The lexicon. The first search builds it, so that a hub without searches starts faster and needs less memory. */
 const lexicon = lazy((): Lexicon => {
   const read: Lexicon = { beginnings: new Map(), meaningsByStems: new Map() };
   for (const line of DEVICE_WORDS) readLine(line, 'thing', read);
@@ -113,7 +113,7 @@ const NO_PARTS: readonly Word[] = [];
 /** The parts of compounds. They are cached, because the same words occur often. */
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
-/** Returns the parts of a compound that ends with a thing: `wohnzimmer`, `lampe` for `Wohnzimmerlampe`. Empty for a lexicon word. */
+/** Returns the two parts of a compound that ends with a lexicon word: `wohnzimmer`, `lampe`. Empty if the lexicon has the whole word. */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
 }
@@ -128,7 +128,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Returns the first part, without its linking element if the rest is in the lexicon: `kuchen` before `lampe` becomes `kuche`. */
+/** Returns the first part; removes its linking element if the lexicon has the rest: `kuche` for `kuchen` in `kuchenlampe`. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));

@@ -34,7 +34,7 @@ export interface Need {
 export interface QueryRequest {
   readonly text: string;
   readonly needs: readonly Need[];
-  /** The actions that the text names. If it is negated, these are the opposites of the actions. */
+  /** The actions that the text names. If the text is negated, the opposites of these actions. */
   readonly actions: ReadonlyMap<string, number>;
   /** The actions that the text names. If it names no action, these are the actions that help in the situation. */
   readonly sought: ReadonlyMap<string, number>;
@@ -47,7 +47,7 @@ export interface QueryRequest {
   readonly isForAll: boolean;
 }
 
-/** Matches a number, with or without a unit after it. It begins at the first digit, so that long rows of digits are read only once. */
+/** Matches a number. A match cannot begin inside a row of digits, so that long rows of digits are read only once. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [
@@ -73,7 +73,7 @@ const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
     ),
   ],
 ];
-/** Matches an amount without digits, such as `half`. It is a target value, never an amount to add. */
+/** Matches an amount without digits, such as `half`. Such an amount is always a target value, never an amount to add. */
 const FRACTION = /^\D+$/u;
 /** Matches a number that is a target value: `to 30`, `auf 30`. Other numbers can be part of a name. */
 const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');

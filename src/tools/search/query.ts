@@ -75,12 +75,12 @@ export function parseQuery(sentence: string): readonly QueryRequest[] {
   return partsOf(withoutReasons(expandIdioms(sentence.slice(0, MAX_CHARS)))).map(parseRequest);
 }
 
-/** Matches a clause with a form of `be` or `have` that names no device. */
+/** Matches a clause with a verb such as a form of `be` or `have`. Such a clause may only give a reason. */
 const STATES_A_FACT =
   /\b(?:is|are|am|was|were|has|have|had|can|can['’]?t|cannot|could|want|wants|need|needs|ist|sind|hat|haben|kann|will)\b|['’](?:s|re|m)\b/iu;
 const CLAUSES = /\s*[,;.!]\s+(?:so\s+)?|\s+(?:because|weil|denn)\s+/iu;
 
-/** Returns the text without clauses that only give a reason: `pause the robot, the baby is sleeping` is one request. */
+/** Returns the text without clauses that only give a reason: `pause the robot, the baby is sleeping` becomes `pause the robot`. */
 function withoutReasons(text: string): string {
   const clauses = text.split(CLAUSES);
   if (clauses.length < 2) return text;
@@ -107,7 +107,7 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(rest)];
 }
 
-/** Returns whether a text could be a request or statement without its neighbours. */
+/** Returns whether a part of a sentence could be a complete request or statement by itself. */
 function isRequest(text: string): boolean {
   if (intentsIn(text).length > 0) return true;
   const words = wordsOf(text).slice(0, MAX_WORDS);
@@ -127,7 +127,7 @@ function parseRequest(text: string): QueryRequest {
   const actions = isNegated ? oppositesOf(unwanted) : meant;
   const wordsAsked =
     values.length > 0 && words.every(({ text: word }) => STOP_WORDS.has(word)) ? [] : wordNeeds(words, said.places, intents);
-  // A statement requests the actions that help in its situation. It excludes no opposite actions.
+  // A statement that names no action requests the actions that help in its situation.
   const sought = actions.size > 0 || asks ? actions : actionsOfIntents(intents);
   const isBare = intents.length === 0 && wordsAsked.every(({ role }) => role === 'weak');
   return {
@@ -226,7 +226,7 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** Returns the degree to which a meaning meets a need. A related kind of device almost meets it, a related room hardly. */
+/** Returns the degree to which a meaning meets a need. A related kind of device mostly meets the need; a related room hardly meets it. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
@@ -239,7 +239,7 @@ function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/** Returns the meanings by word position. Only a phrase's last word has near meanings: a `garage door` is a door and no garage. */
+/** Returns the meanings by word position. Only the last word of a phrase has related meanings: a `garage door` is a door, but no garage. */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {
@@ -262,7 +262,7 @@ function actionNeeds(actions: Actions, words: readonly Word[], places: ReadonlyS
   return [{ kind: 'action', label: label.join(' '), weight: ACTION_WORTH, alternatives }];
 }
 
-/** Adds setting to the actions, and weakens raising and lowering, for a sentence with a target: `turn it up to 80 %`. */
+/** Adds the action `set` for a request with a target value, and weakens `raise` and `lower`, as in `turn it up to 80 %`. */
 function reaching(actions: Actions): Actions {
   const relative = ['raise', 'lower'].flatMap((action) => {
     const strength = actions.get(action);

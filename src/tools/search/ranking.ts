@@ -17,7 +17,7 @@ export interface Ranked {
 export interface Ranking {
   /** The ranked documents, the best first. */
   readonly ranked: readonly Ranked[];
-  /** The needs of the query. Similar words replace the words that no document has. */
+  /** The needs of the query. If no document has a word, similar words are added as alternatives. */
   readonly needs: readonly Need[];
 }
 
@@ -34,7 +34,7 @@ const SAME_ROOM = 0.5;
 /** Fields with the name or place of a device. A device may have the name of another room in its own name. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
-/** Returns at most `limit` documents, the best first. Documents that `accepts` refuses have no effect, not even on rarity. */
+/** Returns at most `limit` documents, the best first. Documents that `accepts` refuses do not even affect the rarity of words. */
 export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
   const isAccepted = memoizedPredicate(accepts, index.bound);
   const needs = query.wish.needs.map((need) => withNearTerms(index, need, isAccepted));
@@ -46,7 +46,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // Half of a home may match an action. So actions add candidates only if the words have none or have little meaning.
+  // Half of a home may match an action. So actions add candidates only if the words find none or have little meaning.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -67,7 +67,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Returns a predicate for the excluded documents: tools that act, for a question; tools that do the opposite, for a request. */
+/** Returns a predicate for excluded documents. A question excludes tools that act; a request excludes tools that do the opposite. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -97,7 +97,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** Returns a predicate for the excluded documents: tools for any device of a kind, if the home has no device of the requested kind. */
+/** Returns a predicate for excluded documents. Tools for any device of a kind are excluded if the home lacks the requested kind. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -111,7 +111,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** Returns a predicate for the excluded documents: devices in other rooms, unless their names contain the requested room's name. */
+/** Returns a predicate for excluded documents. Devices in other rooms are excluded, unless their names contain the requested room. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -160,7 +160,7 @@ function isWholeNameWritten(area: string, said: ReadonlySet<string>): boolean {
   return words.length > 0 && words.every(({ stem, variant }) => said.has(stem) || (variant !== undefined && said.has(variant)));
 }
 
-/** Returns the need. If no accepted document has its word, similar words are added. */
+/** Returns the need, with similar words added if no accepted document has its word. */
 function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
   if (need.kind !== 'word') return need;
   const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
@@ -238,7 +238,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Adds a need to the scores of the candidates, each by its best alternative. Words that few candidates have weigh more. */
+  /** Adds a need to the candidates' scores. Each candidate is scored by its best alternative; words that few candidates have weigh more. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;

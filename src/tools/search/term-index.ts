@@ -18,18 +18,18 @@ interface Revised {
 const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** A posting is one integer of document, weight (8 bits) and field (4 bits), so that ten thousand tools take a few megabytes. */
+/** A posting packs document, weight (8 bits) and field (4 bits) into one integer, so that ten thousand tools take a few megabytes. */
 const FIELD_BITS = 4;
 const WEIGHT_BITS = 8;
 const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
 const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
 const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
 const FIELD_MASK = 2 ** FIELD_BITS - 1;
-/** The index removes missing items only if it has this many items more than the list, plus a quarter of the list's length. */
+/** The index removes missing items only if it exceeds the list by a quarter of the list's length plus this many items. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/** An inverted index over lists of items. It adds new items of a list, and removes items that the list lacks if they are many. */
+/** An inverted index over lists of items. It adds the new items of a list, and removes missing items only if many are missing. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;
@@ -40,7 +40,7 @@ export class TermIndex<Item extends object> {
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  /** Rebuilds the index when `names` changes, because the terms of items contain names. */
+  /** The index is rebuilt after a change of `names`, because the terms of items contain names. */
   constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
     this.#names = names;
@@ -102,7 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** Updates the index from a list. A list with less than half of the indexed items is a part of the home, and removes no items. */
+  /** Updates the index from a list. A list with less than half of the indexed items is a part of the home, so it removes no items. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -228,7 +228,6 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
 /** Parameters of BM25F (Robertson and Zaragoza 2009): influence of a field's length, and saturation by repeated words. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
-/** Weight of each part of a compound. */
 const COMPOUND_PART_WORTH = 0.8;
 
 /** Plain words for device types whose names contain another device: a window covering is no window, a door lock is no door. */
@@ -260,7 +259,7 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   return terms;
 }
 
-/** The terms of a text, cached because all tools of a device or kind share names, titles and tags. */
+/** Returns the terms of a text. They are cached, because all tools of a device or kind share names, titles and tags. */
 const textTerms = oncePerText(
   (text) => {
     const words = wordsOf(text);

@@ -19,7 +19,7 @@ const FLOOR = 0.2;
 const MAX_NEAR_MISSES = 5;
 /** Number of tools to rank beyond the limit, since some are left out later. */
 const EXTRA_RANKED = 16;
-/** Maximum distance from the best score, as a share of it, at which a tool may also be the intended tool. */
+/** A tool may also be the intended tool if its score is below the best score by at most this share of the best score. */
 const TIE_SHARE = 0.02;
 const MAX_CANDIDATES = 8;
 
@@ -243,7 +243,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Returns the term for a tool of a single device, or for a tool with a `device_id`, which works for any device; else no term. */
+/** Returns a term that marks a tool of one device, or a tool that works for any device because it has the parameter `device_id`. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;

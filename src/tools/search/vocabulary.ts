@@ -165,7 +165,7 @@ export const ACTION_PHRASES: readonly string[] = [
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
-/** Further phrases in tool titles whose meaning differs from that of their words, in the format of ACTION_PHRASES. */
+/** Phrases in tool titles whose meaning differs from the meaning of their words, in the format of ACTION_PHRASES. */
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',

@@ -31,7 +31,7 @@ export async function publicKeyOf(key: string | SigningKey): Promise<string> {
   return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }
 
-/** Returns the CBOR byte string (RFC 8949 §3.1) for 24 bytes to 64 KiB. */
+/** Encodes 24 to 65,535 bytes as a CBOR byte string (RFC 8949 §3.1). */
 function byteString(bytes: Uint8Array): readonly number[] {
   const head = bytes.length < 0x100 ? [0x58, bytes.length] : [0x59, bytes.length >> 8, bytes.length & 0xff];
   return [...head, ...bytes];

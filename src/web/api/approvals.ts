@@ -23,7 +23,7 @@ export interface CallOutcome {
   readonly error?: unknown;
 }
 
-/** The calls from this page that wait for approval. After its approval a call is repeated once, with the same arguments. */
+/** Stores the calls from this page that wait for approval. When a call is approved, repeats it once with the same arguments. */
 export class PendingCalls extends Observable {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #calls = new Map<string, PendingCall>();

@@ -5,7 +5,7 @@ import type { EventView } from './hub-types.ts';
 /** The state of the connection to the hub. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Port: a timer, which tests replace. It resolves early if the signal aborts. */
+/** Port: a timer, which tests replace. The wait ends early if the signal aborts. */
 export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 export interface EventStreamParts {

@@ -5,7 +5,7 @@ import { type HubClient, messageOf } from './hub-client.ts';
 import type { ApprovalView, DeviceView, EventView, ReadingView } from './hub-types.ts';
 import { Observable } from './observable.ts';
 
-/** Called with every event, in order. */
+/** Called with every event, in the order in which the events arrive. */
 type HubEventListener = (event: EventView) => void;
 
 /** Holds the state of the home. The state is loaded once, and then updated by events. */

@@ -8,7 +8,7 @@ export interface HubClientParts {
   readonly token: () => string | undefined;
   /** Called when the hub rejects the token, because it has expired, was revoked or is invalid. */
   readonly onRefused: (error: HubError) => void;
-  /** Path of the main script of this page, and a function that reloads the page. */
+  /** Path of this page's main script, by which the client detects another build of the page, and a function that reloads the page. */
   readonly build?: { readonly script: string; reload(): void };
 }
 

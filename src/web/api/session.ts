@@ -9,7 +9,7 @@ export interface LoginStorages {
   readonly browser: LoginStorage;
 }
 
-/** The login of this page. It survives reloads of the page. */
+/** Holds the login of this page. The login survives reloads of the page. */
 export class Session extends Observable {
   readonly #storages: LoginStorages;
   #login: Login | undefined;
@@ -26,7 +26,7 @@ export class Session extends Observable {
     return this.#login;
   }
 
-  /** The login from a link, while the person has not yet agreed that it replaces the current login. */
+  /** The login from a link, which would replace the current login. Undefined unless it waits for the person's agreement. */
   get offered(): Login | undefined {
     return this.#offered;
   }
@@ -52,8 +52,8 @@ export class Session extends Observable {
   }
 
   /**
-   * Uses the login from a link, at once if nobody is signed in. Otherwise it waits for `acceptOffer`: anyone can make a link, and the
-   * person would then act with the permissions of its author, who could watch.
+   * Uses the login from a link. If the page already has a login with another token, the new login waits for `acceptOffer`: anyone can make
+   * such a link, and the person would then act with the permissions of the link's author, who could watch.
    */
   async receiveLogin(login: Login): Promise<void> {
     const before = this.#login;
@@ -118,8 +118,8 @@ const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the login in a link of `atmo monitor`; undefined if the fragment contains none. After `#login=` come token, person and seed,
- * separated by `~`, if the token has dots, and else JSON in base64url.
+ * Returns the login in the fragment of an `atmo monitor` link; undefined if it contains none. The text after `#login=` is
+ * `token~person~seed` if it contains a dot, and otherwise JSON in base64url.
  */
 export function loginOfFragment(fragment: string): Login | undefined {
   const text = FRAGMENT.exec(fragment)?.[1];

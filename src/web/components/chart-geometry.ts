@@ -21,7 +21,7 @@ export interface ChartFrame {
 
 /** A curve as SVG paths. Their unit is the pixel. */
 export interface ChartShape {
-  /** Paths of the curve, of the area below it, and of the band between low and high, which is empty if no point has them. */
+  /** `line` is the curve, `area` the area below it, and `band` the band between low and high. `band` is empty if no point has them. */
   readonly line: string;
   readonly area: string;
   readonly band: string;
@@ -87,7 +87,7 @@ function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame):
   return before ? [{ atMs: startMs, value: before.value }, ...inside] : inside;
 }
 
-/** Returns the lowest and the highest value of the axis. A constant value is in the middle. */
+/** Returns the lowest and the highest value of the axis. If all values are equal, adds space on both sides. */
 function bounds(points: readonly ChartPoint[]): readonly [number, number] {
   const values = points.flatMap(({ value, low = value, high = value }) => [low, high]);
   if (values.length === 0) return [0, 1];

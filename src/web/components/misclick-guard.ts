@@ -66,7 +66,7 @@ function isVisible(button: HTMLButtonElement): boolean {
   return above !== null && button.contains(above);
 }
 
-/** Returns the layout position in whole pixels. It is not affected by the smaller drawing of a pressed button. */
+/** Returns the layout position in whole pixels. A pressed button, which is drawn smaller, keeps its layout position. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import { icon } from './icon.ts';
 
-/** Data that a page loads from the hub: the last value, the last error, and whether a request runs. */
+/** Loads data for a page from the hub. Holds the last value, the last error, and whether a request runs. */
 export class RemoteData<Value> {
   readonly #onChange: () => void;
   #turn = 0;
@@ -54,7 +54,7 @@ export class RemoteData<Value> {
   }
 }
 
-/** Returns the view that `show` makes of the data. During loading it has a note, and after a failure the error. */
+/** Returns the view that `show` makes of the data. Shows a note while the first value loads, and the error after a failure. */
 export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
   const { value, problem, isLoading } = data;
   return html`

@@ -46,7 +46,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'Several values',
 };
 
-/** Returns the form field for a schema. `name` is the member that the schema describes. */
+/** Returns the form field for the property `name` of an object. `schema` is the property's schema. */
 export function schemaField(
   schema: JsonSchema,
   place: { readonly path: FieldPath; readonly name: string; readonly isRequired: boolean },
@@ -76,7 +76,7 @@ export function schemaFields(parameters: JsonSchema, path: FieldPath = []): read
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  // Several schemas of a text become one field.
+  // A text with several schemas gets a single text field.
   if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
@@ -85,7 +85,7 @@ function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   return { ...head, kind: 'variant', options };
 }
 
-/** Returns the field for one of several schemas, with the label and help of the whole parameter. */
+/** Returns the field for one of several schemas. `head` contains the label and help of the whole parameter. */
 function typedForm(form: JsonSchema, head: FieldHead): FormField {
   return choiceOf(form, head) ?? typedOf(form, head);
 }
@@ -135,7 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** Returns the value with `next` at a path. Undefined removes the member, and also objects that become empty. */
+/** Returns the value with `next` at a path. If `next` is undefined, removes the property, and also each object that becomes empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -153,7 +153,7 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** Sets or removes a list item. An item that is removed makes the list shorter; an item that becomes empty remains as null. */
+/** Sets or removes a list item. A removed item makes the list shorter. An item whose last value is removed becomes null instead. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;

@@ -44,7 +44,7 @@ class LazyContent extends LightElement {
 
 customElements.define('atmo-unfolded', LazyContent);
 
-/** Returns content that is rendered when the surrounding `<details>` is first opened, since lists contain hundreds of them. */
+/** Returns content that is rendered only when its `<details>` is first opened, because a list may contain hundreds of `<details>`. */
 export function lazyContent(content: () => unknown): TemplateResult {
   return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
 }

@@ -8,7 +8,7 @@ import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
 import type { FieldProblem, FormExample } from './schema-form.ts';
 
-/** A form that calls a tool, with the result of the call. */
+/** Shows a form that calls a tool, and the result of the call. */
 export class ToolForm extends LightElement {
   static override properties = {
     app: { attribute: false },

@@ -4,7 +4,7 @@ export type SnippetFormat = 'json' | 'toml' | 'shell';
 /** Text to paste into a client's configuration, so that its agent can use this hub. */
 export interface AgentSnippet {
   readonly client: string;
-  /** How the client connects: `command` starts `atmo mcp` on the hub's machine, `http` uses the hub's URL with a token. */
+  /** How the client connects: `command` starts `atmo mcp` on the client's machine, `http` uses the hub's URL with a token. */
   readonly way: 'command' | 'http';
   /** The file, menu or terminal in which the text must be pasted. */
   readonly place: string;
@@ -94,8 +94,8 @@ export interface TlsView {
 }
 
 /**
- * Returns the fingerprint of the hub at `origin`, and the command by which another machine trusts it. Returns undefined without TLS, and
- * for a certificate of the owner, which other machines may already trust.
+ * Returns the fingerprint of the hub at `origin`, and the command by which another machine trusts the hub. Returns undefined without TLS,
+ * and if the certificate is not signed by the hub's own authority, because other machines may already trust it.
  */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;

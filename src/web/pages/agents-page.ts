@@ -13,7 +13,7 @@ const RIGHTS = {
 } as const;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
-/** Page with the configuration texts by which an agent connects to this hub, with a token for the agent. */
+/** Page that shows how to configure an agent's client for this hub. The page can also make a token for the agent. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());

@@ -47,7 +47,7 @@ function decisionIn(decision: unknown): string {
   return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
 }
 
-/** A filter for the audit log. Empty members have no effect. */
+/** A filter for the audit log. Empty fields have no effect. */
 export interface AuditFilter {
   readonly agent: string;
   readonly tool: string;

@@ -24,7 +24,7 @@ export class BrowserKeyCard extends LightElement {
     const { calls, session } = this.app;
     const load = () => void this.#load();
     load();
-    // An approved key counts only when the call that enrols it has ended, so the list is loaded again then.
+    // The list is loaded again after each call, because an approved key is enrolled only when its call has ended.
     return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load)];
   }
 

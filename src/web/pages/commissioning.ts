@@ -20,7 +20,7 @@ interface Progress {
   readonly findings: readonly string[];
 }
 
-/** The commissioning of one device. The hub runs it as a job that reports its steps, and continues if the person leaves the page. */
+/** Runs the commissioning of one device as a job of the hub and tracks its steps. The job continues if the person leaves the page. */
 export class Commissioning {
   readonly #parts: CommissioningParts;
   #progress = idle();
@@ -47,7 +47,7 @@ export class Commissioning {
     try {
       const job = await this.#parts.hub.post('/api/v1/commission?async=true', request);
       this.#jobId = String(job.job_id);
-      // The job is loaded because events from before its id was known were ignored.
+      // The job is loaded because its events were ignored until its id was known.
       await this.#load();
     } catch (error) {
       this.#fail(error);
@@ -167,7 +167,7 @@ export interface StepLine {
   readonly note: string;
 }
 
-/** The steps of a commissioning. The job reports them in notes of the form `step: note`. */
+/** Tracks the steps of a commissioning. The job reports each step in a note of the form `step: note`. */
 export class CommissionSteps {
   readonly #notes = new Map<CommissionStep, string>();
   #current: CommissionStep | undefined;
@@ -182,7 +182,7 @@ export class CommissionSteps {
     this.#notes.set(step, rest.join(': '));
   }
 
-  /** Ends the steps at the current step, or at the step that the failure names. */
+  /** Marks the step that the failure names as failed. If it names none, marks the current step. */
   fail(step?: string): void {
     this.#current = COMMISSION_STEPS.find((known) => known === step) ?? this.#current ?? 'parse';
     this.#end = 'failed';
@@ -218,7 +218,7 @@ export type SetupCode = { readonly code: string } | { readonly mistake: string }
 const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
-/** Parses a typed, pasted or scanned text: a QR code's text, or a manual pairing code of 11 or 21 digits (Core §5.1.3, §5.1.4). */
+/** Parses a typed, pasted or scanned text: a QR code's text, or a pairing code of 11 or 21 digits (Matter Core §5.1.3, §5.1.4). */
 export function readSetupCode(text: string): SetupCode {
   const trimmed = text.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());
@@ -237,9 +237,7 @@ function readQrText(text: string): SetupCode {
 
 const FIRST_PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
-/**
- * Returns whether the last digit is the right check digit by Verhoeff's scheme, which detects each wrong digit and each swap of neighbours.
- */
+/** Checks the last digit by Verhoeff's scheme, which detects every single wrong digit and every swap of adjacent digits. */
 function isVerhoeff(digits: string): boolean {
   let check = 0;
   for (const [position, digit] of [...digits].reverse().entries()) check = times(check, permuted(Number(digit), position % 8));
@@ -250,7 +248,7 @@ function permuted(digit: number, rounds: number): number {
   return rounds === 0 ? digit : permuted(FIRST_PERMUTATION[digit] ?? 0, rounds - 1);
 }
 
-/** Returns the product of two elements in the symmetry group of a pentagon. */
+/** Returns the product of two elements of the dihedral group D5, the symmetry group of a pentagon. */
 function times(a: number, b: number): number {
   if (a < 5) return b < 5 ? (a + b) % 5 : 5 + ((a + b) % 5);
   return b < 5 ? 5 + ((a - b) % 5) : (a - b + 5) % 5;

@@ -15,7 +15,7 @@ const CHECKS = [
 ] as const;
 type Check = (typeof CHECKS)[number];
 
-/** The facts about a device, with checks of its state. */
+/** Shows the facts about a device, and buttons that check its state. */
 export class DeviceAbout extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -97,7 +97,7 @@ export class DeviceAbout extends LightElement {
   }
 }
 
-/** Returns a view of a value with its members by name, at any depth. */
+/** Returns a view of a value that shows each field with its name, at any depth. */
 function tree(value: Json): TemplateResult {
   if (Array.isArray(value)) return html`<ol class="tree">${value.map((item) => html`<li>${tree(item)}</li>`)}</ol>`;
   if (!isJsonObject(value)) return html`${valueWords(value)}`;

@@ -18,7 +18,7 @@ import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { parseJsonOrText } from '../components/schema-fields.ts';
 import { lazyContent } from '../components/text-block.ts';
 
-/** The complete data model of a device, by endpoint and cluster. */
+/** Shows the complete data model of a device, by endpoint and cluster. */
 export class RawClusters extends LightElement {
   static override properties = { app: { attribute: false }, device: {} };
   declare app: App;
@@ -63,7 +63,7 @@ customElements.define('atmo-raw-clusters', RawClusters);
 
 const TOOL = 'matter:control_matter_device';
 
-/** One cluster of the device, in raw Matter units, with attributes to read and write and commands to send. */
+/** Shows one cluster of the device in raw Matter units. People can read and write its attributes and send its commands. */
 export class RawCluster extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -158,7 +158,7 @@ export class RawCluster extends LightElement {
   }
 }
 
-/** Returns the value in a response if there is only one, else the whole response. If a command had no effect, the reason is above it. */
+/** Returns the only value in a response, or the whole response if it has several. If there is a `settled_reason`, it comes first. */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];

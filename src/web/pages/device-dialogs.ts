@@ -8,7 +8,7 @@ import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
 
-/** The codes by which another system can also add the device, and the number of devices that they open: all of its bridge. */
+/** The codes by which another system can also add the device. `devices` is the number of devices that the other system then gets. */
 export type ShareCode = DeviceCodes & { readonly devices: number };
 
 /** Returns the codes in a result of `hub:share_device`. Returns undefined for any other result. */
@@ -54,7 +54,7 @@ interface RemoveOptions {
 
 const NAMED_LEAVING = 8;
 
-/** Returns all devices that are removed together with a device, which are those of its Matter node. */
+/** Returns the device and the other devices of its Matter node, because they can only be removed together. */
 export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
   const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
   return [device, ...others];

@@ -23,7 +23,7 @@ import { tileOf } from './device-tile-model.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
-/** Tabs for the parts of the board. They come from the configuration, so they cannot be shared, named or inspected. */
+/** Tabs for the parts of the hub's board. The parts come from the configuration, so they cannot be shared, named or inspected. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 const RESTORE_TOOL = 'hub:restore_device';
@@ -43,7 +43,7 @@ export class DevicePage extends PageElement {
   /** Name of the reading whose history is visible. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
-  /** The removed device that this device probably is. */
+  /** The removed device that is probably the same as this device. */
   declare formerly: JsonObject | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
@@ -159,7 +159,7 @@ export class DevicePage extends PageElement {
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
-    // The rename comes last, since its notice names the consequences.
+    // The rename comes last, so that its notice remains visible. The notice names the consequences.
     if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }
@@ -229,7 +229,7 @@ function tabsOf({ kind }: DeviceView): readonly (readonly [Tab, string])[] {
   return tabs.filter((tab) => kind !== 'board' || BOARD_TABS.includes(tab)).map((tab) => [tab, TABS[tab]]);
 }
 
-/** All tools of a device, each with a form to call it. */
+/** Lists all tools of a device, each with a form to call it. */
 class DeviceTools extends LightElement {
   static override properties = { app: { attribute: false }, device: {} };
   declare app: App;

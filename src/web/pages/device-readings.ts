@@ -60,7 +60,7 @@ const CHANGES_SHOWN = 12;
 const RELOAD_MS = 5_000;
 const [HOUR, DAY] = RANGES;
 
-/** The history of one reading: a curve, or the last changes of a text. */
+/** Shows the history of one reading: a curve, or the last changes of a text. */
 export class ReadingChart extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -152,7 +152,7 @@ export class ReadingChart extends LightElement {
   }
 }
 
-/** Returns whether the history is shorter than an hour. On a day's range it would be a line at the edge. */
+/** Returns whether the history is shorter than an hour. A chart of a whole day would show it as a line at the edge. */
 function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
   return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }

@@ -9,7 +9,7 @@ export interface TileCall {
   readonly params: JsonObject;
   /** The action of the control, such as `Turn on Hall light`. */
   readonly label: string;
-  /** A parameter that only a person can provide, such as the PIN of a lock. The page asks for it if the tool has it. */
+  /** A parameter that only a person can provide, such as a lock's PIN. The page asks for its value if the tool has this parameter. */
   readonly secret?: string;
 }
 
@@ -68,7 +68,7 @@ const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as c
 const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
 const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
 
-/** Returns the controls of a device. The one that people use most comes first. */
+/** Returns the controls of a device. The control that people use most comes first. */
 export function controlsOf(source: TileSource): readonly TileControl[] {
   return [
     switchOf(source),

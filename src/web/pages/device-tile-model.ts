@@ -17,7 +17,7 @@ export interface TileModel {
   readonly tone: TileTone;
   /** The main value, such as `On · 40 %`, `21.5 °C` or `Locked`. */
   readonly state: string;
-  /** Further values, each with its name. */
+  /** At most three further values, such as `Battery 80 %`. */
   readonly details: readonly string[];
   readonly isReachable: boolean;
   readonly controls: readonly TileControl[];
@@ -154,7 +154,7 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
-/** Returns at most three values besides the main value. Values with a unit also get their name. */
+/** Returns at most three values besides the main value. A value with a unit is shown with the reading's name. */
 function detailsOf({ readings }: TileSource, main: ReadingView | undefined): readonly string[] {
   const shown = new Set([
     'is_on',
@@ -187,8 +187,8 @@ export function actionsOf(device: Pick<DeviceView, 'id' | 'name' | 'tools'>): Re
 }
 
 /**
- * Returns the action in a tool's name, which is `matter:<slug>_<action>`. Long names are cut and end with six hex digits. If devices have
- * the same slug, such digits follow the slug.
+ * Returns the action in a tool's name. The name is `matter:<slug>_<action>`. A name that was cut ends with `_` and six hex digits. If
+ * several devices have the same slug, six hex digits and `_` come before the action.
  */
 function actionOf(tool: string, slugs: readonly string[]): string {
   const name = tool.replace(/^[^:]*:/, '').replace(/@.*$/, '');

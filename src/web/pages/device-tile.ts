@@ -154,7 +154,7 @@ export class SecretPrompt {
     const { call, field, isRequired, answer } = this.#open;
     const submit = (event: SubmitEvent) => {
       const { secret = '' } = formValues(event);
-      // This comes before closing the dialog, since closing it means to cancel.
+      // The answer must come before the dialog closes, because closing the dialog cancels the call.
       answer(secret);
       closeDialog(event);
     };

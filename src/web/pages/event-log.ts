@@ -1,11 +1,11 @@
 import type { EventView } from '../api/hub-types.ts';
 
-/** The members of an event that the log shows. */
+/** The fields of an event that the log shows. */
 export type LoggedEvent = Omit<EventView, 'source'>;
 
 /** The filter of the log. */
 export interface EventFilter {
-  /** An event type or its beginning, such as `device.`; an empty text means all events. */
+  /** An event type or the beginning of one, such as `device.`; an empty text means all events. */
   readonly type: string;
   /** Text to search for in subject and data. Letter case is ignored. */
   readonly text: string;
@@ -13,7 +13,7 @@ export interface EventFilter {
 
 const KEPT = 500;
 
-/** The latest events, newest first. While the log is paused its list does not change, and new events wait. */
+/** Holds the latest events, newest first. While the log is paused, its list does not change and new events wait. */
 export class EventLog {
   #shown: readonly LoggedEvent[] = [];
   #waiting: readonly LoggedEvent[] = [];
@@ -59,7 +59,7 @@ function textOf({ subject, data }: LoggedEvent): string {
   return `${subject} ${JSON.stringify(data)}`.toLowerCase();
 }
 
-/** Words for kinds of events, by the beginning of their types. */
+/** Names of the kinds of events, by the prefix of their event types. */
 export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
   ['sensor.', 'Readings'],
   ['device.', 'Devices'],

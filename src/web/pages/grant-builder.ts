@@ -3,7 +3,7 @@ import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { icon } from '../components/icon.ts';
 import { DEVICE_FAMILIES, GRANT_ACTIONS, type GrantAction, type GrantScope, grantInWords, grantOf, typedGrants } from './tokens.ts';
 
-/** The permissions in the form, the areas and devices to choose from, and the callback for changes. */
+/** The input of `grantBuilder`: the chosen permissions, the areas and devices to choose from, and the callback for changes. */
 export interface GrantBuilder {
   readonly grants: readonly string[];
   readonly areas: readonly string[];

@@ -47,7 +47,7 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/** Returns the tile of a device, cached by the device's object, which is new after every change (home-store.ts). */
+/** Returns a device with its readings and tile. Cached by the device's object, because each change makes a new object (home-store.ts). */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;

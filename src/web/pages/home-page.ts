@@ -7,7 +7,7 @@ import { SecretPrompt } from './device-tile.ts';
 import type { TileCall } from './device-tile-controls.ts';
 import { type AreaView, areasOf, summaryOf } from './home-areas.ts';
 
-/** Number of tiles from which a room fills a whole row. */
+/** A room with at least this many tiles fills a whole row. */
 const MANY_TILES = 3;
 
 /** Page that shows the home by rooms, and follows its changes. */

@@ -48,8 +48,8 @@ const MARGIN = 90;
 const MAX_RING = 3;
 
 /**
- * Returns the positions in the picture: this hub in the middle, the others on rings by their number of hops, so that none covers another
- * until a ring is full. Hubs are sorted by id, so that their positions do not change with the list.
+ * Returns the positions in the picture. This hub is in the middle, and each other hub is on the ring of its number of hops. The hubs of a
+ * ring are sorted by id, so that their positions do not depend on the order of the list.
  */
 export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   const rings = Map.groupBy(hubs, ({ hops }) => Math.min(Math.max(1, hops), MAX_RING));

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
 
-/** The network credentials for new devices. The hub never returns their secrets. */
+/** Loads and changes the network credentials for new devices. The hub never returns the secrets in them. */
 export class CredentialSets {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #onChange: () => void;

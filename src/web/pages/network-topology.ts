@@ -35,7 +35,7 @@ export function signalQuality(rssi: number | undefined): SignalQuality {
   return { word: rssi < FAIR_DBM ? 'fair' : 'strong', isWeak: false };
 }
 
-/** Returns the networks of a home: Thread, Wi-Fi, Ethernet, then nodes that reported no network. Routers come first. */
+/** Groups the nodes by network: Thread, Wi-Fi, Ethernet, then nodes that reported no network. Within a group, routers come first. */
 export function networkGroups({ nodes, links }: Topology) {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   const groups = Map.groupBy(nodes, groupKey);
@@ -58,8 +58,8 @@ function withNeighbours(node: NetworkNode, links: readonly NetworkLink[], names:
 }
 
 /**
- * Returns the key of a node's network. A neighbour that is not ours belongs to the Thread network of the nodes that receive it, since its
- * own network name is unknown.
+ * Returns the key by which nodes are grouped and sorted. All neighbours that are not devices of this hub form one group after the Thread
+ * networks, since their own network name is unknown.
  */
 function groupKey({ kind, network, device }: NetworkNode): string {
   const place = KINDS.indexOf(kind);

@@ -40,7 +40,7 @@ export function historyPath(
   return `/api/v1/sensors/${encodeURIComponent(sensor)}/readings?${query}`;
 }
 
-/** Loads a history. Numbers over a long time come as mean, lowest and highest value of each bucket, and all others as single readings. */
+/** Loads a history. Numbers over more than an hour come as mean, minimum and maximum of each bucket. Other histories have every reading. */
 export async function fetchHistory(
   get: (path: string) => Promise<{ readonly points: readonly HistoryPoint[] }>,
   wanted: { readonly sensor: string; readonly range: HistoryRange; readonly isNumber: boolean; readonly nowMs: number },
@@ -62,9 +62,7 @@ export function curveOf(
   return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/**
- * Returns the time at which the picture of a curve begins: the start of the range, or the first value if values cover little of the range.
- */
+/** Returns the start time of a curve's chart: the start of the range, or the first value's time if the values cover little of the range. */
 export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
   const wholeMs = endMs - range.lengthMs;
   const firstMs = curve[0]?.atMs ?? wholeMs;

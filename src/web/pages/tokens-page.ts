@@ -25,7 +25,7 @@ export class TokensPage extends PageElement {
   readonly #preview = new RemoteData<TokenPreview>(() => this.requestUpdate());
   #grants: readonly string[] = [];
   #minted: MintedToken | undefined;
-  /** The token that the new token replaces. */
+  /** The old token, which the new token will replace. */
   #narrowed: TokenView | undefined;
   #revoked: TokenView | undefined;
 
@@ -37,7 +37,7 @@ export class TokensPage extends PageElement {
     return [...super.connected(), stop, () => this.#forgetMinted()];
   }
 
-  /** Deletes the text of the new token, which is shown once and never again after the page was left. */
+  /** Deletes the text of the new token when the person leaves the page. The text is shown only once. */
   #forgetMinted(): void {
     this.#minted = undefined;
   }
@@ -136,7 +136,7 @@ export class TokensPage extends PageElement {
       try {
         if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
       } finally {
-        // The new token is shown only after the revocation of the old one, also if that failed, since its text is returned only once.
+        // The text of the new token is returned only once, so it is shown even if the revocation of the old token failed.
         this.#minted = minted;
       }
       this.#reset();
@@ -162,7 +162,7 @@ export class TokensPage extends PageElement {
 
 customElements.define('atmo-page-tokens', TokensPage);
 
-/** Returns the rows of the valid tokens, then those of ended tokens, which are collapsed. Devices in permissions are named. */
+/** Returns the valid tokens as rows, then the ended tokens in a collapsed list. Shows permissions with the names of devices. */
 function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: readonly NamedDevice[]): TemplateResult {
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');

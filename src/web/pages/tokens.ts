@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'admin:device': 'administer',
 };
 
-/** Returns a permission in words, with the names and rooms of devices. A permission without such words is returned unchanged. */
+/** Returns a permission in words, with the names and rooms of devices. A permission for which there are no words is returned unchanged. */
 export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
   const grant = parseGrant(text);
   if (!grant) return `${text} (not a permission)`;
@@ -137,5 +137,5 @@ export function typedGrants(text: string): { readonly grants: readonly string[];
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 
-/** AGENT_NAME as the `pattern` of an input field, which needs no anchors, and with the flag `v` an escaped hyphen in classes. */
+/** AGENT_NAME as the `pattern` of an input field. A `pattern` needs no anchors, but its flag `v` needs an escaped hyphen in a class. */
 export const AGENT_NAME_PATTERN = AGENT_NAME.source.replace(/^\^|\$$/g, '').replace('-]{', '\\-]{');

@@ -21,7 +21,7 @@ import {
   toolsPath,
 } from './tool-search.ts';
 
-/** Milliseconds after the last letter at which the search starts. */
+/** The search starts this many milliseconds after the last typed letter. */
 const PAUSE_MS = 250;
 const MAX_READINGS = 6;
 
