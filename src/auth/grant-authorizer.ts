@@ -74,14 +74,12 @@ export class GrantAuthorizer implements Authorizer {
 
 interface Grants {
   readonly all: readonly Grant[];
-  /** Grants for single resources, as a set because a guest's token may have a hundred of them. */
+  /** Grants for single resources. They are a set, because a token may have many of them. */
   readonly exact: ReadonlySet<string>;
   readonly wider: readonly Grant[];
 }
 
-/**
- * Returns the parsed grants, or no grants if one of them is malformed. A principal's list never changes, so each list is parsed only once.
- */
+/** Returns the parsed grants, or none if one is malformed. A principal's permissions never change, so each list is parsed only once. */
 const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   const parsed = permissions.map(parseGrant);
   const all = parsed.every((grant) => grant !== undefined) ? parsed : [];
@@ -89,7 +87,7 @@ const parsedGrants = oncePerObject((permissions: readonly string[]): Grants => {
   return { all, exact: new Set(exact), wider: all.filter(({ kind }) => kind !== 'resource') };
 });
 
-/** Returns the namespace and action of a permission whose resource comes from a call's parameters; undefined for other permissions. */
+/** Returns the namespace and action of a permission with a placeholder (`agent:kill:{agent_id}`); undefined for other permissions. */
 function templateHead(permission: string): { readonly namespace: string; readonly action: string } | undefined {
   if (!permission.includes('{')) return undefined;
   const [, namespace, action] = TEMPLATE.exec(permission) ?? [];

@@ -54,9 +54,9 @@ export class HubKey implements Service {
   }
 
   /**
-   * Returns a keyed hash with which secrets can be compared but not read: the HMAC-SHA-256 (64 hex digits) of the value's RFC 8785 form,
-   * under a key derived from the hub's key. Equal secrets have equal hashes while the hub keeps its key. Throws VALIDATION_ERROR if JSON
-   * cannot represent the value.
+   * Returns a hash with which secrets can be compared but not read. It is the HMAC-SHA-256 (64 hex digits) of the value's canonical JSON
+   * (RFC 8785); its key is derived from the hub's key. Equal secrets have equal hashes while the hub keeps its key. Throws VALIDATION_ERROR
+   * if JSON cannot represent the value.
    */
   sealSecret(value: unknown): string {
     return createHmac('sha256', this.#started().sealKey)

@@ -40,7 +40,7 @@ export class OwnerCredential implements Service {
    */
   async start(): Promise<void> {
     const token = readToken(this.#file);
-    // The backup is not used, because somebody may have deleted the file after the token had leaked. A new token is always safe.
+    // The backup is not used: the owner may have deleted the file because the token had leaked. A new token is always safe.
     if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }
@@ -79,7 +79,7 @@ function readToken(file: SecretFile): string | undefined {
 /** The principal of the owner's token. */
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
-/** Authenticates the owner's token. Each new token gets a new principal object, so that the old principal is no longer valid. */
+/** Authenticates the owner's token. Each new token gets a new principal object. The principals of replaced tokens are no longer valid. */
 export class OwnerAuthenticator implements Authenticator {
   readonly #credential: Pick<OwnerCredential, 'matches' | 'generation'>;
   readonly #generationOf = new WeakMap<Principal, number>();
@@ -106,7 +106,7 @@ export class OwnerAuthenticator implements Authenticator {
     return { principal: this.#current() };
   }
 
-  /** Returns false for a principal whose token was replaced. */
+  /** Returns false if the principal's token was replaced, and otherwise true. */
   isStillValid(principal: Principal): boolean {
     const generation = this.#generationOf.get(principal);
     return generation === undefined || generation === this.#credential.generation;

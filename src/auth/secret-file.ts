@@ -8,7 +8,7 @@ import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/
 /** A file that only the user of the hub's process may read. */
 export interface SecretFile {
   readonly path: string;
-  /** End of the error message for a file that others can read: what to do if others had access to this machine. */
+  /** What the owner should do if other users may have read the file. This advice is the end of an error message. */
   readonly ifOthersReadIt: string;
   /** Returns whether the text is complete, valid content of the file. */
   readonly isWhole: (text: string) => boolean;
@@ -16,15 +16,15 @@ export interface SecretFile {
 }
 
 /**
- * Returns the text of a secret file; undefined if the file never existed. Restores a damaged or lost file from its backup copy. Throws
- * STORAGE_FAILED if others can read the file, or if both the file and its copy are lost.
+ * Returns the text of a secret file; undefined if there is neither the file nor its backup copy. Restores a damaged or lost file from the
+ * copy. Throws STORAGE_FAILED if others can read the file, or if the copy is damaged and the file is unusable.
  */
 export function readSecretFile(file: SecretFile): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => new RecoverableFile(file).read());
 }
 
-/** Returns the text of a secret file that the owner manages and that has no backup copy. Throws like `readSecretFile`. */
+/** Returns the text of a secret file without a backup copy; undefined if there is no file. Throws STORAGE_FAILED if others can read it. */
 export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
   requirePrivate(file);
   return storage(file.path, () => readTextIfExists(file.path));
@@ -40,7 +40,7 @@ export function removeSecretFile(file: SecretFile): void {
   storage(file.path, () => new RecoverableFile(file).remove());
 }
 
-/** Returns advice for deleting a file permanently, since a remaining backup copy would restore it. */
+/** Returns the advice to delete a file together with its backup copy. Otherwise, the copy would restore the file. */
 export function deletionHint(path: string): string {
   return `delete it and its copy (rm ${path} ${backupCopyPath(path)})`;
 }
@@ -73,14 +73,14 @@ function storage<Result>(path: string, work: () => Result): Result {
 /** A file with one private key. */
 export interface KeyFile {
   readonly path: string;
-  /** What becomes invalid if the key is lost, as text for the owner: `every token that this hub issued`. */
+  /** Text for error messages: what becomes invalid if the key is lost, such as `every token that this hub issued`. */
   readonly endsWithIt: string;
   readonly onRepaired: OnRepaired;
 }
 
 /**
- * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600), and creates the file if it does not exist. Throws
- * STORAGE_FAILED if others can read it, or if it is malformed or cannot be read or written. Never replaces an existing file.
+ * Returns the private Ed25519 key in a file (PKCS #8 in PEM, RFC 8410, mode 0600). If there is no file, creates it with a new key. Never
+ * replaces an existing key. Throws STORAGE_FAILED if others can read the file, or if it is malformed or inaccessible.
  */
 export function openKeyFile({ path, endsWithIt, onRepaired }: KeyFile): KeyObject {
   const renewed = `the next start makes a new key, and ${endsWithIt} ends with the old one`;

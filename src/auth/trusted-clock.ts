@@ -14,13 +14,13 @@ interface TrustedClockServices {
 }
 
 interface TrustedClockOptions {
-  /** `auto` searches for evidence, `always` trusts the machine's clock, `never` trusts only a time set by the owner. */
+  /** `auto` searches for evidence that the machine's clock is right, `always` trusts that clock, `never` trusts only the owner's time. */
   readonly trust: 'auto' | 'always' | 'never';
   /** Milliseconds since 1970. */
   readonly buildTimeMs: number;
 }
 
-/** A time that has certainly passed, with the monotonic clock's value at that moment. */
+/** A time in milliseconds since 1970, with the monotonic clock's value at that time. */
 interface Mark {
   readonly timeMs: number;
   readonly monotonicMs: number;
@@ -37,9 +37,9 @@ const MAX_AHEAD_MS = 24 * 3_600_000;
 const MAX_AGE_MS = 20 * 365 * 24 * 3_600_000;
 
 /**
- * The hub's time on boards whose clock may be wrong after a start. The time is never before a floor, which has two parts. `proven` comes
- * from the build, the network or the owner. `assumed` comes from a hardware clock, a host or an issuer of tokens; it is replaced when the
- * network or the owner provides another time.
+ * The hub's time on boards whose clock may be wrong after a start. The time is never before a floor, which is the later of two times:
+ * `proven` (from the build, the network or the owner) and `assumed` (from a hardware clock, a host or an issuer of tokens). Once the
+ * network or the owner provides the time, `assumed` no longer counts.
  */
 export class TrustedClock implements TrustedTime, SettableTime, Service {
   readonly #ports: TrustedClockServices;
@@ -86,8 +86,8 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Called with the issue time (milliseconds since 1970) of a verified token of a trusted issuer. An untrusted clock advances to this time,
-   * unless the time is more than 24 h after the proven floor. A trusted clock ignores it.
+   * Receives the issue time (milliseconds since 1970) of a verified token of a trusted issuer, and advances the clock to it. A trusted
+   * clock ignores the issue time; an untrusted clock ignores it if it is more than 24 h after the proven floor.
    */
   observeIssuedAt(timeMs: number): void {
     if (this.isTrusted() || timeMs > this.#passed(this.#proven) + MAX_AHEAD_MS) return;
@@ -95,8 +95,9 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Sets the owner's time, which may be before the floor. It is used until the network provides the time. It survives a restart of the hub,
-   * but not of the machine. If the machine's clock is known to be right, only a wrong floor is corrected.
+   * Sets the owner's time, even if it is before the floor. This time is used until the network provides the time. It survives a restart of
+   * the hub, but not of the machine. If the network or the configuration confirms the machine's clock, only corrects the floor, and throws
+   * CONFLICT if `timeMs` differs from that clock by more than a minute.
    */
   set(timeMs: number): void {
     const { buildTimeMs } = this.#options;
@@ -172,7 +173,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     });
   }
 
-  /** Advances and saves the floor. If the clock is trusted, the floor becomes its time; otherwise it advances by the elapsed time. */
+  /** Saves the floor. If the clock is trusted, the floor first becomes the current time; otherwise it advances by the elapsed time. */
   #save(): void {
     if (this.isTrusted()) {
       const shown = this.#mark(this.#shownMs());
@@ -223,7 +224,7 @@ function numberOf(stored: Json | undefined, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** Port: what the machine knows about the correctness of its clock. */
+/** Port: finds out whether the machine's clock can be trusted. */
 export interface ClockEvidence {
   /** Returns the source that confirms the machine's clock; undefined if there is none. Never rejects. */
   detectSource(): Promise<'network' | 'hardware' | 'host' | undefined>;
@@ -233,7 +234,7 @@ export interface ClockEvidence {
   uptimeMs(): number;
 }
 
-/** The parts of the system that the evidence is read from; tests replace them. */
+/** The parts of the system from which SystemClockEvidence reads. Tests replace them. */
 interface SystemParts {
   readonly root?: string;
   readonly isKernelSynchronised?: () => Promise<boolean>;
@@ -242,7 +243,7 @@ interface SystemParts {
 
 /** Return value of adjtimex(2) if the clock is not synchronised. */
 const TIME_ERROR = 5;
-/** `sizeof(struct timex)` on 64-bit Linux. A struct of zeros reads the state and changes nothing. */
+/** `sizeof(struct timex)` on 64-bit Linux. With a struct of zeros, adjtimex only reads the state of the clock. */
 const TIMEX_BYTES = 208;
 /**
  * Permitted difference in milliseconds between hardware clock and system clock. A hardware clock is wrong by years after a loss of power,
@@ -260,7 +261,7 @@ export class SystemClockEvidence implements ClockEvidence {
 
   async detectSource(): Promise<'network' | 'hardware' | 'host' | undefined> {
     if (await this.#parts.isKernelSynchronised()) return 'network';
-    // This file is checked too, because a sandboxed service may not call adjtimex. timesyncd touches it at the first sync after boot.
+    // systemd-timesyncd creates this file at the first sync after a boot. It is checked because a sandboxed service may not call adjtimex.
     if (existsSync(this.#path('run/systemd/timesync/synchronized'))) return 'network';
     const clocks = this.#path('sys/class/rtc');
     // Containers and most virtual machines have no RTC device, because their host provides the time.

@@ -39,8 +39,9 @@ interface AgentOptions {
 
 /**
  * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
- * its token. Methods throw VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED, STORAGE_FAILED,
- * and errors of the tools that an automation names.
+ * its token. Methods throw NOT_FOUND for an unknown agent or parameter, CONFLICT for a used id or an ended agent, PERMISSION_DENIED for
+ * missing permissions, RESOURCE_EXCEEDED for too many agents, VALIDATION_ERROR or PAYLOAD_TOO_LARGE for an invalid configuration,
+ * STORAGE_FAILED if a write fails, and errors about tools, sensors and devices that an automation names.
  */
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
@@ -99,7 +100,7 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(record.tokenId);
   }
 
-  /** Sets a declared parameter for all following evaluations. Returns the old value. A paused automation becomes active again. */
+  /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */
   adjust(id: string, name: string, value: Json): Json {
     const record = this.#require(id);
     if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
@@ -111,13 +112,13 @@ export class AgentRunner implements Service {
     return oldValue;
   }
 
-  /** Returns the principal's own agent and its descendants; all agents if the principal is the owner or may administer agents. */
+  /** Returns the caller's own agent and its descendants. The owner and callers with `admin:agents` get all agents. */
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
-  /** Returns the configuration of each living agent, with the names of devices and tools in it. */
+  /** Returns the configuration of each living agent, so that the names of devices and tools in it can be found. */
   referringTexts(): readonly ReferringText[] {
     const kindOf = (type: AgentType) => (type === 'automation' ? 'automation' : 'agent');
     return this.#agents.living().map(({ id, type, config }) => ({ kind: kindOf(type), id, content: config }));
@@ -201,7 +202,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** Marks an agent as failing because this version cannot read its configuration. The agent stays idle until its token ends. */
+  /** Marks an agent that cannot be resumed as failing. The agent stays idle until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
@@ -271,8 +272,8 @@ interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permission
 }
 
 /**
- * Throws PERMISSION_DENIED unless the caller has every permission that it requests. The token issuer checks this too; this early check
- * keeps errors in a configuration from revealing what exists beyond the caller's rights.
+ * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
+ * checks this too. The early check keeps errors about the configuration from revealing what the caller may not see.
  */
 function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
@@ -290,7 +291,7 @@ const MAX_AGENTS = 64;
 /** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
 const MAX_FAMILY = 16;
 
-/** Throws RESOURCE_EXCEEDED if `by` may have no more agents. For the owner, only agents that the owner spawned are counted. */
+/** Throws RESOURCE_EXCEEDED if `by` may not spawn another agent. For the owner, only agents that the owner spawned are counted. */
 function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
   const isOwner = by.kind === 'owner';
   const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
@@ -304,10 +305,10 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
-/** Maximum length of an agent's id. Permissions contain the id as their resource and have at most 256 characters. */
+/** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */
 const MAX_ID_LENGTH = 200;
 
-/** Returns the last part of an agent's id: the name, or only its letters and digits if it is not valid; random if there is no name. */
+/** Returns the last part of an agent's id: the name, converted to a valid form if necessary. Without a name, the part is random. */
 function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
   const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);

@@ -72,7 +72,7 @@ export class AgentStore {
 /** An `automation` runs in this hub; an `external` agent is an outside process that holds the agent's token. */
 export type AgentType = 'automation' | 'external';
 
-/** States of an agent: a `failing` automation pauses after repeated failures; the last two states are final. */
+/** States of an agent. A `failing` automation pauses after repeated failures. `killed` and `expired` are final. */
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
@@ -87,7 +87,7 @@ export interface AgentProblem {
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
-  /** Type of an external agent in the words of the agent that spawned it, such as `researcher`. */
+  /** Type of an external agent, as named by its creator, such as `researcher`. */
   readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;

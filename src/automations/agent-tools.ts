@@ -35,8 +35,8 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
 }
 
 /**
- * Returns the tool with which an agent ends its descendants. The permission for kill_agent names one agent and cannot express "my
- * descendants". This tool needs no such permission, because it reaches only ids below the caller's id.
+ * Returns the tool with which an agent ends its descendants. A permission for `kill_agent` names the agent to end; it cannot say "all
+ * descendants of the caller". This tool needs no such permission, because it can end only descendants of the caller.
  */
 function dismissAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(

@@ -28,15 +28,15 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator'>;
 
 /**
- * Returns whether the principal may see the subject of a trigger or condition. A sensor requires the permission to read its value; to see
- * that it exists is not enough. Times require no permission.
+ * Returns whether the principal may observe the sensor or device of a trigger or condition. For a sensor, the principal needs the
+ * permission to read its value. For a device, the permission to see the device is enough. Times need no permission.
  */
 export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
   if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 
-/** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND, with the same message, if a subject does not exist or the principal may not see it. */
+/** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown or hidden from the principal. The message is the same. */
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of [...plan.triggers, ...plan.conditions]) {
     if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
@@ -60,9 +60,9 @@ function exists(about: Trigger | Condition, { readings, devices }: VisibilityPor
 }
 
 /**
- * Throws if an action could never succeed: unknown tool, invalid parameters, missing permissions. It does not use a dry run of the
- * pipeline, which would ask people to approve dangerous actions. The pipeline checks each call anyway; this check only spares the author an
- * automation that fails at night.
+ * Throws if an action could never succeed, for example because of an unknown tool, invalid parameters or missing permissions. A dry run of
+ * the pipeline is not used, because it would ask people to approve dangerous actions. The pipeline checks each call again; this check only
+ * tells the author about mistakes early.
  */
 export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
   for (const [index, action] of actions.entries()) {
@@ -83,7 +83,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
   if (referencesIn(action.params, 'trigger').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
-  // The effects are unknown here, since only the other hub can resolve the devices of its tool.
+  // For a tool of another hub, the permissions for effects are not checked: only that hub can resolve the devices.
   if (tool.hubs) return;
   const canonical = canonicalOf(tool, params, { principal, ports });
   if (!canonical) return;
@@ -91,7 +91,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   if (!decision.allowed) throw lacks(decision.required);
 }
 
-/** Returns the canonical parameters; undefined for a device of another hub, since only that hub knows it. Throws the tool's error. */
+/** Returns the canonical parameters; undefined if they name a device of another hub, because only that hub can resolve it. */
 function canonicalOf(
   tool: RegisteredTool,
   params: Action['params'],

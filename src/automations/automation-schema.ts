@@ -129,12 +129,12 @@ export type Trigger = TriggersByType[keyof TriggersByType];
 
 /** A condition about a reading, which must hold when the trigger fires. */
 export type ReadingCondition = ConditionsByType['reading'];
-/** A time of day that is required when the trigger fires. A window whose end is before its start spans midnight. */
+/** A time window in which the trigger must fire. If the window's end is before its start, the window spans midnight. */
 export type TimeCondition = ConditionsByType['time'];
 /** A condition that must hold when the trigger fires. If it does not, nothing runs. */
 export type Condition = ReadingCondition | TimeCondition;
 
-/** One call of a tool; its parameters may refer to the trigger, such as `{"trigger": "value"}`. */
+/** One call of a tool. Its parameters may refer to facts of the trigger, such as `{"trigger": "value"}`. */
 export type Action = FileValue<{ readonly properties: typeof ACTION; readonly required: readonly ['tool', 'params', 'on_error'] }>;
 
 /** A value that `adjust_threshold` may change while the agent runs. */
@@ -182,15 +182,15 @@ export const PLAN_SCHEMA: JsonSchema = {
     },
     cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
     max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
-    // `parameters` is checked and filled in before this schema is used. It is listed so that the error for a misspelled member suggests it.
+    // `parameters` is checked and filled in before this schema is used. It is listed only so that errors about misspelt members suggest it.
     parameters: {},
   },
 };
 
-/** Schema that callers of spawn_agent see. It has flat objects, which models write best. PLAN_SCHEMA checks combinations of fields. */
+/** Schema that callers of spawn_agent see. Its objects are flat, because language models write these best. PLAN_SCHEMA is stricter. */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
-  // The parameters of actions may contain secrets of the called tools.
+  // The actions may contain secret parameters of the tools that they call.
   'x-secret-members': true,
   description:
     'For an automation: trigger, conditions, actions. A number or text in trigger, conditions and params may be {"param": "NAME"}. For an external agent: parameters only',
@@ -215,7 +215,7 @@ type Variants = Readonly<
   Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
 >;
 
-/** Returns a schema that selects a strict schema by the value of `type`, so that errors only name mistakes of the selected type. */
+/** Returns a schema that selects a strict schema by the value of `type`. Errors are then only about fields of the selected type. */
 function byType(variants: Variants): JsonSchema {
   return {
     type: 'object',
@@ -236,7 +236,7 @@ function shown(variants: Variants): JsonSchema {
   return { type: 'object', properties: { type, ...Object.fromEntries(withReferences) } };
 }
 
-/** Returns a schema that also accepts a reference to a parameter, for numbers, times and values. Ids and names cannot be references. */
+/** Returns a schema that also accepts a reference to a parameter. Schemas of ids, names, lists and fixed values are returned unchanged. */
 function orReference(schema: JsonSchema, name: string): JsonSchema {
   const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
   return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };

@@ -20,7 +20,7 @@ import {
   type WatchPorts,
 } from './trigger-watch.ts';
 
-/** Maximum milliseconds that a firing waits for the previous run or the cooldown. Then it is dropped, so that no action runs late. */
+/** Maximum milliseconds that a firing waits for the previous run or the cooldown. A firing that would have to wait longer is dropped. */
 const MAX_WAIT_MS = 60_000;
 /** Number of failed runs in a row after which an automation pauses. */
 const MAX_FAILURES = 5;
@@ -142,7 +142,7 @@ export class Automation {
     }
   }
 
-  /** Returns whether the conditions hold with the current permissions, device groups and readings, instead of those at the spawn. */
+  /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
   #shouldRun({ trigger }: Firing, principal: Principal): boolean {
     const { conditions } = this.#plan;
     if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
@@ -173,7 +173,7 @@ export class Automation {
     });
   }
 
-  /** Records the rate limit as the last error, once and not for each dropped trigger. */
+  /** Records the rate limit as the last error, unless the last error already is the rate limit. */
   #noteRateLimit(): void {
     const lastError = this.#ports.agents.get(this.#id)?.lastError;
     if (lastError?.code === 'RATE_LIMITED') return;
@@ -194,7 +194,7 @@ const HOUR_MS = 3_600_000;
 class RunRateLimit {
   #starts: number[] = [];
 
-  /** Returns the milliseconds until a run may start; Infinity if the maximum of runs in this hour is reached. */
+  /** Returns the milliseconds until a run may start; Infinity if the maximum number of runs in the last hour is reached. */
   waitMs(nowMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
     this.#starts = this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS);
     if (this.#starts.length >= maxRunsPerHour) return Infinity;

@@ -35,8 +35,8 @@ export function minutesOf(text: string): number {
 }
 
 /**
- * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of the days; undefined without days. A time that is
- * skipped in spring occurs later by the skipped hour. Of a time that occurs twice in autumn, the first counts (RFC 5545 §3.3.5).
+ * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of `days`; undefined if `days` is empty. If the clock
+ * skips the time in spring, the time moves, such as from 02:30 to 03:30. If it occurs twice in autumn, the first counts (RFC 5545 §3.3.5).
  */
 export function nextLocalTime(
   { at, days = WEEKDAYS, timeZone }: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
@@ -53,7 +53,7 @@ export function nextLocalTime(
   return undefined;
 }
 
-/** Returns the local time, encoded as the moment (milliseconds since 1970) at which a clock in UTC shows that time. */
+/** Returns the local time as if it were a time in UTC, in milliseconds since 1970. */
 function wallTimeOf(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
@@ -64,7 +64,7 @@ function wallTimeOf(atMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Returns the moment of a local time; the earlier moment if the time occurs twice. A skipped time is converted with the old offset. */
+/** Returns the moment of a local time; the first if it occurs twice. A skipped time is converted with the offset before the change. */
 function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);

@@ -7,7 +7,7 @@ import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;
-/** Facts to which actions may refer, by trigger type, in addition to the facts that all triggers have. */
+/** Names of the facts to which actions may refer, by trigger type. All triggers also have the facts in `COMMON_FACTS`. */
 const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   reading: ['sensor_id', 'value', 'previous', 'unit'],
   device_event: ['device_id', 'event', 'cluster', 'data'],
@@ -15,7 +15,7 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
-/** Fields that cannot refer to a parameter: `adjust_threshold` may change values, but never what an automation is about. */
+/** Fields that cannot refer to a parameter. Otherwise, `adjust_threshold` could make an automation use another device or tool. */
 const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
@@ -27,7 +27,7 @@ interface CheckedPlan {
   readonly max_runs_per_hour: number;
 }
 
-/** Returns the plan of a configuration with its current parameters. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if it is invalid. */
+/** Returns the plan of a configuration, with parameters filled in. Throws VALIDATION_ERROR if invalid, PAYLOAD_TOO_LARGE if too long. */
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);
@@ -124,7 +124,7 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Returns the checked parameters by name. Throws VALIDATION_ERROR if a text has bounds, or if a value is out of its bounds. */
+/** Returns the checked parameters by name. Throws VALIDATION_ERROR if a number is outside its bounds, or if another value has bounds. */
 export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
   const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
   for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);
@@ -164,7 +164,7 @@ function wrong(name: string, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The parameter ${name} ${problem}`, { parameter: name });
 }
 
-/** Key of a reference: `{"param": "NAME"}` is a parameter of the agent, and `{"trigger": "NAME"}` is a fact of its trigger. */
+/** Key of a reference: `{"param": "NAME"}` stands for a parameter of the agent, and `{"trigger": "NAME"}` for a fact of the trigger. */
 type ReferenceKind = 'param' | 'trigger';
 
 /** Returns a copy in which each `{"<kind>": "NAME"}` is replaced by the result of `lookUp`. Throws the error of `lookUp`. */
@@ -176,7 +176,7 @@ export function fillReferences(value: Json, kind: ReferenceKind, lookUp: (name: 
   return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, fillReferences(item, kind, lookUp)]));
 }
 
-/** Returns the names that are referred to anywhere in a value. */
+/** Returns the names in all references of one kind within a value. */
 export function referencesIn(value: Json, kind: ReferenceKind): ReadonlySet<string> {
   const names = new Set<string>();
   fillReferences(value, kind, (name) => {

@@ -30,7 +30,7 @@ export interface RunOutcome {
 
 /**
  * Calls the tools of a run one after the other. Each call has the run's id as trace id and its own idempotency key, so that a retry cannot
- * act twice. A dangerous call waits for approval and is then repeated once.
+ * act twice. If a call needs approval, waits for the decision, and makes an approved call again.
  */
 export async function runActions(actions: readonly Action[], run: Run, ports: RunPorts): Promise<RunOutcome> {
   using decisions = new DecisionListener(ports.events, ports.clock);
@@ -69,7 +69,7 @@ async function isApproved(answer: CallAnswer, decisions: DecisionListener, signa
   return decisions.isApproved(approvalId, Date.parse(expiresAt), signal);
 }
 
-/** Returns a fact of the trigger. It exists, because the configuration was checked against the facts of its triggers. */
+/** Returns a fact of the trigger. The fact exists, because the check of the configuration allows only facts that all its triggers have. */
 function factOf({ facts }: Run, name: string) {
   const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
   if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger has no fact ${name}`);
@@ -79,7 +79,7 @@ function factOf({ facts }: Run, name: string) {
 /** Longest wait for an approval. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** Collects the decisions of approvers during a run. Listens from the start, so that no decision between call and wait is lost. */
+/** Collects the decisions of approvers during a run. Listens from the start, because a decision may come before the wait begins. */
 class DecisionListener implements Disposable {
   readonly #clock: Clock;
   readonly #decided = new Map<string, boolean>();
@@ -91,7 +91,7 @@ class DecisionListener implements Disposable {
     this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }
 
-  /** Resolves to true when the request is approved. Resolves to false when it is denied or expires, or when the run must end. */
+  /** Resolves to true if the request is approved. Resolves to false if it is denied or expires, the run is aborted, or an hour passes. */
   async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
     const known = this.#decided.get(approvalId);
     if (known !== undefined || signal.aborted) return known ?? false;
@@ -114,7 +114,7 @@ class DecisionListener implements Disposable {
     this.#stop();
   }
 
-  /** Handles a decision. If several persons must approve, the first approval does not end the wait. */
+  /** Handles a decision. The state `pending` does not end the wait: it means that more persons must approve. */
   #onDecision(approvalId: string, state: Json | undefined): void {
     if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
     this.#decided.set(approvalId, state === 'approved');

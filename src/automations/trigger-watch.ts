@@ -15,7 +15,7 @@ import type {
 } from './automation-schema.ts';
 import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
-/** Maximum age of a report in milliseconds. Older ones are ignored, since a device repeats missed events after an interruption. */
+/** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
 export const MAX_REPORT_AGE_MS = 60_000;
 
 /** One firing of a trigger. */
@@ -59,7 +59,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
     this.cancel();
   }
 
-  /** Replaces the trigger by one of the same type. The last known state is kept, so that earlier reports still count. */
+  /** Replaces the trigger with a trigger of the same type. The watch keeps the last known state and compares the next report with it. */
   update(trigger: Trigger): void {
     this.trigger = trigger as T;
   }
@@ -71,7 +71,7 @@ export abstract class Watch<T extends Trigger = Trigger> {
   }
 }
 
-/** Passes events to the handlers of their type and subject, with one look-up per event. Listens only while there are handlers. */
+/** Passes each event to the handlers for its type and subject, with one look-up. Listens to the bus only while there are handlers. */
 export class EventIndex {
   readonly #events: EventBus;
   readonly #handlers = new Map<string, Set<EventListener>>();
@@ -111,7 +111,7 @@ function keyOf(type: EventType, subject: string): string {
   return `${type} ${subject}`;
 }
 
-/** Fires when a device sends the event; a repeated past event does not count. */
+/** Fires when a device sends the event. An event that is more than a minute old does not count. */
 export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
   override start(): void {
     this.cancel = this.ports.index.on('device.event', this.trigger.device_id, ({ data }) => this.#onEvent(data));
@@ -147,7 +147,7 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   }
 }
 
-/** Maximum milliseconds by which a trigger may fire late. A later trigger is skipped: the hub was off or its clock was changed. */
+/** A trigger that is more than this many milliseconds late does not fire: the hub was off or its clock was changed. */
 const MAX_LATE_MS = 30_000;
 /** If the clock is set back by at most this many milliseconds, a time that has already fired does not fire again. */
 const SET_BACK_MS = 3_600_000;
@@ -156,7 +156,7 @@ const SET_BACK_MS = 3_600_000;
 export class TimeWatch extends Watch<TimeTrigger> {
   #dueMs: number | undefined;
   #firedMs = 0;
-  /** Time of the last reading of the clock. */
+  /** The time that the clock showed when it was last read. */
   #seenMs = 0;
 
   override start(): void {
@@ -180,7 +180,7 @@ export class TimeWatch extends Watch<TimeTrigger> {
     const dueMs = this.#dueMs;
     const isDue = dueMs !== undefined && nowMs >= dueMs;
     if (isDue) this.#firedMs = dueMs;
-    // The next timer is started first, because a run whose token has ended stops this watch.
+    // The next timer is started before `fire`, because `fire` stops this watch if the agent's token has ended.
     this.start();
     if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ at: isoTime(dueMs) });
   }
@@ -205,8 +205,8 @@ export class IntervalWatch extends Watch<IntervalTrigger> {
 }
 
 /**
- * Fires when a reading crosses the trigger's limit in the given direction, and not again while it stays beyond the limit. The first value
- * only starts the comparison. Unknown or old values never fire. An unknown value or an unreachable device restarts a wait (`for_seconds`).
+ * Fires when a reading crosses the trigger's limit, and not again while it stays beyond the limit. The first value is only compared with
+ * the next. Old and unknown values never fire. An unknown value or an unreachable device cancels a running wait (`for_seconds`).
  */
 export class ReadingWatch extends Watch<ReadingTrigger> {
   readonly #sensor = parseSensorId(this.trigger.sensor_id);
@@ -284,7 +284,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.fire(facts, () => changes === true || this.#isThere === true);
   }
 
-  /** Ends a running wait. A wait starts again with the next known value that meets the trigger. */
+  /** Cancels a running wait. The next known value that meets the trigger starts a new wait. */
   #interrupt(): void {
     if (this.#cancelWait) this.#isThere = false;
     this.#endWait();
@@ -301,8 +301,8 @@ function isReadingValue(value: Json | undefined): value is ReadingValue {
 }
 
 /**
- * Returns whether a value meets the comparison. `slack` is the hysteresis: how far a value that met the comparison may go back and still
- * meet it. Booleans equal 1 and 0, since sensors report on and off in both forms. A former word of a value equals its current word.
+ * Returns whether a value meets the comparison. `slack` (hysteresis) widens the range of `above` or `below`. `true` and `false` equal 1 and
+ * 0, because sensors report on and off in both forms. A former name of a value counts as its current name.
  */
 export function readingMatches(
   { above, below, equals }: Pick<ReadingTrigger, 'above' | 'below' | 'equals'>,

@@ -22,7 +22,7 @@ import {
 import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import type { CallAnswer } from './request-and-answer.ts';
 
-/** Maximum characters of JSON text for parameters or a result in the audit log and in events. */
+/** Maximum length of parameters or a result in the audit log and in events, in characters of JSON text. */
 const MAX_SHOWN_LENGTH = 4_096;
 
 /** Returns the audit row that is written before a call runs. */
@@ -59,8 +59,8 @@ export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number):
 }
 
 /**
- * Returns the parameters for an event: only their length if they are too long, and nothing if the tool forbids logging them. Events are
- * treated like the audit log because they are stored for listeners that reconnect.
+ * Returns the parameters for an event, with masked secrets. If they are too long, returns only their length. If the tool forbids logging,
+ * returns an empty object. Events follow the rules of the audit log, because the hub stores events for listeners that reconnect.
  */
 export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
@@ -85,7 +85,7 @@ interface AuditedParams {
   readonly length: number;
 }
 
-/** Caches the parameters of each call as the audit log and events show them. No stage after `writeIntent` changes the parameters. */
+/** The logged parameters of each call, cached to mask secrets only once. No stage after `writeIntent` changes the parameters. */
 const shownParamsOfCalls = new WeakMap<RunningCall, AuditedParams>();
 
 function auditedParams(call: RoutedCall): AuditedParams {
@@ -111,7 +111,7 @@ export function eventData(call: CallFacts): JsonObject {
   const data = { tool: toolIdOf(call), request_id: requestId, trace_id: traceId, agent_id: call.request.principal.id };
   if (!call.tool) return data;
   const { audit, isDangerous } = call.tool.definition.metadata;
-  // A generic tool is not declared dangerous, but a single call of it is dangerous if the call has a dangerous effect.
+  // Administrators are also notified of a dangerous call of a tool that is not declared dangerous, such as a generic tool.
   return audit.notifyAdmins || (!isDangerous && riskOf(call) === 'dangerous') ? { ...data, notify_admins: true } : data;
 }
 
@@ -122,19 +122,19 @@ interface AuditWriterCollaborators extends Pick<HubContext, 'clock' | 'audit'> {
 }
 
 /**
- * Writes outcomes of calls to the audit log. Of a caller's RATE_LIMITED refusals within 10 s, it writes only the first, and afterwards one
- * note with the number of the omitted refusals.
+ * Writes outcomes of calls to the audit log. If a caller gets several RATE_LIMITED refusals within 10 s, writes the first one and, after
+ * the 10 s, one note with the number of the others.
  */
 export class CallAuditWriter {
   readonly #collaborators: AuditWriterCollaborators;
-  /** Number of omitted outcomes by caller; an entry is deleted after 10 s. */
+  /** By caller: the number of RATE_LIMITED refusals that were not written. An entry is deleted after 10 s. */
   readonly #leftOut = new Map<string, number>();
 
   constructor(collaborators: AuditWriterCollaborators) {
     this.#collaborators = collaborators;
   }
 
-  /** Writes an outcome to the audit log, unless it is one of many RATE_LIMITED refusals. Rejects like `AuditSink.record`. */
+  /** Writes an outcome to the audit log, except for a caller's repeated RATE_LIMITED refusals. Rejects like `AuditSink.record`. */
   async record(outcome: AuditOutcome): Promise<void> {
     if (outcome.error === 'RATE_LIMITED' && outcome.kind === 'refusal' && this.#isLeftOut(outcome)) return;
     await this.#collaborators.audit.record(outcome);
@@ -162,12 +162,12 @@ export class CallAuditWriter {
     this.#leftOut.delete(key);
     if (count === 0) return;
     const { audit, time } = this.#collaborators;
-    // A failed write is ignored here, because writes of more important rows report a failure of the disk.
+    // A failed write is ignored here, because the writes of more important rows report the same failure of the disk.
     audit.record({ kind: 'note', event: 'call.rate_limited', atMs: time.now(), principalId, data: { count } }).catch(() => {});
   }
 }
 
-/** Returns the answer without secrets, for the audit log and the idempotency store. */
+/** Returns the answer without secrets, for the idempotency store. */
 export function storableAnswer(call: CallFacts, answer: CallAnswer): JsonObject {
   if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
   return copyJsonObject({ ...answer, result: maskedResult(call, answer.result) }, RESULT_LIMITS);

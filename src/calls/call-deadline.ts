@@ -5,7 +5,7 @@ import { pollSockets } from '../core/health.ts';
 import type { ToolDefinition } from '../tools/definition/tool-definition.ts';
 import type { CallRequest } from './request-and-answer.ts';
 
-/** Milliseconds of waiting below which `confirm` checks the deadline without first letting the event loop run. */
+/** Milliseconds. If a call has waited at least this long, `confirm` lets the event loop run before it checks the deadline. */
 const UNCHECKED_WAIT_MS = 20;
 /** Number of event-loop turns between the end of a connection and the abort of the caller's signal. */
 const TURNS_TO_ABORT = 4;
@@ -13,7 +13,7 @@ const TURNS_TO_ABORT = 4;
 /** Reason why a call ends early. */
 export type EndCause = 'deadline' | 'caller' | 'revoked' | 'stopping';
 
-/** Time limit of a call, and the time that had passed before the hub received the call, in milliseconds. */
+/** The time limit of a call (`timeoutMs`), and the time that the call waited before the hub received it (`waitedMs`). */
 interface TimeLimit {
   readonly timeoutMs: number;
   readonly waitedMs?: number;
@@ -26,7 +26,7 @@ interface TimeLimit {
 export class CallDeadline {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The time limit, rounded because messages show it and the limit of a call from another hub may be a fraction. */
+  /** The time limit as a whole number for messages. The limit of a call from another hub may be a fraction. */
   readonly timeoutMs: number;
   readonly #atMonotonicMs: number;
   readonly #clock: Clock;
@@ -60,15 +60,15 @@ export class CallDeadline {
     return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
   }
 
-  /** Throws the call's error if the deadline is over or the call was aborted, even if its timer has not run yet. */
+  /** Throws the call's error if the deadline has passed or the call was aborted. Does not rely on the timer, which may be late. */
   throwIfOver(): void {
     if (this.remainingMs === 0) this.#end('deadline');
     this.signal.throwIfAborted();
   }
 
   /**
-   * Rejects if the deadline is over or the call was aborted. If the call has waited since `sinceMs` (monotonic clock) for at least 20 ms,
-   * first lets the event loop run, because the event that the caller disconnected may still be queued.
+   * Rejects if the deadline has passed or the call was aborted. If the call has waited for at least 20 ms since `sinceMs` (monotonic
+   * clock), lets the event loop run first: it may still have to process the event that the caller has disconnected.
    */
   async confirm(sinceMs: number): Promise<void> {
     if (this.#clock.monotonic() - sinceMs >= UNCHECKED_WAIT_MS) await pollSockets(TURNS_TO_ABORT);
@@ -79,7 +79,7 @@ export class CallDeadline {
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
     if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
-    // The code is not SHUTTING_DOWN: other hubs repeat a call that is refused with SHUTTING_DOWN, but this call has already begun.
+    // The code is not SHUTTING_DOWN, because another hub would then repeat the call, although the call has already begun here.
     if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
   }
@@ -102,7 +102,7 @@ export class CallDeadline {
   }
 }
 
-/** The default time limit of tools, and the hub's clock. */
+/** The clocks of the hub, and the default time limit of tools. */
 export interface TimeLimitContext {
   readonly clock: Clock;
   readonly defaultTimeoutMs: number;
@@ -110,8 +110,8 @@ export interface TimeLimitContext {
 }
 
 /**
- * Returns the milliseconds that a call may take: the smallest of the caller's timeout, the tool's maximum, the remaining lifetime of the
- * token and the time until the deadline of the outer call (`parentDeadlineMs`).
+ * Returns the milliseconds that a call may take. This is the shortest of four times: the caller's timeout, the tool's time limit, the
+ * remaining lifetime of the token, and the time until the deadline of the outer call (`parentDeadlineMs`).
  */
 export function timeLimitMs(
   { execution: { timeoutMs, isTimeoutDefault } }: ToolDefinition,
@@ -123,12 +123,12 @@ export function timeLimitMs(
   return Math.max(0, Math.min(asked ?? ofTool, ofTool, ofToken, parentDeadlineMs - clock.now()));
 }
 
-/** Returns the milliseconds until the token expires. After the expiry, returns the rest of the permitted clock difference. */
+/** Returns the milliseconds until the token expires. If it has expired, returns the milliseconds until TOKEN_SKEW_MS has passed too. */
 function remainingTokenMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
   return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }
 
-/** Waits until `promise` resolves, at most until the caller's timeout or abort. It is used while the tool's time limit is unknown. */
+/** Waits until `promise` resolves, the caller's timeout has passed or the caller aborts. Used while the tool's limit is unknown. */
 export async function waitForAtMost({ timeoutMs, signal }: CallRequest, clock: Clock, promise: Promise<void>): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;

@@ -10,7 +10,7 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 
 /** Maximum nesting depth of previewed calls. It is sufficient for composed tools inside a sequence. */
 const MAX_DEPTH = 6;
-/** Maximum number of calls that are judged together before they run. */
+/** Maximum number of calls in one preview. */
 const MAX_CALLS = 256;
 
 /** The parts of the hub that a preview of calls needs. */
@@ -30,13 +30,13 @@ interface PreviewedRequest {
 }
 
 interface PreviewedCall extends Omit<RuledCall, 'principal'> {
-  /** False while the parameters depend on results of earlier steps. The effects are then unknown, and the list is empty. */
+  /** False if the parameters depend on results of earlier steps. The effects are then unknown, and `effects` is empty. */
   readonly isKnown: boolean;
 }
 
 /**
- * Returns the call followed by its inner calls in the order in which they would run, each with canonical parameters and actual effects.
- * Nothing runs, and no approval is requested. Throws an error such as TOOL_NOT_FOUND or VALIDATION_ERROR if a call would be refused.
+ * Returns the call and then its inner calls in the order in which they would run, each with canonical parameters and its effects. Runs
+ * nothing. Throws, for example, TOOL_NOT_FOUND for an unknown tool and VALIDATION_ERROR for invalid parameters.
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
   const calls = callsOf(ports, request, 0);
@@ -53,7 +53,7 @@ function callsOf(
 ): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
   const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
-  // The effects of a tool on another hub are unknown here, since only that hub can compute them.
+  // Only the other hub can compute the effects of its tool, so they are unknown here.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
   const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
@@ -68,7 +68,7 @@ function callsOf(
   return [own, ...steps];
 }
 
-/** Returns the highest risk of a call and its inner calls. Without parameters, returns the highest risk of any call of the tool. */
+/** Returns the highest risk of a call and its inner calls. For unknown parameters, assumes the highest risk that is possible. */
 export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
   const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';
@@ -82,7 +82,7 @@ export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given
   return maxRisk(...own, ...inner.map((call) => previewRisk(ports, { tool: call.tool, params: call.params, viewer }, depth + 1)));
 }
 
-/** Returns the highest risk of any call of the tool. A tool for many devices could have any effect. */
+/** Returns the highest risk of the tool's calls. It is `dangerous` if the effects depend on the call and the tool has no fixed device. */
 function riskOfAny({ definition, effects, hubs }: RegisteredTool): Risk {
   if (!definition.execution.hasSideEffects) return 'none';
   return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';

@@ -22,14 +22,14 @@ export interface CallFacts {
   readonly running: RunningCall;
   readonly request: CallRequest;
   readonly tool?: RegisteredTool;
-  /** The parameters; empty until the stage that reads them. */
+  /** The parameters; an empty object until the stage `readParameters`. */
   readonly params: JsonObject;
-  /** The effects. They are empty before they are authorised, and always empty for a tool that only other hubs have. */
+  /** The effects; an empty list until the stage `authorizeEffects`. The list stays empty if only another hub can compute them. */
   readonly effects: readonly Effect[];
   readonly rule?: string;
   /** The approval that the call used. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
-  /** The plan of this call that people approved. They approved this call itself or an outer call that has it as a step. */
+  /** The approved plan of this call. People approved this call itself, or an outer call that has this call as a step. */
   readonly plan?: PlannedCall;
   /** The stored answer of the first call with the same idempotency key. */
   readonly repeated?: JsonObject | undefined;
@@ -46,8 +46,8 @@ interface Passed<Stage extends string> {
 }
 
 /**
- * The purpose of a call. An `asked` call is only checked and never runs. A call that runs is first `charged` to its caller's rate limits.
- * It is then `claimed`, so that no other call with its idempotency key runs.
+ * The purpose of a call. `asked`: the call is only checked and never runs. `charged`: the call counts towards its caller's rate limits.
+ * `claimed`: the call may run, and no other call with its idempotency key may run.
  */
 export type Purpose = 'asked' | 'charged' | 'claimed';
 
@@ -94,7 +94,7 @@ interface Ruled {
   readonly personsByRule: number;
 }
 
-/** Returns the tool's canonical id, or the name in the request if the tool is not resolved yet. */
+/** Returns the tool's canonical id. If the tool is not resolved yet, returns the name in the request (at most 160 characters). */
 export function toolIdOf({ tool, request }: CallFacts): string {
   return tool?.id ?? request.tool.slice(0, 160);
 }
@@ -114,7 +114,7 @@ export function secretsOf({ tool, params }: CallFacts): readonly string[] {
   return tool ? secretTexts(tool.definition.parameters, params) : [];
 }
 
-/** Returns the SHA-256 of the tool and its arguments, which identifies a repeated call. `seal` replaces each secret argument. */
+/** Returns a SHA-256 that is equal for calls of the same tool with the same arguments. `seal` replaces each secret argument. */
 export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) => string): string {
   return sha256Hex(canonicalJson({ tool: tool.id, params: maskSecrets(tool.definition.parameters, params, seal) }));
 }
@@ -124,24 +124,24 @@ interface CallContext {
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
 }
 
-/** The state of a running call: its deadline, its abort, its job, and the hub to which it was sent. */
+/** The state of a running call, such as its deadline, its job and the hub to which it was sent. */
 export class RunningCall {
   readonly request: CallRequest;
   readonly mode: 'sync' | 'job';
   readonly requestId: string;
   readonly traceId: string;
   readonly startedMs: number;
-  /** Milliseconds that the call may have waited before the hub received it. */
+  /** Milliseconds for which the call may have waited while the process was suspended, before the hub received the call. */
   readonly waitedMs: number;
   /** The facts that the most recent stage returned. */
   facts: CallFacts;
-  /** The job of this hub that runs the call; absent if the call does not run as a job of this hub. */
+  /** The job of this hub that runs the call. Absent for a synchronous call and for a job on another hub. */
   job?: RunningJob;
   /** The call's claim on its idempotency key. */
   claim?: IdempotencyClaim;
-  /** The planned step that this call runs, if it is part of an approved call. */
+  /** The step of an approved plan that this call runs. Absent if the call is not part of an approved plan. */
   step?: PlannedCall;
-  /** The hub that was tried most recently. */
+  /** The hub that was tried most recently. After a success, this is the hub that ran the call. */
   ranOn?: RouteCandidate;
   /** Whether the call may already have taken effect. */
   isDispatched = false;
@@ -171,13 +171,13 @@ export class RunningCall {
     return this.#deadline;
   }
 
-  /** Stores the newest facts for the records at the end of the call. */
+  /** Stores the newest facts. The audit log and the events use them when the call ends. */
   keep<Facts extends CallFacts>(facts: Facts): Facts {
     this.facts = facts;
     return facts;
   }
 
-  /** Starts the tool's time limit. `signal` or the outer call may end the call earlier. A second start, for a job, replaces the first. */
+  /** Starts the call's time limit. The call ends earlier if `signal` or the outer call aborts. For a job, the time limit starts again. */
   startDeadline({ definition }: RegisteredTool, context: TimeLimitContext, signal: AbortSignal | undefined): void {
     // A job continues after the end of the call that started it.
     const parent = this.mode === 'sync' ? this.request.within : undefined;
@@ -195,26 +195,26 @@ export class RunningCall {
     this.#deadline?.abort(cause);
   }
 
-  /** Aborts when the hub is stopping and no longer waits for a person's answer. */
+  /** The signal for questions to a person. It aborts when the hub stops, because a stopping hub does not wait for people. */
   get questionsSignal(): AbortSignal {
     return this.#questions.signal;
   }
 
-  /** Ends the call when it waits for a person's answer, now or later, because a stopping hub does not wait for people. */
+  /** Ends the call's current question to a person, and every later question of the call, with SHUTTING_DOWN. */
   abortQuestions(): void {
     this.#questions.abort(
       new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
     );
   }
 
-  /** Sends progress and partial results to the job and the caller. */
+  /** Sends progress to the job. If the tool supports streaming, sends progress and partial results to the caller too. */
   emitChunk({ definition }: RegisteredTool, chunk: CallChunk): void {
     if (this.hasEnded) return;
     this.job?.progress(chunk.fraction, chunk.note);
     if (definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
   }
 
-  /** Ends the idempotency claim with the answer. `stored` is the answer as written to the disk; if undefined, a repeat may run. */
+  /** Ends the claim on the idempotency key. Repeats that wait get `answer`. Later repeats get `stored`; if it is undefined, they run. */
   settleClaim(answer: JsonObject, stored: JsonObject | undefined): void {
     this.claim?.settle(answer, stored);
     delete this.claim;
@@ -232,7 +232,7 @@ export class RunningCall {
   }
 }
 
-/** Returns whether one of the names is the hub's id or name. */
+/** Returns whether `names` contains the id or the name of the hub. */
 export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
   return names.includes(candidate.id) || names.includes(candidate.name);
 }

@@ -7,10 +7,10 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 
 const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
-/** Milliseconds for which the entry of a running call is stored: as long as the longest allowed call runs. */
+/** Milliseconds for which the entry of a running call is stored. No call may run longer than this. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
-/** Maximum characters of JSON text that the stored answers of a caller and its descendants may have together. */
+/** Maximum total length of the stored answers of a caller and its descendants, in characters of JSON text. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
 /** A call with its idempotency key. */
@@ -20,22 +20,22 @@ export interface IdempotentCall {
   readonly callHash: string;
 }
 
-/** The right to run the call with an idempotency key. */
+/** The exclusive right to run a call with an idempotency key. */
 export interface IdempotencyClaim {
-  /** Called when the call may take effect from now on. If the hub then crashes, no repeated call runs. */
+  /** Is called before the call can take effect. If the hub crashes after that, a repeated call does not run. */
   dispatched(): void;
-  /** Ends the claim. Waiting repeats get `answer`. Later repeats get `kept` (the answer without secrets), or run if it is undefined. */
+  /** Ends the claim. Waiting repeats get `answer`. Later repeats get `kept`, the answer without secrets; if it is undefined, they run. */
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
-/** The claim of the first call with an idempotency key, or the stored answer for a repeated call. */
+/** The first call with an idempotency key gets a claim. A repeated call gets the answer of the first call. */
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'repeated'; readonly answer: Promise<JsonObject> };
 
 interface KeptAnswer {
   readonly id: string;
-  /** Time until which the answer is stored. */
+  /** End of the time for which the answer is stored, in milliseconds since 1970. */
   readonly endsMs: number;
   readonly callHash: string;
   readonly length: number;
@@ -43,11 +43,11 @@ interface KeptAnswer {
 
 type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
 
-/** Prevents a repeated call with the same idempotency key from running twice, for ten minutes and across restarts. */
+/** Lets only one call with an idempotency key run. Repeated calls get its answer, for ten minutes and across restarts. */
 export class IdempotencyStore {
   readonly #parts: IdempotencyParts;
   readonly #running = new Map<string, { readonly callHash: string; readonly answer: Promise<JsonObject> }>();
-  /** Answers that this process stored, by caller, oldest first. Answers of earlier processes are gone within ten minutes. */
+  /** Answers of this process by caller, oldest first. Answers of earlier processes expire within ten minutes and are not counted. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
   constructor(parts: IdempotencyParts) {
@@ -60,8 +60,8 @@ export class IdempotencyStore {
   }
 
   /**
-   * Claims an idempotency key, or returns the answer of the first call with that key. Throws IDEMPOTENCY_CONFLICT if the parameters differ,
-   * and OUTCOME_UNKNOWN if a crash interrupted the first call.
+   * Claims an idempotency key, or returns the answer of the first call with that key. Throws IDEMPOTENCY_CONFLICT if the first call had
+   * other parameters, and OUTCOME_UNKNOWN if a crash interrupted the first call or its answer was deleted early.
    */
   claim(call: IdempotentCall): ClaimResult {
     if (call.key === '' || call.key.length > MAX_KEY_LENGTH) {
@@ -104,7 +104,7 @@ export class IdempotencyStore {
     }
   }
 
-  /** Counts an answer and, above the caller's limit, deletes its oldest answers. Their keys stay used, so that no repeat runs. */
+  /** Counts an answer. Above the caller's limit, deletes the oldest answers but keeps their keys, so that no repeated call runs. */
   #count(principalId: string, answer: KeptAnswer): void {
     const family = rootAgentOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };
@@ -121,7 +121,7 @@ export class IdempotencyStore {
 
   #dropAnswer({ id, callHash }: KeptAnswer): void {
     const stored = this.#parts.store.get(SPACE, id);
-    // The answer has expired, or another call has used the key since.
+    // Either the answer has expired, or a later call uses the key now.
     if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
     this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }

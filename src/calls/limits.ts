@@ -2,11 +2,11 @@ import { type Principal, principalKey } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 
-/** A session without calls for this long has ended. */
+/** Milliseconds without a call after which a session ends. The next call of the session begins a new count. */
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;
 
-/** Limits the calls of a session, to stop a model in an endless loop. The rate limits stop a caller that invents new session ids. */
+/** Limits the calls of a session, which stops a model in an endless loop. The rate limits stop a caller that uses many sessions. */
 export class SessionCallLimit {
   readonly #clock: Clock;
   readonly #maxCalls: number;
@@ -45,7 +45,7 @@ export class SessionCallLimit {
   }
 }
 
-/** Milliseconds between measurements. Measuring the free memory takes 20 µs, almost as long as a call of a local tool. */
+/** Milliseconds between measurements. One measurement of the free memory takes 20 µs, almost as long as a call of a local tool. */
 const CHECK_INTERVAL_MS = 1_000;
 
 interface MemoryGuardCollaborators {

@@ -7,7 +7,7 @@ import type { RemoteTools } from '../tools/registry/tool-directory.ts';
 import type { RemoteJobs } from './jobs/job-directory.ts';
 import type { CallRouter } from './pipeline-context.ts';
 
-/** All mesh ports that calls use. */
+/** The ports of the mesh that calls use. */
 export interface MeshPorts {
   readonly view: MeshView;
   readonly tools: RemoteTools;
@@ -80,8 +80,8 @@ export interface RemoteSubscription {
 /** Port: the events of other hubs. A hub sends only the events that the principal may see there. */
 export interface RemoteEvents {
   /**
-   * Listens until the signal aborts, then resolves. Rejects with NODE_UNAVAILABLE if the hub cannot be reached or the connection is lost,
-   * and with PERMISSION_DENIED if the hub refuses the principal.
+   * Listens until the signal aborts, then resolves. Rejects with NODE_UNAVAILABLE if the hub cannot be reached or a lost connection cannot
+   * be restored, and with PERMISSION_DENIED if the hub refuses the principal.
    */
   subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void>;
 }

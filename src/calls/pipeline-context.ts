@@ -22,20 +22,20 @@ export interface ForwardedCall {
   readonly tool: RegisteredTool;
   /** The version range that the caller requested; `tool` satisfies it. */
   readonly versionRange?: string;
-  /** Parameters that were validated by the tool's schema, with defaults. Devices have the names that the caller used. */
+  /** The validated parameters, with defaults. Devices still have the names that the caller used. */
   readonly params: JsonObject;
   readonly requestId: string;
   readonly traceId: string;
   readonly sessionId?: string;
-  /** With `job`, the result is the `JobView` of a job on the other hub. */
+  /** In the mode `job`, the result is the `JobView` of a job on the other hub. */
   readonly mode: 'sync' | 'job';
   /** Milliseconds since 1970 by this hub's clock. */
   readonly deadlineMs: number;
-  /** Number of hops after the first: with 0 the call goes only to a directly connected hub. */
+  /** Maximum number of hops after the first hop. If it is 0, the call goes only to a directly connected hub. */
   readonly hopBudget: number;
   readonly idempotencyKey?: string;
   readonly signal: AbortSignal;
-  /** Is called when the other hub has accepted the call: from now on no other hub may run it. */
+  /** Is called when the other hub has accepted the call. From then on, the call may have taken effect. */
   readonly onAccept?: () => void;
   /** Receives progress and partial results while the call runs on the other hub. */
   readonly onChunk?: (chunk: CallChunk) => void;
@@ -49,12 +49,12 @@ export interface RemoteResult {
   readonly hops: number;
 }
 
-/** Port: runs a call on another hub. Rejects with NODE_UNAVAILABLE only if that hub has not accepted the call. */
+/** Port: runs a call on another hub. Rejects with NODE_UNAVAILABLE only if the call did not run or is safe to repeat. */
 export interface CallRouter {
   forward(hubId: string, call: ForwardedCall): Promise<RemoteResult>;
 }
 
-/** A hub that might run a call. */
+/** A hub that might run a call: this hub or another hub. */
 export interface RouteCandidate extends Omit<RoutePeer, 'id' | 'isOnline' | 'roundTripMs'> {
   readonly id: string;
   readonly isLocal: boolean;
@@ -62,27 +62,27 @@ export interface RouteCandidate extends Omit<RoutePeer, 'id' | 'isOnline' | 'rou
   readonly roundTripMs: number;
 }
 
-/** Another hub as a candidate for a route. */
+/** Another hub, with the devices that it announces. */
 export interface CallPeer extends RoutePeer {
   /** Devices that the hub announces. */
   readonly devices?: readonly PeerDevice[];
 }
 
-/** Options that limit which tools a name may denote. */
+/** Options for finding a tool by name. They limit which tools are considered. */
 export interface ToolLookup {
   readonly versionRange?: string;
-  /** Ids or names of the only hubs to search. */
+  /** Ids or names of hubs. If present, only the tools of these hubs are considered. */
   readonly onlyNodes?: readonly string[];
   /** Returns whether the caller may see a tool; an invisible tool is treated as unknown. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Returns whether a tool may be suggested; by default every visible tool may. */
+  /** Returns whether an error message may suggest the tool. By default, every visible tool may be suggested. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
 /** Port: the tools of this hub and of other hubs. */
 export interface CallableTools {
   all(): readonly RegisteredTool[];
-  /** Returns the tool with a name. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, or NODE_UNAVAILABLE if the tool's hub is unreachable. */
+  /** Returns the named tool. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL (several tools) or NODE_UNAVAILABLE (its hub is unreachable). */
   resolve(name: string, options?: ToolLookup): RegisteredTool;
   find(name: string, options?: ToolLookup): RegisteredTool | undefined;
   /** Returns a promise that resolves when the tools of other hubs are loaded; undefined if no wait is needed. */
@@ -90,23 +90,23 @@ export interface CallableTools {
   hubsOf(tool: RegisteredTool): readonly HubId[];
 }
 
-/** Features that a caller needs for some tools in addition to permissions. */
+/** The features that some tools require of a caller, in addition to permissions. */
 export interface ToolFeatures {
-  /** Required features by tool. A key is a tool's canonical id, `namespace:name` or bare name, in its current or a former form. */
+  /** Required features by tool. A key is the canonical id, `namespace:name` or the bare name of a tool; former names are valid too. */
   readonly required: Readonly<Record<string, readonly string[]>>;
   /** Features that a caller has. */
   readonly granted: (principal: Principal) => readonly string[];
 }
 
-/** The collaborators of the call pipeline. None of them is optional: a missing collaborator would skip its check. */
+/** The collaborators of the call pipeline. All are required, because each missing collaborator would be a missing check. */
 export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'audit'> {
   /** The tools of this hub by canonical id. */
   readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
-  /** Measures for how long a call that arrives now may have waited because the process was suspended. */
+  /** Tells how long a call that arrives now may have waited because the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
-  /** This hub as a route candidate for its own tools. Its capabilities and network state are read only when a tool needs them. */
+  /** This hub as a candidate to run its own tools. Its capabilities and network state are read only when a tool needs them. */
   readonly self: RouteCandidate;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
@@ -121,14 +121,14 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly mesh: { peers(): readonly CallPeer[] };
   /** Checks whether a token is still valid, when a call arrives and again right before the call runs. */
   readonly validity: Pick<Authenticator, 'isStillValid'>;
-  /** The hub's clock; dangerous calls are refused until it is trusted. */
+  /** The hub's clock. Dangerous calls are refused until its time is trusted. */
   readonly time: TrustedTime;
-  /** Converts a secret value to a keyed hash that only this hub can compare. */
+  /** Returns a hash of a secret value with this hub's key. Without the key, nobody can guess the value from the hash. */
   readonly sealSecret: (value: Json) => string;
   readonly features: ToolFeatures;
-  /** Returns the role for which a principal's token was minted. */
+  /** Returns the role for which a principal's token was issued. */
   readonly roleOf: (principal: Principal) => string | undefined;
-  /** The process, for the amount of free memory. */
+  /** The process, which reports the free memory. */
   readonly process: Pick<NodeJS.Process, 'availableMemory'>;
   readonly usage: UsageCounter;
 }
@@ -149,13 +149,13 @@ export interface PipelineOptions {
   readonly maxCallsPerSession?: number;
   /** Maximum UTF-8 bytes of the JSON text of a call's parameters, for tools that declare no limit; default 64 KiB. */
   readonly maxParamsBytes?: number;
-  /** Free memory below which new calls are refused; default 16 MB. */
+  /** Minimum free memory in bytes; default 16 MB. While less is free, new calls are refused. */
   readonly minFreeBytes?: number;
   /** Ids or names of tools that the owner has disabled; read again for each call. */
   readonly disabledTools?: readonly string[];
   /**
-   * Ids or names of this hub's tools whose calls, with all parameters, may go to another hub if this hub cannot reach the tool's service.
-   * Default: no tool. The list is read again for each call.
+   * Tools of this hub, by id or name, that another hub may run if this hub cannot reach the tool's service. All parameters then go to that
+   * hub. Default: no tool. The list is read again for each call.
    */
   readonly failOverTools?: readonly string[];
   /** What happens if a result violates its tool's schema: `error` (default) fails the call, `warn` only logs the violation. */
@@ -177,7 +177,7 @@ export interface StageContext extends PipelineCollaborators {
   readonly isDraining: () => boolean;
   /** The contexts of the running handlers. A call counts as a step only if its `within` is one of them. */
   readonly running: WeakSet<ToolContext>;
-  /** The approved steps that have not begun yet, by the context of the handler that calls them. */
+  /** Approved steps that have not started yet, by the context of the handler that calls them. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 

@@ -67,15 +67,15 @@ export class CallPipeline implements ToolCaller {
     return when === 'ever' ? permanentObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
   }
 
-  /** Aborts all calls of principals for which `isEnded` is true: they end with CANCELLED, or OUTCOME_UNKNOWN if they may have acted. */
+  /** Aborts the calls of principals for which `isEnded` is true. They end with CANCELLED, or OUTCOME_UNKNOWN if they may have acted. */
   abortCallsOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.abort('revoked');
   }
 
   /**
-   * Refuses new calls and waits at most `timeoutMs` for running calls. Returns true if all of them have ended; otherwise aborts the rest
-   * and returns false. Calls that wait for a person end at once with SHUTTING_DOWN. Aborted calls end with CANCELLED, or with
-   * OUTCOME_UNKNOWN if they may have taken effect.
+   * Refuses new calls, and waits at most `timeoutMs` for running calls. Calls that wait for a person end at once, with SHUTTING_DOWN.
+   * Returns true if all calls ended in time. Otherwise aborts the remaining calls and returns false. Aborted calls end with CANCELLED, or
+   * with OUTCOME_UNKNOWN if they may have taken effect.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -178,7 +178,7 @@ export class CallPipeline implements ToolCaller {
     return answer;
   }
 
-  /** Runs work after the end of a call. Its errors are only logged. */
+  /** Runs `work` after the end of a call. Logs an error of `work` instead of throwing it. */
   async #logged(call: RunningCall, work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
@@ -221,7 +221,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #emit({ facts, request }: RunningCall, answer: CallAnswer): void {
-    // For a remote job, the hub that runs the job emits the event about the job's end.
+    // This hub emits no event about the end of a remote job: the hub that runs the job emits it.
     if (!facts.tool || facts.remoteJob) return;
     const toolId = facts.tool.id;
     const durationMs = answer.execution.duration_ms;
@@ -234,7 +234,7 @@ export class CallPipeline implements ToolCaller {
   }
 
   #logBug({ facts, traceId }: RunningCall, error: AtmoError): void {
-    // The store has logged the disk error, and the hub's health status shows it.
+    // STORAGE_FAILED is no bug: the store has already logged the disk error, and the hub's health status shows it.
     if (error.code === 'STORAGE_FAILED') return;
     const stack = withoutSecretTexts((error.cause instanceof Error ? error.cause.stack : error.stack) ?? '', secretsOf(facts));
     this.#context.logger.error('tool.bug', { tool: toolIdOf(facts), trace_id: traceId, stack });
@@ -247,22 +247,22 @@ export class CallPipeline implements ToolCaller {
   }
 }
 
-/** Maximum nesting depth of checked calls: the maximum nesting depth of composed tools. */
+/** Maximum nesting depth of the checked calls. It equals the maximum nesting depth of composed tools. */
 const MAX_PREFLIGHT_DEPTH = 4;
 const MAX_PREFLIGHT_CALLS = 256;
 
-/** A request to check a call without running it. `params` is absent while the parameters are unknown. */
+/** A request to check a call without running it. `params` is absent if the parameters are unknown. */
 type PreflightRequest = Omit<CallRequest, 'params'> & { readonly params?: unknown };
 
-/** The verdict about a call without its inner calls, and the list of its inner calls. */
+/** The verdict about one call alone, and the inner calls of that call, which still have to be checked. */
 interface PreflightStep {
   readonly verdict: Preflight;
   readonly innerCalls: readonly InnerCall[];
 }
 
 /**
- * Checks a call and all of its inner calls in order before anything runs, so that no call stops halfway to wait for approval. Ends at the
- * first call that would be refused.
+ * Checks a call and then its inner calls in order, without running them. Stops at the first call that would be refused. Without this check,
+ * a composed call could stop halfway and wait for an approval.
  */
 class RecursivePreflight {
   readonly #judge: (asked: PreflightRequest) => Promise<PreflightStep>;
@@ -287,7 +287,7 @@ class RecursivePreflight {
   }
 }
 
-/** Returns the request of an inner call. Routing preferences and time limit apply only to the outer call. */
+/** Returns the request for an inner call. The routing preferences and the time limit of the outer call are not passed on. */
 function innerRequest({ principal, traceId, sessionId, signal, within }: PreflightRequest, { tool, params }: InnerCall): PreflightRequest {
   return {
     principal,

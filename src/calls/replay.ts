@@ -42,9 +42,9 @@ export interface ReplayQuery {
 }
 
 /**
- * Replays calls from the audit log. A deterministic or bounded tool without side effects runs again with the recorded time and random seed,
- * and the hash of its answer is compared with the recorded hash. For all other tools the recorded answer is used. Tools with side effects
- * never run.
+ * Replays calls from the audit log. A deterministic or bounded tool without side effects runs again with the recorded time and random seed;
+ * the hash of its answer is then compared with the recorded hash. For other tools, and if the parameters were not recorded, the recorded
+ * answer is used. Tools with side effects never run.
  */
 export async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
@@ -57,7 +57,7 @@ export async function replayCalls(
   return replayed;
 }
 
-/** Returns the last intent row before the outcome. Several calls may have the same request id, because callers choose these ids. */
+/** Returns the intent row of a call: the last one before the outcome. Request ids are not unique, because callers choose them. */
 function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
   const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
@@ -87,7 +87,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns whether logged calls of the tool can run again. Calls with secret parameters cannot be repeated, because the log masks them. */
+/** Returns whether logged calls of the tool can run again. Tools with secret parameters are excluded, because the log masks secrets. */
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
@@ -105,8 +105,8 @@ function runOf({ run }: JsonObject): RunContext {
 const REPLAY_PRINCIPAL: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 
 /**
- * Runs a tool without side effects, with the time and random seed of `run`, and returns the BLAKE3 hash (hex) of its answer. An error is an
- * answer too. The tool runs outside of the pipeline; only the replay and the determinism check do this.
+ * Runs a tool with the time and random seed of `run`, and returns the BLAKE3 hash (hex) of its result or error. Only the replay and the
+ * determinism check use this function: it runs the tool outside of the pipeline, so the tool must have no side effects.
  */
 export async function replayHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
   try {
@@ -148,15 +148,15 @@ export interface DeterminismFinding {
   readonly tool: string;
   readonly determinism: 'deterministic' | 'bounded';
   readonly runs: number;
-  /** Parameters with which the two answers differed; absent if they were equal. */
+  /** Parameters for which the two answers differed. Absent if the answers were equal for all parameters. */
   readonly differs?: JsonObject;
 }
 
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
 /**
- * Checks the declared determinism of tools, because the replay relies on it. Runs each deterministic or bounded tool without side effects
- * twice with each of its examples and twice with one sample of its schema.
+ * Checks whether tools are as deterministic as they declare, because the replay relies on it. Runs each deterministic or bounded tool
+ * without side effects twice with each of its examples, and twice with sample parameters from its schema.
  */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];
@@ -177,7 +177,7 @@ async function checkTool(tool: RegisteredTool): Promise<Omit<DeterminismFinding,
   return { tool: tool.id, runs: samples.length };
 }
 
-/** Returns sample parameters for a schema: the required fields, each with its first example or permitted value, default or minimum. */
+/** Returns sample parameters for a schema: a value for each required field, such as its first example or its default. */
 export function sampleParams(schema: JsonSchema): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const properties = isJsonObject(schema.properties) ? schema.properties : {};

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
 import type { CallerData, RegisteredTool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/definition/tool-definition.ts';
 
-/** The caller's preferences for the hub that runs a call. */
+/** The caller's limits and preferences for the choice of the hub that runs a call. */
 export interface RoutingPreferences {
   readonly prefer_nodes?: readonly string[];
   readonly exclude_nodes?: readonly string[];
@@ -26,7 +26,7 @@ export interface CallRequest {
   /** Required versions as a Semver range, such as `>=1.0.0`. */
   readonly version?: string;
   readonly params: unknown;
-  /** Time limit that the caller requests. It has no effect if it is longer than the tool's time limit. */
+  /** Time limit that the caller requests. It can shorten the tool's time limit, but cannot extend it. */
   readonly timeoutMs?: number;
   readonly idempotencyKey?: string;
   /** Id that the caller chose for the request; random if absent. */
@@ -39,19 +39,19 @@ export interface CallRequest {
   /** Receives progress and partial results of a tool with `stream_supported`, until the call ends. */
   readonly onChunk?: (chunk: CallChunk) => void;
   /**
-   * Sends a question to the person behind the caller; the answer is checked against the question. Absent if nobody can be asked. The signal
-   * aborts if the call ends first.
+   * Sends a question to the person behind the caller. The pipeline checks whether the answer matches the question. Absent if nobody can be
+   * asked. The signal aborts if the call ends first.
    */
   readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly onMessage?: (message: ToolMessage) => void;
-  /** The caller needs partial results: a tool that does not support them is refused with NOT_SUPPORTED. */
+  /** The caller needs partial results. If the tool does not support them, the call is refused with NOT_SUPPORTED. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingPreferences;
-  /** Data about the user and the session that a program with an embedded hub passes to its own tools. */
+  /** Data about the user and the session. A program with an embedded hub passes it to its own tools. */
   readonly callerData?: CallerData;
   /**
-   * The context of the outer call, if this call is one of its steps. A step uses the outer call's slot and ends with the outer call. HTTP,
-   * MCP and the mesh never set this field.
+   * The context of the outer call, if this call is one of its steps. A step uses the outer call's slot, and is aborted when the outer call
+   * ends. Calls that arrive over HTTP, MCP or the mesh never have this field.
    */
   readonly within?: ToolContext;
   /** Set if the hub itself makes the call, for example for an automation. */
@@ -62,12 +62,12 @@ interface AnswerBase {
   readonly id: string;
   readonly request_id: string;
   readonly trace_id: string;
-  /** Time of the answer, RFC 3339 in UTC, by the hub's clock. */
+  /** Time of the answer by the hub's clock, as RFC 3339 text in UTC. */
   readonly timestamp: string;
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
-  /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
+  /** BLAKE3 hash (hex) of the result or error in canonical form (RFC 8785). */
   readonly response_hash: string;
-  /** Media type of a text in the result, if the tool declares it. */
+  /** Media type of the text in the result. Absent if the tool does not declare it. */
   readonly content_type?: string;
   /** Data that the tool adds to its result; not included in the hash. */
   readonly details?: JsonObject;
@@ -78,7 +78,7 @@ export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
 
-/** States of a job; `expired` if its result was deleted. */
+/** The states of a job. `expired` means that the job has ended and its result was deleted. */
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
@@ -94,31 +94,31 @@ export interface JobView {
   readonly error?: ErrorBody;
 }
 
-/** The answer to a call that becomes a job: the started job, or the refusal. */
+/** The answer to `callAsync`: the started job, or the refusal of the call. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
-/** The result of checking a call without running it: its risk and effects, or the error that would refuse it. */
+/** The result of a check without a run: the call's risk and effects, or the error with which the call would be refused. */
 export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
 
-/** Port: runs tool calls, or checks them without running. Its calls never throw: refusals and failures are answers. */
+/** Port: runs tool calls, or only checks them. A refused or failed call causes no exception: the answer contains the error. */
 export interface ToolCaller {
   call(request: CallRequest): Promise<CallAnswer>;
-  /** Checks a call and runs it as a job of the caller. Resolves as soon as the job has started or the call is refused. */
+  /** Checks a call and starts it as a job of the caller. Resolves as soon as the job is created or the call is refused. */
   callAsync(request: CallRequest): Promise<AsyncAnswer>;
   /**
-   * Returns whether a call and its inner calls would pass their checks; rate limits are not checked. Nothing runs and no approval is used,
-   * but a necessary approval is requested.
+   * Checks a call and its inner calls without running them. Rate limits are not checked. If a call needs an approval that does not exist
+   * yet, the approval is requested. An existing approval is not used up.
    */
   preflight(request: CallRequest): Promise<Preflight>;
-  /** Returns whether a call of the tool could pass its checks. The parameters need not be known yet. */
+  /** Returns whether the checks would permit at least one call of the tool. The parameters need not be known. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight>;
-  /** Returns a filter for the tools that the caller may call with some parameters. Lists and searches show only these tools. */
+  /** Returns a filter that accepts the tools that the caller may call with some parameters. Lists and searches use this filter. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean;
   /**
-   * Returns why no call of the tool by any caller can run: at present (`now`), or as long as the hubs stay unchanged (`ever`). Returns
-   * undefined if a call could run.
+   * Returns the reason if no call of the tool can run, whoever makes it; otherwise undefined. `now`: any reason that exists at present.
+   * `ever`: only a reason that stays until the hubs change.
    */
   obstacleTo(tool: RegisteredTool, when?: 'now' | 'ever'): string | undefined;
 }
@@ -140,13 +140,13 @@ export interface NormalResult {
   readonly hash: string;
 }
 
-/** Sorts the keys of the objects in a result and hashes its canonical form. The order of arrays has a meaning and is kept. */
+/** Sorts the keys of all objects in a result, and hashes this canonical form. The items of arrays keep their order. */
 export function normalizeResult(result: Json): NormalResult {
   const text = canonicalJson(result);
   return { value: JSON.parse(text) as Json, hash: blake3Hex(text) };
 }
 
-/** Returns the envelope of a successful call, with a new id. */
+/** Returns the answer to a successful call. The answer gets a new id. */
 export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAnswer {
   const { contentType, details } = facts;
   return {
@@ -158,7 +158,7 @@ export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAns
   };
 }
 
-/** Returns the envelope of a failed or refused call, with the error's hash. */
+/** Returns the answer to a failed or refused call, with the hash of the error. */
 export function errorAnswer(facts: AnswerFacts, error: AtmoError): CallAnswer {
   return { ...base(facts, errorHash(error)), status: 'error', error: error.toBody() };
 }

@@ -57,7 +57,7 @@ const OPENING = StageList.from<ReceivedCall>()
   .pass(admission.refuseWhileMemoryIsShort)
   .pass(authorization.requireValidToken);
 
-/** The checks of a call, including the search for a stored answer under its idempotency key. */
+/** The stages that check a call. The last stage claims the idempotency key, or finds the answer of an earlier call with that key. */
 export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OPENING.pass(admission.chargeRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)
@@ -71,12 +71,12 @@ export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OP
   .pass(authorization.authorizeEffects)
   .pass(admission.claimIdempotencyKey);
 
-/** The stages in which the owner's rules and approvers consent to the call. */
+/** The stages that apply the owner's rules and require approvals. */
 export const CONSENT: StageList<ClaimedCall, ApprovedCall> = StageList.from<ClaimedCall>()
   .pass(consent.applyRules)
   .pass(consent.requireApproval);
 
-/** The stages that start a job on this hub; the job then passes EXECUTION. */
+/** The stage that creates a job on this hub. The call then passes the stages of EXECUTION. */
 export const JOB: StageList<ApprovedCall, QueuedCall> = StageList.from<ApprovedCall>().pass(execution.createJob);
 
 const RUN = StageList.from<ApprovedCall>()
@@ -91,7 +91,7 @@ const RUN = StageList.from<ApprovedCall>()
 /** The stages that run an approved call. */
 export const EXECUTION: StageList<ApprovedCall, CheckedCall> = RUN.pass(execution.checkResult);
 
-/** The stages of a call that runs as a job on another hub. */
+/** The stages that start a call as a job on another hub. */
 export const REMOTE_JOB: StageList<ApprovedCall, RemoteJobCall> = RUN.pass(execution.rememberJobLocation);
 
 /** The stages that check a call without running it. They charge no rate limit, claim no idempotency key and use no approval. */

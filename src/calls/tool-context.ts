@@ -12,7 +12,7 @@ import type { CallRequest } from './request-and-answer.ts';
 const REQUIRED_CAPABILITIES = { client_capabilities: { elicitation: { form: {} } } };
 const ADVICE = 'give what it needs as parameters, or call it with a client of the Model Context Protocol that shows forms (elicitation)';
 
-/** How a question reaches the person behind the caller. `ask` is absent if nobody can be asked. An abort of `signal` ends the question. */
+/** `ask` sends a question to the person behind the caller; it is absent if nobody can be asked. `signal` ends the question. */
 interface Askable {
   readonly ask?: CallRequest['onQuestion'];
   readonly signal: AbortSignal;
@@ -33,8 +33,8 @@ export async function askCaller(call: ConfirmedCall, { message, ...question }: T
 }
 
 /**
- * Sends a question and waits for the answer. Rejects with NOT_SUPPORTED if nobody can be asked, with the signal's reason if the signal
- * aborts first, and with VALIDATION_ERROR if no form can show the question or the answer does not match it.
+ * Sends a question and waits for the answer. Rejects with NOT_SUPPORTED if nobody can be asked, with VALIDATION_ERROR if no form can show
+ * the question or the answer does not match the question, and with the signal's reason if the signal aborts first.
  */
 export async function askQuestion(question: ToolQuestion, { ask, signal }: Askable): Promise<ToolAnswer> {
   const checked = checkQuestion(question);
@@ -48,13 +48,13 @@ export async function askQuestion(question: ToolQuestion, { ask, signal }: Askab
 /** Number of random numbers (8 bytes each) in one SHA-256 digest. */
 const NUMBERS_PER_DIGEST = 4;
 const NUMBER_BYTES = 8;
-/** Number of surplus bits: SHA-256 provides 64 bits for a random number, and a double holds only 53 bits. */
+/** Number of unused bits: a random number is made of 64 bits (8 bytes), but a double holds only 53 of them. */
 const SPARE_BITS = 11n;
 
 /**
- * Returns the clock and the random numbers of a bounded tool. They are equal for the same run on every machine. Time stands still: setting
- * a timer throws NOT_SUPPORTED. Random number n (from 0) is made of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div 4>`):
- * their first 53 bits, big endian, are divided by 2^53.
+ * Returns the clock and the random numbers of a bounded tool. Both are the same for the same run on every machine. Time stands still:
+ * setting a timer throws NOT_SUPPORTED. Random number n (from 0) is made of bytes 8·(n mod 4) to 8·(n mod 4)+7 of SHA-256(`<seed>:<n div
+ * 4>`): their first 53 bits, big endian, are divided by 2^53.
  */
 export function boundedContext(run: RunContext): Pick<ToolContext, 'clock' | 'random'> {
   return { clock: frozenClock(run.logicalTimeMs), random: seededRandom(run.randomSeed) };

@@ -23,7 +23,7 @@ export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' |
   readonly toolCallRequest: ModelCall;
   /** Id of the trace to which the call belongs. */
   readonly correlationId?: string;
-  /** Data about the user and the session that AgentOS tools receive in addition to the ids. */
+  /** Data about the user. AgentOS tools receive it, like `sessionData`, in addition to the ids. */
   readonly userContext?: JsonObject;
   readonly sessionData?: JsonObject;
 }
@@ -35,19 +35,19 @@ export interface ToolCall
 
 /** A tool as `listAvailableTools` returns it. */
 export interface ToolDefinitionForLLM {
-  /** `[a-z0-9_]`, unique on this hub. */
+  /** Name for models. It consists of `[a-z0-9_]` and is unique on this hub. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
 }
 
-/** Whether a call would be permitted; the reason is the error that the caller would get. */
+/** Tells whether a call would be permitted. If not, `reason` is the error that the caller would get. */
 export interface PermissionCheckResult {
   readonly isAllowed: boolean;
   readonly reason?: string;
 }
 
-/** A tool in any of the forms in which a program can write it. */
+/** A tool in any form that a program with an embedded hub can register. */
 export type AnyTool = RegisteredTool | ToolClass | ExecutableAgentOsTool;
 
 /** Registers a tool of a program. Throws CONFLICT or VALIDATION_ERROR like the registry. @internal */
@@ -74,7 +74,7 @@ interface OrchestratorOptions {
 
 /**
  * The tool interface of an embedded hub for its program, with the method names of AgentOS. Every call passes the same pipeline as a call
- * over HTTP. Only `registerTool`, `registerCapability`, `unregisterTool` and, for an invalid token, `call` report errors by throwing.
+ * over HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw errors, and `call` rejects for an invalid token.
  */
 export class ToolOrchestrator {
   readonly orchestratorId: string;
@@ -88,7 +88,7 @@ export class ToolOrchestrator {
     this.#isRegistrationAllowed = isDynamicRegistrationAllowed;
   }
 
-  /** Runs a model's call. A refusal or failure is also a result with the id of the call. */
+  /** Runs a model's call. A refused or failed call does not reject: its result contains the call's id and the error. */
   async processToolCall(details: ToolCallDetails): Promise<ModelCallResult> {
     const { toolCallRequest, token, correlationId: traceId, userContext: user, sessionData: session, ...limits } = details;
     const callerData = { ...(user && { user }), ...(session && { session }) };
@@ -103,8 +103,8 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Calls a tool by name and resolves to the whole answer, which `toToolResponse`, `toToolResult` and `toExecutionResult` convert. Rejects
-   * with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED if the token is missing or invalid; a failed call resolves to an answer.
+   * Calls a tool by name and resolves to the answer, even if the call fails. `toToolResponse`, `toToolResult` and `toExecutionResult`
+   * convert an answer. Rejects with UNAUTHENTICATED if the token is missing, and with TOKEN_INVALID or TOKEN_EXPIRED if it is not valid.
    */
   async call({ token, ...call }: ToolCall): Promise<CallAnswer> {
     return this.#collaborators.pipeline.call({ ...call, principal: await this.#principalOf({ token }) });
@@ -123,8 +123,8 @@ export class ToolOrchestrator {
   }
 
   /**
-   * Returns whether the pipeline would permit a call, with the reason if not. Without `params`, returns whether it would permit some call
-   * of the tool.
+   * Returns whether the pipeline would permit a call, and the reason for a refusal. Without `params`, returns whether the pipeline would
+   * permit some call of the tool.
    */
   async isExecutionAllowed(asked: Caller & { readonly tool: string; readonly params?: JsonObject }): Promise<PermissionCheckResult> {
     const { token, params, tool } = asked;

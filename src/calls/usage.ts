@@ -5,7 +5,7 @@ import { type ErrorCode, isErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 
-/** Number of calls, and the result of the last call. */
+/** The counters of a tool or an agent. */
 interface UsageTotals {
   readonly calls: number;
   readonly errors: number;
@@ -69,7 +69,7 @@ export class UsageCounter {
     return mostUsedFirst([...this.#agents].map(([agentId, totals]) => ({ agentId, ...totals })));
   }
 
-  /** Returns the newest calls, newest first: at most 500, and at most 100 of one agent. */
+  /** Returns the newest calls, newest first: at most 500 of all agents, or at most 100 of the given agent. */
   history(agentId?: string): readonly UsageRecord[] {
     return (agentId === undefined ? this.#history : (this.#agentHistory.get(agentId) ?? [])).toReversed();
   }
@@ -79,7 +79,7 @@ export class UsageCounter {
     return { tools: toJson(this.#tools), agents: toJson(this.#agents) };
   }
 
-  /** Adds the counters of a snapshot; unreadable counters start at zero. */
+  /** Loads the counters of a snapshot and ignores unreadable counters. */
   restore(snapshot: Json | undefined): void {
     if (!isJsonObject(snapshot)) return;
     fromJson(this.#tools, snapshot.tools);
@@ -87,7 +87,7 @@ export class UsageCounter {
   }
 }
 
-/** Adds a call to the totals and moves the entry to the end, so that the first entry is the least recently used. */
+/** Adds a call to the totals. Moves the entry to the end, so that the least recently used entry is always the first. */
 function addCall(totals: Map<string, UsageTotals>, key: string, { durationMs, atMs, error }: UsageRecord): void {
   const before = totals.get(key) ?? NEVER;
   totals.delete(key);
@@ -141,7 +141,7 @@ function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): voi
 
 const SPACE = 'usage';
 const KEY = 'totals';
-/** Milliseconds between writes. With 200 tools, five minutes mean up to 5 MB a day; one minute would use most of the daily limit. */
+/** Milliseconds between writes. With 200 tools, this means up to 5 MB a day. A write each minute would use most of the daily limit. */
 const WRITE_EVERY_MS = 300_000;
 
 interface UsageWriterCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
@@ -173,7 +173,7 @@ export class UsageWriter implements Service {
     this.#write();
   }
 
-  /** Writes the counters. A full disk is only logged, since it must not fail calls. */
+  /** Writes the counters. An error, such as a full disk, is only logged, because it must not affect calls. */
   #write(): void {
     const { usage, store, logger } = this.#collaborators;
     const snapshot = usage.snapshot();

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 
-/** Port: an agent with which a connector makes the calls of a person or program outside of the hub. */
+/** Port: the agent that a connector uses to call tools for a person or program outside of the hub. */
 export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
 /** Port: calls a tool by its name. Resolves with an error result if the call is refused or fails. */
@@ -31,7 +31,7 @@ interface AgentOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** A token is renewed when at most this many milliseconds of its lifetime remain. No call takes longer than that. */
+/** A token is renewed when at most this many milliseconds of its lifetime remain. Calls are shorter, so no token expires during a call. */
 const RENEW_BEFORE_MS = 3_600_000;
 /** The principal that grants the permissions of agents: the owner, who wrote them in the configuration. */
 const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
@@ -67,7 +67,7 @@ export class TokenAgent implements Disposable {
   #currentPrincipal(): Principal {
     const endsMs = this.#principal?.token?.expiresAtMs ?? 0;
     if (this.#principal && endsMs - this.#services.clock.now() > RENEW_BEFORE_MS) return this.#principal;
-    // Tokens from before a crash of the hub are still valid: revoke them.
+    // Tokens from before a crash of the hub may still be valid, so they are revoked first.
     if (!this.#principal) this.#revokeAll();
     this.#principal = this.#issue();
     return this.#principal;

@@ -23,11 +23,11 @@ export interface ConnectorContext extends Pick<HubContext, 'clock' | 'logger' | 
   readonly env: NodeJS.ProcessEnv;
   readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
-  /** Name of this hub for people, and its version. */
+  /** Display name and version of this hub. */
   readonly hub: { readonly name: string; readonly version: string };
-  /** Runs programs in a sandbox; all connectors share its limit of running programs. */
+  /** Runs programs in a sandbox, with one limit of running programs for all connectors together. */
   readonly programs: ProgramSandbox;
-  /** Creates the agents with which connectors call tools. */
+  /** The parts that a connector's agent needs to call tools. */
   readonly agents: AgentServices;
 }
 
@@ -54,23 +54,23 @@ export interface ConnectionEvents {
 
 /**
  * Returns a tool that uses a service. If the service is absent, the tool is listed, but its calls fail with NOT_CONFIGURED and name
- * `setting`. `define` then gets undefined as the service, so it may read the service only in the handler of the tool.
+ * `setting`. In that case, `define` gets undefined as the service, and only the handler of the tool may use it.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);
 }
 
-/** Returns the JSON Schema of a tool's result: an object with these properties, of which those in `required` are always present. */
+/** Returns the JSON Schema of a tool's result: an object with these properties. Only the properties in `required` are always present. */
 export function resultSchema(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: 'object', required, properties };
 }
 
-/** Returns the secret of an optional setting; undefined without the setting. Throws CONFIG_INVALID if it cannot be read. */
+/** Returns the secret of an optional setting, or undefined if the setting is absent. Throws CONFIG_INVALID if the secret cannot be read. */
 export function optionalSecret(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   return source === undefined ? undefined : readSecret(source, env);
 }
 
-/** Returns whether grants cover a permission. Grants for groups of devices do not count, since connectors have no devices. */
+/** Returns whether grants cover a permission. Ignores grants for groups of devices, since connectors have no devices. */
 export function hasPermission(grants: readonly string[], permission: string): boolean {
   const required = parsePermission(permission);
   return required !== undefined && grants.map(parseGrant).some((grant) => grant && covers(grant, required, NO_GROUPS));

@@ -1,4 +1,4 @@
-/** The media type of a file, with the file name extension for services. */
+/** The media type of a file, and the file name extension that fits it. */
 export interface MediaType {
   readonly kind: 'image' | 'audio';
   /** Media type, such as `image/jpeg`. */
@@ -11,7 +11,7 @@ type Signature = MediaType & { readonly at: number; readonly bytes: string };
 const image = (ending: string, type: string) => ({ kind: 'image', type: `image/${type}`, ending }) as const;
 const audio = (ending: string, type: string) => ({ kind: 'audio', type: `audio/${type}`, ending }) as const;
 
-/** Magic numbers of file types, in Latin-1, from the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats' specifications. */
+/** Magic numbers of file types as Latin-1 text, from the WHATWG MIME Sniffing standard (6.1, 6.2) and the formats' specifications. */
 const SIGNATURES: readonly Signature[] = [
   { ...image('jpg', 'jpeg'), at: 0, bytes: '\xff\xd8\xff' },
   { ...image('png', 'png'), at: 0, bytes: '\x89PNG\r\n\x1a\n' },
@@ -28,7 +28,7 @@ const SIGNATURES: readonly Signature[] = [
 ];
 const LONGEST = 16;
 
-/** Returns the media type of a file by its content; undefined unless it is a known picture or recording. */
+/** Detects the media type of a file by its content. Returns undefined if the file is no image or recording of a known type. */
 export function mediaTypeOf(bytes: Uint8Array): MediaType | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, LONGEST));
   const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
@@ -44,10 +44,10 @@ interface PictureSize {
 const PNG_WIDTH_AT = 16;
 const PNG_HEIGHT_AT = 20;
 const JPEG_MARKER = 0xff;
-/** Returns whether a marker begins a frame header: SOF0 to SOF15, except DHT, JPG and DAC between them (ITU-T T.81, table B.1). */
+/** Returns whether a marker begins a frame header (ITU-T T.81, table B.1): one of SOF0 to SOF15, but not DHT, JPG or DAC. */
 const isFrameHeader = (code: number): boolean => code >= 0xc0 && code <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(code);
 
-/** Returns width and height of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2); undefined for other and truncated files. */
+/** Returns the size of a JPEG (ITU-T T.81 B.2.2) or PNG (ISO/IEC 15948 11.2.2). Returns undefined for other or truncated files. */
 export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
   const type = mediaTypeOf(bytes)?.type;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -55,7 +55,7 @@ export function pictureSize(bytes: Uint8Array): PictureSize | undefined {
     return { type, width: view.getUint32(PNG_WIDTH_AT), height: view.getUint32(PNG_HEIGHT_AT) };
   }
   if (type !== 'image/jpeg') return undefined;
-  // A JPEG is a sequence of segments with their lengths; the frame header contains width and height.
+  // A JPEG is a sequence of segments, each with its length. The frame header is the segment with height and width.
   for (let at = 2; at + 9 < view.byteLength; at += 2 + view.getUint16(at + 2)) {
     if (view.getUint8(at) !== JPEG_MARKER) return undefined;
     if (isFrameHeader(view.getUint8(at + 1))) return { type, height: view.getUint16(at + 5), width: view.getUint16(at + 7) };

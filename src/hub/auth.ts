@@ -38,7 +38,7 @@ export interface AuthCollaborators extends Pick<HubContext, 'clock' | 'logger' |
   readonly devicesElsewhere: RemoteGroups;
 }
 
-/** The parts that authenticate callers, decide about calls, and record them. */
+/** The parts that authenticate callers, decide whether a call is allowed, and record the calls. */
 export interface Auth {
   readonly key: HubKey;
   readonly time: TrustedClock;
@@ -60,7 +60,7 @@ export interface Auth {
 
 /** The parts that are needed before a caller can be authenticated. */
 type Identity = Pick<Auth, 'key' | 'time' | 'audit' | 'credential'>;
-/** Opens the parts that decide about calls. Each part is started before the parts that need it. */
+/** Opens all parts of `Auth`. Each part is started before the parts that need it. */
 export async function openAuth(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Auth> {
   const identity = await openIdentity(collaborators, config, stack);
   const membership = await openMeshMembership(collaborators, identity, config.stateDir, stack);
@@ -111,7 +111,7 @@ async function openIdentity(collaborators: AuthCollaborators, config: HubConfig,
   return { key, time, audit, credential };
 }
 
-/** Opens the mesh membership. It must come before the tokens, which can be verified only when the other mesh members are known. */
+/** Opens the mesh membership. It is opened before the tokens, because a token can be verified only if the mesh members are known. */
 async function openMeshMembership(
   collaborators: AuthCollaborators,
   { key, time }: Identity,

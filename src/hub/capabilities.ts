@@ -22,8 +22,8 @@ export const DEVICE_CAPABILITIES: readonly Capability[] = [
 /** Milliseconds for which the kernel's data is cached. */
 const CACHE_MS = 3_000;
 /**
- * Flag bits of a route (linux/route.h, linux/ipv6_route.h): the route is up; the target is unreachable or prohibited; the address belongs
- * to this machine.
+ * Flag bits of a route (linux/route.h, linux/ipv6_route.h). UP: the route is up. REJECT: the target is unreachable or prohibited. LOCAL:
+ * the address belongs to this machine.
  */
 const [UP, REJECT, LOCAL] = [0x1, 0x200, 0x8000_0000];
 const LINK_LOCAL_4 = /FEA9$/i;
@@ -42,8 +42,8 @@ export class NetworkRoutes {
   }
 
   /**
-   * Returns whether a route leads to another network through an interface that is up. A default route is not needed, since a home without
-   * internet access has services too. Also returns true if the kernel shows no routes.
+   * Returns whether a route leads to another network through an interface that is up. This need not be a default route: a home without
+   * internet access has network services too. Also returns true if the kernel's route tables cannot be read.
    */
   isOnline(): boolean {
     const nowMs = this.#clock.monotonic();

@@ -25,7 +25,7 @@ interface DeviceOptions {
   readonly matter: DeviceSource;
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  /** Returns where the last valid text of an owner's file is stored. */
+  /** Returns the store that holds the last valid text of an owner's file. */
   readonly takenOf: (path: string) => AcceptedText;
   readonly stack: ServiceStack;
 }
@@ -94,8 +94,8 @@ export async function openDevices(
 }
 
 /**
- * Gives a device the current name of its area if the device appears with a former name, for example because it was absent during the
- * rename. If a write fails, an error is logged, and the next change of the device or the next start of the hub tries again.
+ * Watches the devices. If a device appears with a former name of its area, sets the area's current name. The device may have been absent
+ * during the rename. A failed write is logged and repeated at the device's next change or the hub's next start.
  */
 export function followAreaRenames(
   {
@@ -118,7 +118,7 @@ export function followAreaRenames(
   return { [Symbol.asyncDispose]: async () => stop() };
 }
 
-/** Returns a registry of names that also refreshes a device's tools when its names change. */
+/** Returns the registry of device names. If a device's names change, the device's tools are refreshed too. */
 function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId) => void): DeviceNameOwnership {
   return {
     namesOf: (device) => claims.namesOf(device),

@@ -80,14 +80,14 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly signChallenge: (statement: Uint8Array) => Uint8Array;
   /** The store of data that survives a restart. */
   readonly store: KeyValueStore;
-  /** Returns the time for checks of certificates. It is never earlier than a time that is known to have passed. */
+  /** Returns the hub's time, for checks of certificates. It is never before a time that is known to have passed. */
   readonly time: { now(): number };
 }
 
-/** The address at which the server listens. If `tls` is set, other machines can connect, but only over TLS. */
+/** The address at which the server listens. Without `tls`, it must be a loopback address. With `tls`, other machines must use TLS. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
-  /** Creates the listener in place of a real socket. */
+  /** Creates the listener. Default: a real HTTP server. Tests replace it. */
   readonly openListener?: OpenListener;
 }
 
@@ -292,7 +292,7 @@ export class HttpApi implements Service {
   }
 }
 
-/** Returns a route whose requests wait until the tools of other hubs are loaded, but at most a few seconds. */
+/** Returns a route that first waits until the tools of other hubs are loaded, for at most a few seconds. */
 function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
   return {
     ...route,
@@ -351,7 +351,7 @@ export function openHttp(
   );
 }
 
-/** Returns the options for listening. Other machines can connect only over TLS, which is optional on a loopback address. */
+/** Returns the options of the listener. TLS is on by default, unless `host` is a loopback address. */
 function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };

@@ -42,7 +42,7 @@ export interface HubOptions {
   readonly version: string;
   /** Replaces the hub's sockets in tests. */
   readonly network?: HubNetwork;
-  /** Tools of the program that embeds the hub. They exist from the first call on, even without `tools.dynamic_registration`. */
+  /** Tools of the program that embeds the hub. They are registered before the first call, even if `tools.dynamic_registration` is off. */
   readonly tools?: readonly AnyTool[];
 }
 
@@ -92,8 +92,8 @@ export class Hub implements Service {
   }
 
   /**
-   * Starts all parts. If it rejects, all parts have been stopped: CONFIG_INVALID (wrong configuration), CONFLICT (another hub uses the
-   * state directory) or STORAGE_FAILED.
+   * Starts all parts. If a part fails, stops all parts and rejects with CONFIG_INVALID (wrong configuration), CONFLICT (another hub uses
+   * the state directory) or STORAGE_FAILED (a file cannot be used).
    */
   async start(): Promise<void> {
     try {
@@ -160,7 +160,7 @@ export class Hub implements Service {
     this.#mesh = this.#makeMesh(infrastructure, services, http);
     this.#registerAll(services.registry, meshTools(this.#mesh));
     const { authenticator } = infrastructure.auth;
-    // When a hub is revoked from the mesh, running calls are cancelled if their caller was valid only through that hub.
+    // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
     await this.#stack.start(this.#mesh);
@@ -206,7 +206,7 @@ export class Hub implements Service {
     return runner;
   }
 
-  /** Logs a warning for each setting with an unknown tool name. It is no error: a device that is added later may have such a tool. */
+  /** Logs a warning for each setting with an unknown tool name. This is no error, since a device with such a tool may be added later. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };

@@ -9,7 +9,7 @@ import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Milliseconds after which the process exits even if parts still run. Calls end within 10 s, and matter.js within one more second. */
+/** Milliseconds after a stop signal until the process exits by force. Calls need at most 10 s, and matter.js one more second. */
 const STOP_LIMIT_MS = 20_000;
 
 /** A hub that can be started. Its URLs are known after the start. */
@@ -38,7 +38,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
     logger = loggerOf(config.log);
     const problem = config.problem();
     if (problem !== undefined) logger.error('config.refused', { reason: problem });
-    // SIGHUP reloads the configuration. At a terminal it means that the terminal was closed, and ends the process.
+    // SIGHUP reloads the configuration. At a terminal it means that the terminal was closed, so the process ends instead.
     if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
     const hub = makeHub({ clock: systemClock, logger }, { config, version: packageVersion() });
@@ -61,7 +61,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
   } catch (thrown) {
     return refuse(toAtmoError(thrown), logger);
   } finally {
-    // Ends the process in case matter.js has left handles open after its close.
+    // After its close, matter.js may leave handles open that keep the process alive.
     setTimeout(() => process.exit(), 200).unref();
   }
 }

@@ -15,13 +15,13 @@ import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 /** The parts of the hub that sensors and outputs of the board need. */
 export interface SensorCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
-  /** Store of the counts of meters that are connected to GPIO lines. */
+  /** Stores the counts of meters on GPIO lines. */
   readonly store: KeyValueStore;
   readonly boardDevices: BoardDevices;
   readonly homeNames: AreaChanges;
 }
 
-/** Starts to read the board's sensors, which may be hot-plugged. Rejects with CONFIG_INVALID if a configured sensor cannot be read. */
+/** Starts to read the board's sensors, also those plugged in later. Rejects with CONFIG_INVALID if a configured sensor cannot be read. */
 export async function openSensors(
   collaborators: SensorCollaborators,
   registry: ToolRegistry,
@@ -59,7 +59,7 @@ async function openGpioSource(collaborators: GpioCollaborators, config: GpioConf
   return source;
 }
 
-/** Registers the tools of the outputs, and registers a tool again when its area is renamed. */
+/** Registers the tools of the outputs. If the area of an output is renamed, registers its tool again. */
 function registerOutputTools(
   { registry, homeNames }: Pick<GpioCollaborators, 'registry' | 'homeNames'>,
   tools: OpenGpio['tools'],

@@ -17,7 +17,7 @@ export class ServiceManager {
   readonly #logger: Logger;
   #send: DatagramSender | undefined;
 
-  /** If `send` is absent, the native sender is loaded for the first message. */
+  /** `send` sends the messages. Default: the native sender, which is loaded for the first message. */
   constructor(environment: NotifyEnvironment, logger: Logger, send?: DatagramSender) {
     this.#environment = environment;
     this.#logger = logger;
@@ -71,11 +71,11 @@ function oneLine(text: string): string {
 
 interface WatchdogParts extends Pick<HubContext, 'clock' | 'logger'> {
   readonly manager: ServiceManager;
-  /** Resolves to whether the hub responds. The hub counts as hanging if this rejects or takes longer than half of the check interval. */
+  /** Resolves to whether the hub responds. If it rejects or takes longer than a quarter of `watchdogMs`, the hub counts as hanging. */
   readonly isAlive: () => Promise<boolean>;
 }
 
-/** Notifies systemd's watchdog after each successful liveness check. systemd therefore restarts a hub that hangs. */
+/** Checks that the hub responds, and notifies systemd's watchdog after each success. If the hub hangs, systemd restarts it. */
 export class Watchdog implements Service {
   readonly #parts: WatchdogParts;
   #cancelTimer: () => void = () => {};

@@ -37,8 +37,8 @@ interface RegistrationOptions {
 }
 
 /**
- * Registers the tools from the owner's manifest, from the bootstrap file and from earlier registrations. Also registers the tools with
- * which callers register tools. If a tool in an owner's file has a mistake, the hub reports it and skips only that tool.
+ * Registers the tools from the owner's manifest, the bootstrap file and earlier registrations. Also registers the built-in tools with which
+ * callers register further tools. If a tool in an owner's file has a mistake, skips only that tool and reports it.
  */
 export async function openRegistration(
   collaborators: RegistrationCollaborators,
@@ -119,7 +119,7 @@ async function loadOwnTools(
   report(leftOut);
 }
 
-/** Logs that a file has mistakes, and that its last valid text stays in force. */
+/** If a file has mistakes, reports that its last valid text stays in force. Otherwise withdraws an earlier report. */
 function warnOfStaleFile(
   { logger, events, problems }: Pick<RegistrationCollaborators, 'logger' | 'events' | 'problems'>,
   subject: string,
@@ -135,7 +135,7 @@ function warnOfStaleFile(
   events.emit('hub.warning', 'tools', { warning: 'tools.refused', reason });
 }
 
-/** Warns the owner that files of a plugin have changed, since someone else may have changed them. */
+/** Warns the owner that files of a plugin have changed, because someone else could have changed them. */
 function warnOfChangedPlugin(
   { logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>,
   { name, integrity }: Manifest['changedPlugins'][number],
@@ -147,7 +147,7 @@ function warnOfChangedPlugin(
 
 type Report = (leftOut: readonly SkippedRecord[]) => void;
 
-/** Returns a function that reports which of the owner's tools are skipped, and why. */
+/** Returns a function that reports each skipped tool of the owner's files, and why it is skipped. */
 function reportTo({ logger, events }: Pick<RegistrationCollaborators, 'logger' | 'events'>): Report {
   return (leftOut) => {
     for (const { place, problem } of leftOut) {

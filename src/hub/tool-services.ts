@@ -48,7 +48,7 @@ export interface ToolServices {
   readonly jobStore: JobStore;
   readonly meshProxy: MeshProxy;
   readonly capabilities: CapabilityCatalogue;
-  /** The texts in settings, tokens and rules that may name devices, areas and tools. */
+  /** Finds the settings, tokens, rules and automations that use the name of a device, area or tool. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
   readonly usage: UsageCounter;
@@ -95,14 +95,14 @@ export async function openToolServices(
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // Not every hub may revoke every token. So a call is aborted only if its token is really no longer valid.
+  // A hub may list a token as revoked without the right to revoke it. So calls are aborted only if their token is no longer valid.
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
   return { registry, tools: known, nameUses, validator, jobs, jobStore, meshProxy, capabilities, pipeline, usage, networkRoutes };
 }
 
-/** Returns the names in the configuration, in valid tokens and in the owner's rules. */
+/** Returns a search over the names in the configuration, in valid tokens and in the owner's rules. */
 function configuredNameUses(
   { tools: { disabled, failOver, features }, roles, sensors }: HubConfig,
   { auth, clock }: Pick<ToolServiceCollaborators, 'auth' | 'clock'>,
@@ -230,7 +230,7 @@ export function authTools(
   ];
 }
 
-/** Returns the functions that copy the databases. audit.db comes last: its copy must contain the audit head in the copy of state.db. */
+/** Returns the functions that copy the databases. audit.db is last: its copy must contain the audit head that state.db's copy names. */
 function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },

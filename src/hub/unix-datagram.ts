@@ -1,7 +1,7 @@
 import koffi from 'koffi';
 import { AtmoError } from '../core/errors.ts';
 
-// Constants of Linux's <sys/socket.h>, since Node has no unix datagram sockets.
+// Constants of Linux's <sys/socket.h>. They are needed because Node.js has no Unix datagram sockets.
 const AF_UNIX = 1;
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
 const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
@@ -16,8 +16,8 @@ const sendto = libc.func(
 const close = libc.func('int close(int fd)');
 
 /**
- * Returns the bytes of a `struct sockaddr_un` (unix(7)) for a socket's path. A name that begins with `@` is an abstract name, not a path.
- * Throws VALIDATION_ERROR if the name is empty, relative or too long.
+ * Returns the bytes of a `struct sockaddr_un` (unix(7)). `name` is an absolute path, or an abstract name that begins with `@`. Throws
+ * VALIDATION_ERROR if it is empty, relative or too long.
  */
 export function unixAddress(name: string): Buffer {
   const isAbstract = name.startsWith('@');

@@ -17,8 +17,8 @@ interface DiallingRouterCollaborators {
 const LINK_PATIENCE_MS = 1_000;
 
 /**
- * Sends calls to other hubs. If this hub has no connection to the target hub, it dials the target hub. If a route over other hubs exists,
- * the call takes this route at once, and only later calls use the new connection. Otherwise the call waits for the connection.
+ * Sends calls to other hubs. If there is no connection to the target hub, dials it. The call waits for this connection only if no route
+ * over other hubs exists.
  */
 export class DiallingRouter implements CallRouter {
   readonly #parts: DiallingRouterCollaborators;
@@ -37,7 +37,7 @@ export class DiallingRouter implements CallRouter {
     return router.forward(hubId, call);
   }
 
-  /** Connects to the target hub. Never rejects: if the connection fails, the following attempt to send the call rejects. */
+  /** Connects to the target hub. Never rejects, because the call itself rejects if there is still no connection. */
   async #dial(target: HubId, signal: AbortSignal): Promise<void> {
     try {
       await this.#parts.connections.dialNow(target, signal);

@@ -21,7 +21,7 @@ export type MembershipState = 'none' | 'member' | 'expired' | 'revoked';
 /** Role in a certificate; a hub with the role `inviter` may admit other hubs. */
 export type MemberRole = 'member' | 'inviter';
 
-/** Membership of this hub in the form that is shown to people, with times in milliseconds since 1970. */
+/** Membership of this hub as it is shown to people. Times are in milliseconds since 1970. */
 export interface MembershipStatus {
   readonly state: MembershipState;
   readonly hubId: HubId;
@@ -35,7 +35,7 @@ export interface MembershipStatus {
   /** Whether the sealed root key is stored on this hub. */
   readonly hasRootKey: boolean;
   readonly openInvites: number;
-  /** Number of other members that this hub has met. */
+  /** Number of other members whose valid certificates this hub has stored. */
   readonly members: number;
   readonly revoked: readonly HubId[];
 }
@@ -46,7 +46,7 @@ export interface InviteOptions {
   readonly permissions?: readonly string[] | undefined;
   /** Addresses of this hub as `host:port`; at most 4. */
   readonly addresses?: readonly string[] | undefined;
-  /** If set, the new hub becomes an inviter. Until the invite expires, the decrypted root key stays in memory to sign its certificate. */
+  /** If set, the new hub becomes an inviter. To sign its certificate, the root key stays decrypted in memory until the invite expires. */
   readonly inviter?: { readonly passphrase: string } | undefined;
 }
 
@@ -67,11 +67,11 @@ export interface Revoked {
 /** Result of making a hub an inviter. */
 export interface Delegated {
   readonly hub: HubId;
-  /** False if the hub is not connected; it gets its certificate when it connects. */
+  /** False if the hub is not connected. It then gets the certificate when it connects. */
   readonly isDelivered: boolean;
 }
 
-/** Port: the owner's operations on the mesh. Methods reject with CONFLICT if the state of the membership does not allow them. */
+/** The owner's operations on the mesh. Methods reject with CONFLICT if the state of the membership does not allow the operation. */
 export interface MeshControl {
   /** Creates a mesh with this hub as its first member. The passphrase encrypts the root key. */
   create(options: { readonly passphrase: string; readonly name?: string | undefined }): Promise<MembershipStatus>;

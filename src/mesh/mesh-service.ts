@@ -16,16 +16,16 @@ const MAX_INVITE_ADDRESSES = 4;
 export interface MeshServiceCollaborators {
   readonly hub: MeshHub;
   readonly membership: Membership;
-  /** Creates an engine without starting it. A `member` listens at the configured address; a `guest` only connects. */
+  /** Creates an engine without starting it. The engine of a `member` accepts connections from other hubs; that of a `guest` only dials. */
   readonly openEngine: (gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
 }
 
-/** Runs a mesh session while this hub is a member of a mesh; starts and ends the session when the membership changes. */
+/** Runs a mesh session whenever this hub is a member of a mesh. Also carries out the owner's operations on the mesh. */
 export class MeshService implements Service, MeshControl {
   readonly #parts: MeshServiceCollaborators;
   readonly #options: MeshOptions;
   #session: MeshSession | undefined;
-  /** Last change of the membership; the next change waits for it. */
+  /** Settles when the latest operation has ended. The next operation waits for it. */
   #last: Promise<unknown> = Promise.resolve();
   #stopListening: () => void = () => {};
   #cancelRetry: () => void = () => {};
@@ -36,17 +36,17 @@ export class MeshService implements Service, MeshControl {
     this.#options = options;
   }
 
-  /** Returns the parts of the mesh that calls use, or undefined if no session runs. */
+  /** Returns the parts of the session that calls need; undefined if no session runs. */
   ports(): MeshPorts | undefined {
     return this.#session?.ports;
   }
 
-  /** Returns how many messages were dropped or refused since the session began; the keys are `part.reason`. */
+  /** Returns the numbers of refused or dropped connections, messages and calls by `part.reason`; empty if no session runs. */
   drops(): Readonly<Record<string, number>> {
     return this.#session?.drops() ?? {};
   }
 
-  /** Starts the session if this hub is a member. If the session fails to start, the hub runs without it, reports the error and retries. */
+  /** Starts the session if this hub is a member. A failed start is reported and repeated; meanwhile the hub runs without the mesh. */
   async start(): Promise<void> {
     const { hub, membership } = this.#parts;
     const stopNotes = auditMembershipChanges(hub);
@@ -96,7 +96,7 @@ export class MeshService implements Service, MeshControl {
       try {
         this.#parts.membership.authority.leave(options);
       } finally {
-        // If leaving was refused, this hub is still a member.
+        // This hub is still a member if leaving was refused. Its session then starts again.
         await this.#resume();
       }
     });
@@ -154,7 +154,7 @@ export class MeshService implements Service, MeshControl {
     const { hub, membership, openEngine } = this.#parts;
     const engine = await openEngine(membership.gate, 'member');
     const session = new MeshSession({ hub, membership, engine }, this.#options);
-    // The session is set before its start, so that calls can use the first peer as soon as it is connected.
+    // Set before the start, so that calls can use the session as soon as the first peer is connected.
     this.#session = session;
     try {
       await session.start();
@@ -172,7 +172,7 @@ export class MeshService implements Service, MeshControl {
     await session?.[Symbol.asyncDispose]();
   }
 
-  /** Joins at the addresses of the invite; if no hub answers there, at hubs of the same mesh on the local network. */
+  /** Joins at the addresses of the invite. If no hub answers there, searches the local network for hubs of the mesh and joins there. */
   async #joinAsGuest(invite: string, signal: AbortSignal): Promise<void> {
     const { hub, membership, openEngine } = this.#parts;
     const { clock, logger, time } = hub;

@@ -41,7 +41,7 @@ export interface MeshHub extends HubContext {
   readonly authority: TokenAuthority;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly tokens: MeshTokens;
-  /** Token revocations, which are sent to every member. */
+  /** Token revocations, which this hub sends to every member. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
 }
@@ -64,7 +64,7 @@ export class MeshSession implements Service {
   readonly renewal: CertificateRenewal;
   readonly #parts: MeshSessionCollaborators;
   readonly #options: MeshOptions;
-  /** Numbers of refused links and calls by reason. */
+  /** Counts refused links and calls by reason. */
   readonly #drops = new ReasonCounter<string>();
   readonly #watch: InterfaceWatch;
   readonly #links: ControlLinks;
@@ -128,7 +128,7 @@ export class MeshSession implements Service {
     return [...new Set([...announceAddresses, ...ownAddresses(this.#parts.engine.listenAddresses(), this.#watch.interfaces)])];
   }
 
-  /** Returns how many messages were dropped or refused since the start; the keys are `part.reason`. */
+  /** Returns the numbers of refused or dropped connections, messages and calls by `part.reason`, such as `gate.revoked`. */
   drops(): Readonly<Record<string, number>> {
     const { engine, membership } = this.#parts;
     const parts = {

@@ -8,12 +8,12 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { MembershipStatus, MeshControl } from './mesh-control.ts';
 
 const MESH_ACTS = { ...HUB_ACTS, permissions: ['admin:mesh'] } as const;
-/** Fields of a definition that all read-only tools of the mesh share. */
+/** Fields that are equal in the definitions of all read-only mesh tools. */
 const MESH_READS = { ...HUB_READS, permissions: ['mesh:read'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 const DATE_TIME = { type: 'string', format: 'date-time' } as const;
-/** Schema of a secret text; it is masked in the audit log, events and approvals. */
+/** Schema of a secret. Its value is masked in the audit log, in events and in approvals. */
 const SECRET_TEXT = { type: 'string', 'x-secret': true } as const;
 /** Schema of the object that `statusView` returns. */
 const MESH_STATUS = {
@@ -36,7 +36,7 @@ const MESH_STATUS = {
   },
 } as const;
 
-/** Parameter `passphrase` of the tools that open the root key. */
+/** Parameter `passphrase` of the tools that decrypt the root key. */
 const passphraseParameter = p.string({ description: 'Passphrase of the root key', minLength: 1, maxLength: 1024, secret: true });
 const hubParameter = p.string({ description: 'Id of the hub, as mesh_peers tells it', pattern: '^hub-[0-9a-f]{16}$' });
 
@@ -269,7 +269,7 @@ function statusView(status: MembershipStatus): JsonObject {
   });
 }
 
-/** Returns another hub in the form of tool results. */
+/** Returns another hub in the form of the results of `mesh_peers`. */
 function peerView(peer: Peer): JsonObject {
   return present({
     hub_id: peer.id,

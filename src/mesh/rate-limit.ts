@@ -7,7 +7,7 @@ export interface BucketRate {
   readonly perSecond: number;
 }
 
-/** Token bucket that limits a rate and is refilled continuously. */
+/** Token bucket that limits a rate. Its tokens are refilled continuously. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: BucketRate;
@@ -36,8 +36,9 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Limits the rate of each name with a token bucket. A used bucket moves to the younger of two generations, and a full younger generation
- * replaces the older one. Finding the oldest entry of a single map would be slow, because it walks past all deleted entries.
+ * Limits the rate of each name with a token bucket. A used bucket moves to the younger of two generations. When the younger generation is
+ * full, it replaces the older one. In a single map, finding the oldest entry would be slow, because the search walks past all deleted
+ * entries.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;
@@ -46,7 +47,7 @@ export class KeyedRateLimit {
   #young = new Map<string, TokenBucket>();
   #old: ReadonlyMap<string, TokenBucket> = new Map();
 
-  /** `maxBuckets` is the maximum size of a generation. */
+  /** `maxBuckets` is the maximum number of buckets in each generation. */
   constructor(clock: Clock, rate: BucketRate, maxBuckets = MAX_BUCKETS) {
     this.#clock = clock;
     this.#rate = rate;
@@ -78,7 +79,7 @@ export class ConcurrencyLimit {
     this.#max = max;
   }
 
-  /** Returns a slot that the caller disposes at the end of the operation, or undefined if all slots of the hub are taken. */
+  /** Returns a slot, which the caller disposes when the operation ends. Returns undefined if all slots of the hub are taken. */
   enter(hub: HubId): Disposable | undefined {
     const count = this.#running.get(hub) ?? 0;
     if (count >= this.#max) return undefined;

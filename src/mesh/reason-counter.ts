@@ -2,7 +2,7 @@
 export class ReasonCounter<Reason extends string> {
   readonly #counts: Map<Reason, number>;
 
-  /** Counts of `reasons` begin at 0; any other reason is absent until it occurs. */
+  /** Reasons in `reasons` have the count 0 from the beginning. Any other reason is absent until it occurs. */
   constructor(reasons: readonly Reason[] = []) {
     this.#counts = new Map(reasons.map((reason) => [reason, 0]));
   }

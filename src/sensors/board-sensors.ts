@@ -18,7 +18,7 @@ interface BoardSensorsCollaborators extends SensorRecorderCollaborators {
   readonly random?: () => number;
 }
 
-/** Provides readings, history and events of the board's own sensors. A new sensor is listed within a poll interval. */
+/** Provides readings, history and events of the board's own sensors. Finds a new sensor within one poll interval. */
 export class BoardSensors implements Service {
   readonly #pollers: readonly SourcePoller[];
   readonly #recorder: SensorRecorder;
@@ -33,7 +33,7 @@ export class BoardSensors implements Service {
     this.#pollers = parts.sources.map((source) => new SourcePoller({ clock, logger, random, recorder, source }, settings));
   }
 
-  /** Starts to search and read. Resolves when the present sensors are listed; the first values follow later. */
+  /** Starts to search and read. Resolves when the present sensors are listed. Their first values follow later. */
   async start(): Promise<void> {
     this.#stopListening = this.#areas.onAreaRenamed(() => this.#recorder.relocate());
     await Promise.all(this.#pollers.map((poller) => poller.start()));
@@ -51,10 +51,10 @@ interface SourcePollerCollaborators extends Pick<SensorRecorderCollaborators, 'c
   readonly source: SensorSource;
 }
 
-/** Time limit of a read in milliseconds: enough for a slow bus with many probes. It also ends the wait for a driver that hangs. */
+/** Shortest time limit of a round of reads, in milliseconds. Without a limit, a driver that hangs would stop all further rounds. */
 const READ_LIMIT_MS = 60_000;
 const SENSOR_LIMIT_MS = 3000;
-/** Random part of the interval: it keeps hubs and sensors that were switched on together from reading at the same moment. */
+/** Random part of the interval. It prevents hubs and sensors that were switched on together from reading at the same moment. */
 const JITTER = 0.1;
 const SHORTEST_PAUSE_MS = 50;
 
@@ -97,7 +97,7 @@ class SourcePoller implements Service {
     }
   }
 
-  /** Logs the errors of work: a faulty driver must not stop the other sources or the hub. */
+  /** Runs work and logs its errors, because a faulty driver must not stop other sources or the hub. */
   async #logErrors(work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => this.#warn(error instanceof Error ? error.message : String(error)));
   }
@@ -143,13 +143,13 @@ class SourcePoller implements Service {
   }
 }
 
-/** Number of reads without a value after which a sensor counts as silent. */
+/** Number of successive reads without a value after which a sensor counts as silent. */
 const MISSES = 3;
 
 interface SensorRecorderCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly readings: ReadingStore;
   readonly devices: BoardDevices;
-  /** The present names of the areas in the configuration. */
+  /** The current names of the configured areas, which people can rename. */
   readonly areas: AreaChanges;
 }
 
@@ -163,7 +163,7 @@ interface RecordedSensor {
   warned: SensorFault | undefined;
 }
 
-/** Calibrates and records samples, and emits events. Never records an error value, but warns about it once. */
+/** Calibrates and records samples, and emits events. A sample with a fault is not recorded as a value, but causes one warning. */
 class SensorRecorder {
   readonly #parts: SensorRecorderCollaborators;
   readonly #sensors = new Map<string, RecordedSensor>();
@@ -179,12 +179,12 @@ class SensorRecorder {
     devices.add(this.#located(sensor.device));
     readings.describe(sensor.info.id, this.#located(sensor.info));
     this.#sensors.set(sensor.address, { sensor, misses: 0, hasValue: false, warned: undefined });
-    // The owner needs the address for an entry of the configuration.
+    // The owner needs this address to configure the sensor.
     logger.info('sensor.found', { sensor: sensor.info.id, address: sensor.address });
     return true;
   }
 
-  /** Describes all sensors again after areas were renamed. */
+  /** Updates the areas of all sensors and devices after areas were renamed. */
   relocate(): void {
     const { readings, devices } = this.#parts;
     for (const { sensor } of this.#sensors.values()) {
@@ -224,7 +224,7 @@ class SensorRecorder {
   #onFault(recorded: RecordedSensor, { fault, detail }: Extract<SensorSample, { readonly fault: SensorFault }>): void {
     const { readings, clock } = this.#parts;
     recorded.misses += 1;
-    // A suspect value, such as from a wrong wire, is reported at once. Any other fault may be chance.
+    // A suspect value, such as from a wrong wire, causes a warning at once. Any other fault may be chance, so it must repeat.
     if (fault === 'suspect' || recorded.misses >= MISSES) this.#warn(recorded, fault, detail);
     if (recorded.misses === MISSES && recorded.hasValue) readings.record(recorded.sensor.info.id, null, clock.now());
   }
@@ -238,7 +238,7 @@ class SensorRecorder {
     events.emit('hub.warning', info.id, { warning: `sensor.${fault}`, message: `${info.id}: ${detail}` });
   }
 
-  /** Updates the reachability of a device. It is reachable while at least one of its sensors gives values. */
+  /** Updates a device's reachability: reachable if any of its sensors gives values, unreachable if all are silent, else unchanged. */
   #updateReachability(device: DeviceId): void {
     const { readings, devices } = this.#parts;
     const ofDevice = [...this.#sensors.values()].filter(({ sensor }) => sensor.info.device === device);

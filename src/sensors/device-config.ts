@@ -1,7 +1,7 @@
 import { optionalSection, type Settings } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
 
-/** Pattern of a kind, and of each part of a reading's id: the device and the name of the reading. */
+/** Pattern of device ids, of the names of readings, and of kinds such as `temperature`. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
 
 /** JSON Schema of a title for people: a line without control characters. */
@@ -45,5 +45,5 @@ export const BOARD_DEVICES = mapOf(
   ),
 );
 
-/** A chip with a name that the owner chose, and its readings by name, such as `temperature`. */
+/** The owner's settings for a chip and for its readings, which have names such as `temperature`. */
 export type BoardDeviceConfig = Settings<typeof BOARD_DEVICES>[string];

@@ -2,7 +2,7 @@ import { optionalSection, type Settings, section } from '../core/config/config-s
 import { BOARD_DEVICES, mapOf, READING_PROPERTIES, TITLE, UNIT } from './device-config.ts';
 import { GPIO_SECTION } from './gpio/gpio-config.ts';
 
-/** Formats of an instrument's lines: JSON objects, `key=value` pairs, or a pattern with named groups. */
+/** Formats of an instrument's lines: JSON objects, `key=value` pairs, or text for a regular expression with named groups. */
 const LINE_FORMATS = ['json', 'pairs', 'pattern'] as const;
 
 const BAUDS = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600] as const;
@@ -53,7 +53,7 @@ const SERIAL_PORTS = mapOf(
 /** The owner's settings for a value in an instrument's lines. */
 export type SerialReadingConfig = Settings<typeof SERIAL_READING>;
 
-/** An instrument that sends lines, with its readings by name. */
+/** The settings of an instrument that sends lines of text, with its readings by name. */
 export type SerialPortConfig = Settings<typeof SERIAL_PORTS>[string];
 
 /** JSON Schema of `sensors` in the configuration file. */

@@ -21,7 +21,7 @@ export interface BoardSensor {
   readonly calibrate: (value: ReadingValue) => ReadingValue;
 }
 
-/** The listed sensors, and the problems: settings that match no sensor or more than one, and sensors whose id is taken. */
+/** The listed sensors, and texts about problems: a setting that matches no chip or several chips, or a sensor whose id is taken. */
 interface SensorRegistry {
   readonly sensors: readonly BoardSensor[];
   readonly problems: readonly string[];
@@ -35,8 +35,9 @@ const MAX_TITLE = 128;
 const MAX_NAME = 64;
 
 /**
- * Assigns ids and titles to sensors. They come from the entry in `devices` with the most specific source. Without such an entry they are
- * generated, if discovery is on or the sensor is configured. A sensor has the same id after every start.
+ * Assigns ids and titles to sensors. A sensor gets those of its entry in `devices`. If several entries match, the one with the most
+ * specific source counts. If none matches, the id and title are generated, but only if discovery is on or the sensor is configured. A
+ * sensor has the same id after every start.
  */
 export function sensorRegistryOf(found: readonly FoundSensor[], settings: SensorRegistrySettings): SensorRegistry {
   const chips = new Set(found.map(({ address }) => chipOf(address)));
@@ -54,7 +55,7 @@ export function sensorRegistryOf(found: readonly FoundSensor[], settings: Sensor
   return { sensors: [...sensors.values()], problems };
 }
 
-/** Returns the valid entries. A source without the bus address of its chip is valid only if one chip has this name. */
+/** Returns the usable entries. A source without a bus address is usable only if exactly one chip has its name. */
 function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
   const problems: string[] = [];
   const usable = entries.filter(([id, { source }]) => {
@@ -155,7 +156,7 @@ export class BoardDevices implements DeviceDirectory {
     this.#events.emit('device.added', id, { name, device_types: [] });
   }
 
-  /** Sets the present name of a device's area. */
+  /** Sets the current name of a device's area. */
   relocate({ id, area }: Pick<BoardDevice, 'id' | 'area'>): void {
     const before = this.#devices.get(id);
     if (!before || before.area === area) return;
@@ -166,7 +167,7 @@ export class BoardDevices implements DeviceDirectory {
     this.#events.emit('device.changed', id, { name: device.name, device_types: [] });
   }
 
-  /** Sets the time of a device's last value to now. */
+  /** Sets the time of a device's last value to the current time. */
   markSeen(id: DeviceId): void {
     const device = this.#devices.get(id);
     if (device) this.#devices.set(id, { ...device, lastSeenMs: this.#clock.now() });

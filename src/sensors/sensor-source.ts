@@ -1,31 +1,31 @@
 import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 import type { ReadingConfig } from './device-config.ts';
 
-/** A sensor of a source. */
+/** A sensor that a source has found. */
 export interface FoundSensor {
   /**
-   * The address, equal after every start: `<source>:<chip>[@<bus address>][/<channel>]`, such as `w1:28-000005e2fdc3`,
-   * `iio:bme280@1-0076/temp` or `gpio:front_door`. The configuration refers to sensors by their addresses.
+   * The address of the sensor, which is the same after every start: `<source>:<chip>[@<bus address>][/<channel>]`. Examples are
+   * `w1:28-000005e2fdc3`, `iio:bme280@1-0076/temp` and `gpio:front_door`. The configuration refers to sensors by their addresses.
    */
   readonly address: string;
   /** The id of the sensor's device, such as `board`, `bme280-1-0076` or a name from the configuration. */
   readonly device: string;
-  /** Name of the reading within the device, such as `temperature`, in the form of a device id. */
+  /** Name of the reading within the device, such as `temperature`. It has the format of a device id. */
   readonly reading: string;
   /** Measured quantity, such as `temperature` or `contact`: the `kind` in the capability files. */
   readonly kind: string;
-  /** Unit of the values for people: `°C`, `%`, `hPa`; empty for on/off and counts. */
+  /** Unit of the values for people, such as `°C`, `%` or `hPa`. It is empty for on/off values and counts. */
   readonly unit: string;
-  /** Title of the reading for people: `Front door`, `bme280 temperature`. */
+  /** Title of the reading for people, such as `Front door` or `bme280 temperature`. */
   readonly title: string;
   /** Title of the device for people; default: the words of its id. */
   readonly deviceTitle?: string;
   readonly area?: string;
-  /** True for a sensor that the source's own configuration names. It is listed even if discovery is off. */
+  /** True if the source's own configuration names the sensor. Such a sensor is listed even if discovery is off. */
   readonly isConfigured?: true;
 }
 
-/** Reason for a missing value: an error value, malformed bytes, a busy sensor, or a removed sensor. */
+/** Reason for a missing value: `suspect` (the value means an error), `garbled` (malformed bytes), `busy`, or `gone` (no sensor there). */
 export type SensorFault = 'suspect' | 'garbled' | 'busy' | 'gone';
 
 /** A value of a sensor, in its unit and before the owner's calibration, or the reason for its absence. */
@@ -40,27 +40,27 @@ export type SensorSample =
 /** Is called with each sample. */
 export type SampleListener = (sample: SensorSample) => void;
 
-/** The sensors to read; the signal ends the read. */
+/** A request to read sensors. An abort of the signal ends the read early. */
 export interface ReadRequest {
   readonly addresses: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Port: one kind of sensors of the board, such as all probes on 1-Wire. The creator of a source starts and stops it. Missing hardware is
- * not an error: a running source never throws for it.
+ * Port: the sensors of one technology on the board, such as all probes on 1-Wire. The code that creates a source also starts and stops it.
+ * A running source never throws for missing hardware.
  */
 export interface SensorSource {
-  /** The first part of its addresses, such as `w1`. */
+  /** First part of the addresses of this source's sensors, such as `w1`. */
   readonly name: string;
-  /** Returns the present sensors; an empty list if the bus or driver is missing. */
+  /** Returns the sensors that are present now; an empty list if the bus or driver is missing. */
   find(): Promise<readonly FoundSensor[]>;
   /**
-   * Reads sensors that `find` returned: `onSample` is called once for each address, in any order, and never after the signal has aborted.
-   * Never blocks the event loop, never rejects.
+   * Reads sensors that `find` returned. Calls `onSample` once for each address, in any order, but never after the signal has aborted. Never
+   * blocks the event loop, and never rejects.
    */
   read(request: ReadRequest, onSample: SampleListener): Promise<void>;
-  /** Emits samples without a request, for example when a line changes. The returned function stops the emission. */
+  /** Calls `onSample` for samples without a request, for example when a line changes. The returned function stops this. */
   listen?(onSample: SampleListener): () => void;
 }
 
@@ -69,7 +69,7 @@ export function calibrated(value: number, { factor, offset }: Pick<ReadingConfig
   return roundedValue(value * factor + offset);
 }
 
-/** Returns a value without the digits that binary fractions add. */
+/** Rounds a value to ten significant digits. This removes the errors of binary fractions. */
 export function roundedValue(value: number): number {
   return Number(value.toPrecision(10));
 }

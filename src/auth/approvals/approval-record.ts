@@ -59,14 +59,14 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
   };
 }
 
-/** Returns the requester in the form of `principalKey`. */
+/** Returns the `principalKey` of the requester. */
 export function requesterKey({ requester }: ApprovalRecord): string {
   return principalKey({ kind: requester.kind, id: requester.id, permissions: [] });
 }
 
 /**
- * Returns whether the approval request is for this call. The effects must match too, because the same arguments may later have other
- * effects (a group may have a new member).
+ * Returns whether the stored approval request is for the requested call. Their effects must match too, because the same arguments can have
+ * other effects later, for example if a group gets a new member.
  */
 export function matchesRequest(record: ApprovalRecord, request: ApprovalRequest): boolean {
   const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
@@ -95,7 +95,7 @@ export function statementOf(
 }
 
 interface ViewParts {
-  /** The approvals whose keys are still enrolled. */
+  /** Approvals that were given with keys that are still enrolled. */
   readonly given: readonly GivenApproval[];
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
@@ -125,7 +125,7 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
   };
 }
 
-/** Returns each affected device once, with its current name and area. The target of an effect starts with the device's id. */
+/** Returns each affected device once, with its current name and area. The first segment of a target is the id of its device. */
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
@@ -151,7 +151,7 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 }
 
 const SPACE = 'approvals';
-/** Milliseconds for which a closed request can still be read. After that only the audit log has it. */
+/** Milliseconds for which a request can be read after it expires. After that, only the audit log has it. */
 const KEPT_CLOSED_MS = 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
@@ -162,7 +162,7 @@ interface RepositoryServices {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** Stores the approval requests of a hub, with their expiry times. A change is stored before its event is emitted. */
+/** Stores the approval requests of a hub, and computes when they expire. */
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
@@ -213,8 +213,8 @@ export class ApprovalRepository {
   }
 
   /**
-   * Deletes requests that ended at least an hour ago and, if there are too many records, the oldest ended requests. A denied request is
-   * kept until it expires, so that the agent can read the denial.
+   * Deletes requests that expired at least an hour ago. If there are too many records, also deletes the oldest used or expired requests. A
+   * denied request is kept until it expires, so that the agent can read the denial.
    */
   #makeRoom(): void {
     const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);

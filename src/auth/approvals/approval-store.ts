@@ -35,9 +35,9 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** Maximum number of used approvals that are remembered because they may be returned. Far fewer calls run at once. */
+/** Maximum number of used approvals that can still be returned. It is far above the number of calls that run at once. */
 const MAX_GIVEN_BACK = 1_000;
-/** Minimum interval of the timer in milliseconds, so that it does not run all the time while the disk is full. */
+/** Minimum delay of the timer in milliseconds. Without it, the timer would fire continuously while the disk is full. */
 const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
@@ -46,8 +46,9 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
 }
 
 /**
- * The queue of calls that wait for approval. A call has one request, which collects signatures of the required number of persons. The
- * request is valid for ten minutes and for one use, also across restarts. There is no `await` between the read and the write of a decision.
+ * The queue of calls that wait for approval. Each call has one request, which collects signatures until enough persons have approved. A
+ * request is valid for ten minutes and one use, also across restarts. A decision is checked and stored without `await`, so decisions cannot
+ * overlap.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
@@ -55,8 +56,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
   /**
-   * Ids of requests whose approvals this process used. Only these approvals can be returned, because a call of an earlier process may have
-   * taken effect.
+   * Ids of requests whose approvals this process used. An approval that an earlier process used cannot be returned, because its call may
+   * have taken effect.
    */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
@@ -94,7 +95,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     try {
       this.#records.save(returned);
     } catch {
-      // The approval remains used, which is safe. The caller gets the error of the call.
+      // The approval stays used, so that no other call can use it. The caller still gets the error of the call.
       this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
       return;
     }
@@ -140,7 +141,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // A call has two requests if its used approval was returned after a new request was made. If one is denied, the call is denied.
+    // A call can match two requests: one whose approval was returned, and one made in the meantime. If one is denied, the call is denied.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
@@ -166,7 +167,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record;
   }
 
-  /** Throws RESOURCE_EXCEEDED if too many requests are open. An agent shares its limit with its descendants, not with the owner. */
+  /** Throws RESOURCE_EXCEEDED if too many requests are open or denied. An agent and its descendants share one limit. */
   #requireCapacity(principal: Principal): void {
     const live = this.#live();
     const family = rootAgentOf(principalKey(principal));
@@ -179,7 +180,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     );
   }
 
-  /** Returns the record. If the owner's rules now require more persons, first raises the number of persons in the record. */
+  /** Returns the record. If the owner's rules now require more persons than the record, first stores the new number in the record. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
     const stricter = { ...record, needed };
@@ -289,8 +290,8 @@ function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys
 }
 
 /**
- * Returns the enrolled key that validly signed a decision. An approval needs a key that was enrolled before the request, and a person other
- * than the requester. Throws PERMISSION_DENIED with the reason if the signature is invalid or the person may not decide.
+ * Returns the person's key that signed the decision. Any enrolled key may deny. To approve, a key must be older than the request, and
+ * nobody except the owner may approve own calls. Throws PERMISSION_DENIED if the signature is invalid or the person may not decide.
  */
 function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
   const { person } = decision;
@@ -308,7 +309,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/** Returns whether the requester or its ancestor has the person's name. Returns false for the owner, who may approve own calls. */
+/** Returns whether the requester or one of its ancestors has the person's name. Returns false for calls of the owner. */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
   return isSelfOrDescendant(requester.id, person);
@@ -323,7 +324,7 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes changes of approval requests to the audit log, and emits events. Only the audit rows of the call contain its parameters. */
+/** Writes changes of approval requests to the audit log, and emits events. The parameters are only in the audit rows of the call itself. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

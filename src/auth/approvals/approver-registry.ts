@@ -135,10 +135,10 @@ interface OwnerKeyParts {
 }
 
 /**
- * Enrols the owner's approver key for the person `owner`. The private Ed25519 key is in `owner.key` (mode 0600), created at the first
- * start. The hub stores only the public key; the CLI signs with the file. If the file was lost, a new key replaces the lost key if that key
- * is still enrolled. This is safe, because whoever can delete the file could also have read it. A crash is harmless: the next start
- * completes the enrolment. Throws STORAGE_FAILED if others can read the file or if it is malformed.
+ * Enrols the owner's key as an approver key of the person `owner`. The file `owner.key` (mode 0600) has the private Ed25519 key, and is
+ * created at the first start. The hub stores only the public key; the CLI signs with the file. If the file was lost, a new key replaces the
+ * lost key, provided that the lost key is still enrolled. This adds no risk: whoever can delete the file could also have read it. After a
+ * crash, the next start completes the enrolment. Throws STORAGE_FAILED if others can read the file or if it is malformed.
  */
 export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyParts, stateDirectory: string): Promise<void> {
   const path = join(stateDirectory, OWNER_KEY_FILE);

@@ -9,7 +9,7 @@ import { RULES_SCHEMA, type RuleEntry, type RulesFile, WRITABLE_BY_OTHERS } from
 import { type Rule, RuleSet } from './rule-set.ts';
 import { isWider, isWiderComparison, type NamePattern, type Refuse, type RuleTerms, termsOf, ZoneClock } from './rule-terms.ts';
 
-/** The compiled rules of a file, the time zone for the times in them, and the warnings about them. */
+/** The compiled rules of a file, the time zone of the times in the rules, and warnings about the rules. */
 export interface CompiledRules {
   readonly set: RuleSet;
   readonly zone: ZoneClock;
@@ -60,7 +60,7 @@ function ruleOf(entry: RuleEntry, line: number, refuse: Refuse): Rule {
   };
 }
 
-/** Refuses a rule that contradicts an earlier rule or has the same name. Returns a warning if the rule repeats an earlier rule. */
+/** Refuses a rule if its name is taken or an earlier rule covers it with another effect. If the effect is equal, returns a warning. */
 function overlaps(rule: Rule, earlier: readonly Rule[], refuse: Refuse): readonly RuleWarning[] {
   const same = earlier.find(({ name }) => name === rule.name);
   if (same) refuse(['name'], `there is a rule ${JSON.stringify(rule.name)} already, in line ${same.line}; names are unique`);
@@ -78,7 +78,7 @@ function saying({ effect, persons = 1 }: Rule): string {
   return effect === 'approve' ? `approve by ${persons}` : effect;
 }
 
-/** Returns whether the earlier conditions hold for every call that meets the later conditions. Then the later rule never decides. */
+/** Returns whether every call that meets the later rule's conditions also meets the earlier rule's. If so, the later rule never decides. */
 export function coversTerms(earlier: RuleTerms, later: RuleTerms): boolean {
   return (
     covers(earlier.agent, later.agent, isWider) &&
@@ -114,9 +114,7 @@ function coversParams(earlier: RuleTerms, later: RuleTerms): boolean {
   );
 }
 
-/**
- * Returns warnings about unknown names in rules. Unknown names are allowed, since a device may be added later, but they are often misspelt.
- */
+/** Returns warnings about unknown names in rules. An unknown name is not an error, because the device may be added later. */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {

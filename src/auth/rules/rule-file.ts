@@ -14,7 +14,7 @@ export interface Comparison {
   readonly one_of?: readonly RuleScalar[];
 }
 
-/** Conditions of a rule as written in the file. All given conditions must hold; for a list, one item must match. */
+/** Conditions of a rule as written in the file. All given conditions must hold. A condition with a list holds if one item matches. */
 export interface RuleConditions {
   readonly agent?: OneOrMany<string>;
   readonly kind?: OneOrMany<'owner' | 'agent'>;
@@ -48,7 +48,7 @@ export interface RulesFile {
 }
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-// The keywords for a text and for a list are combined without `anyOf`, so that an error in a list names the invalid item.
+// This schema accepts one text or a list of texts. It does not use `anyOf`, so that an error names the invalid item of a list.
 const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const comparison = {
@@ -122,10 +122,10 @@ export function listOf<T>(given: OneOrMany<T> | undefined): readonly T[] {
 }
 
 const MAX_BYTES = 1_000_000;
-/** Mode bits with which users other than the owner may write a file. */
+/** Bits of the file mode that let users other than the file's owner write the file. */
 export const WRITABLE_BY_OTHERS = 0o022;
 
-/** Returns a signature that changes if the content, path or permissions of the file may have changed; undefined if there is no file. */
+/** Returns a fingerprint that changes with the file's content and permissions. Returns undefined if there is no file. */
 export function rulesSignature(file: string): string | undefined {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -136,8 +136,8 @@ export function rulesSignature(file: string): string | undefined {
 }
 
 /**
- * Returns a rules file's text; undefined if there is no file. Throws CONFIG_INVALID if the file is unreadable, too long, not a regular
- * file, or writable by others.
+ * Returns the text of a rules file; undefined if there is no file. Throws CONFIG_INVALID if the file is unreadable, is too long, is not a
+ * regular file, or can be written by users other than its owner.
  */
 export function readRulesFile(file: string): string | undefined {
   const descriptor = openRulesFile(file);

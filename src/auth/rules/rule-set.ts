@@ -38,9 +38,9 @@ interface ReadyRule {
 const DEFAULT_DENIAL = 'no rule allows it, and agents may only do what a rule allows';
 
 /**
- * An ordered list of rules. The first matching rule decides each effect of a call. If the effects have different verdicts, deny overrides
- * approve, and approve overrides allow. If several effects need approval, the largest number of persons counts. Some conditions are known
- * only while the call runs: they count as met in rules that deny or require approval, and as not met in rules that allow.
+ * An ordered list of rules. For each effect of a call, the first matching rule decides. If the effects have different verdicts, deny
+ * overrides approve, and approve overrides allow. If several effects need approval, the largest number of persons counts. A condition whose
+ * result is unknown before the call counts as met in rules that deny or require approval, and as not met in rules that allow.
  */
 export class RuleSet {
   readonly rules: readonly Rule[];
@@ -59,7 +59,7 @@ export class RuleSet {
     return this.#verdict(call, deciding);
   }
 
-  /** Returns the verdict and, for each effect, the rule that decides and the reason. */
+  /** Returns the verdict. For each effect, also returns the deciding rule and the reason. */
   explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
     const view = viewCall(call, context);
     const fitting = this.#fitting(view);
@@ -106,7 +106,7 @@ export class RuleSet {
   }
 }
 
-/** Returns the effects to judge. A call without effects is judged once; rules with conditions about effects do not match it. */
+/** Returns the effects to judge. A call without effects is judged once, and matches only rules without conditions about effects. */
 function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
@@ -128,7 +128,7 @@ function personsOf(rule: Rule | undefined): number {
   return rule?.persons ?? 1;
 }
 
-/** Whether a condition is met; `unforeseen` if this is known only while the call runs. */
+/** Result of a condition. It is `unforeseen` if the result is unknown before the call. */
 type Truth = 'yes' | 'no' | 'unforeseen';
 
 interface CallView {
@@ -144,7 +144,7 @@ interface CallView {
 interface EffectView {
   readonly effect: Effect;
   readonly device: string | undefined;
-  /** Cluster and command or attribute; undefined if the effect does not concern a single command or attribute of a device. */
+  /** The cluster, and its command or attribute; undefined if the effect does not concern exactly one command or attribute of a device. */
   readonly action: readonly string[] | undefined;
   readonly facts: DeviceFacts;
 }
@@ -263,7 +263,7 @@ function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }
 
-/** Returns whether an effect's action matches a pattern; `unforeseen` if the effect has no single action but has unforeseen values. */
+/** Compares the effect's action with the patterns. Returns `unforeseen` for an effect with unforeseen values but no single action. */
 function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
   if (action) return truth(anyOf(patterns, action));
   return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';
@@ -293,7 +293,7 @@ function valueText(terms: readonly ValueTerm[], { effect }: EffectView): string 
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonText(assumed.comparison) : 'so'}`;
 }
 
-/** Returns the device id in a permission such as `sensor:read:hall/temperature`, for effects that name no device. */
+/** Returns the device id in a permission, such as `hall` in `sensor:read:hall/temperature`; undefined if the permission names no device. */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
   if (!permission) return undefined;

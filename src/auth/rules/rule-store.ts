@@ -16,11 +16,11 @@ import { readRulesFile, rulesSignature } from './rule-file.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 
 /**
- * Milliseconds between checks of the rules file. The file is checked instead of watched: a check takes microseconds, but a watched folder
- * would wake the hub for each log line that is written in it.
+ * Milliseconds between checks of the rules file. Checks are cheaper than a watch on the folder: a check takes microseconds, but the watch
+ * would wake the hub for each log line that is written to a file in the folder.
  */
 const CHECK_AGAIN_MS = 1_000;
-/** Milliseconds for which a changed file must stay unchanged before it is read, since an editor may still be writing it. */
+/** Milliseconds for which a file must stay the same after a change before it is read, since an editor may still be writing it. */
 const SETTLE_MS = 200;
 
 const SPACE = 'rules';
@@ -40,7 +40,7 @@ export interface RuleStoreServices extends Pick<HubContext, 'clock' | 'logger' |
 
 /**
  * Loads the owner's rules from their file. If the file has mistakes, is empty or is lost, the last accepted rules stay in force, also after
- * a restart, and the owner is warned. If no rules were ever accepted, `start` throws CONFIG_INVALID for a mistake.
+ * a restart, and the owner is warned. If no rules were ever accepted, `start` throws CONFIG_INVALID for an empty or faulty file.
  */
 export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #ports: RuleStoreServices;
@@ -49,9 +49,9 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   readonly #mustExist: boolean;
   #rules: CompiledRules;
   #hash: string | undefined;
-  /** Signature of the file as it was last read. */
+  /** Fingerprint of the file when it was last read. */
   #signature: string | undefined;
-  /** Signature of the file at the last check. */
+  /** Fingerprint at the last check that found a change. If the next check finds the same fingerprint, the hub reads the file. */
   #seen: string | undefined;
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
@@ -183,7 +183,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   }
 }
 
-/** Compiles the text. An empty file counts as lost, even if no rules were ever accepted. */
+/** Compiles the text. Throws CONFIG_INVALID if the text is blank or has mistakes. */
 function parse(text: string, file: string): CompiledRules {
   if (isBlank(text)) throw blankFileError(file, 'is empty', NO_RULES);
   return compileRules(text, file);

@@ -37,7 +37,7 @@ export interface RuleTerms {
   readonly param?: readonly ParamTerm[];
 }
 
-/** Throws an error about a mistake in a rule. `path` is the position of the mistake within the checked part of the rule. */
+/** Throws an error about a mistake in the rules. `path` has the keys that lead from the checked part of the file to the mistake. */
 export type Refuse = (path: readonly (string | number)[], problem: string) => never;
 
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -119,8 +119,8 @@ function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse)
 }
 
 /**
- * A pattern for names that consist of segments. `exact` matches only the name with these segments, `below` only longer names that start
- * with them, and `tree` matches both.
+ * A pattern for names that consist of segments. `exact` matches the name with exactly these segments. `below` matches names that begin with
+ * these segments and have more. `tree` matches both.
  */
 export interface NamePattern {
   readonly segments: readonly string[];
@@ -193,8 +193,8 @@ function startsWith(name: readonly string[], start: readonly string[]): boolean 
 }
 
 /**
- * Returns whether the value satisfies the comparison. Texts are compared without regard to letter case, and former names equal their
- * current names. A list satisfies the comparison if one of its items satisfies it.
+ * Returns whether the value satisfies the comparison. Letter case is ignored in texts, and a former name of a value counts as its current
+ * name. A list satisfies the comparison if one of its items does.
  */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
@@ -250,7 +250,7 @@ export type MinuteOfWeek = number;
 class WeekTimes {
   readonly #minutes = new Uint8Array(WEEK_MINUTES);
 
-  /** Adds a time window that begins on `day`. It ends on the next day if `to` is not after `from`; both are minutes of the day. */
+  /** Adds a time window that begins on `day`. If `to` is not after `from` (both in minutes since midnight), it ends on the next day. */
   add(day: Weekday, from: number, to: number): void {
     const start = WEEKDAYS.indexOf(day) * DAY_MINUTES;
     const end = to > from ? to : to + DAY_MINUTES;
@@ -261,13 +261,13 @@ class WeekTimes {
     return this.#minutes[minute] === 1;
   }
 
-  /** Returns whether these times include all of `other`; without `other`, whether they include the whole week. */
+  /** Returns whether these times include all times of `other`. If `other` is absent, returns whether they include the whole week. */
   includes(other: WeekTimes | undefined): boolean {
     return this.#minutes.every((isIn, minute) => isIn === 1 || (other !== undefined && !other.has(minute)));
   }
 }
 
-/** Returns the minutes of `22:00` since midnight, 1,440 for `24:00`, and undefined for other text. */
+/** Converts a time of day such as `22:00` to minutes since midnight. Accepts `24:00` (1,440); returns undefined for other text. */
 function timeOfDay(text: string): number | undefined {
   const match = /^(\d{1,2}):([0-5]\d)$/.exec(text);
   const minutes = Number(match?.[1]) * 60 + Number(match?.[2]);
@@ -301,7 +301,7 @@ export class ZoneClock {
   }
 
   at(nowMs: number): MinuteOfWeek {
-    // UTC offsets change only at whole minutes of UTC, so all times in a minute have the same result.
+    // UTC offsets change only at whole minutes of UTC, so one result is right for all times within a minute.
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#knownMinute) {
       this.#known = this.#compute(minute * MINUTE_MS);

@@ -6,11 +6,11 @@ import { originOf, signRoot, tokenText } from './token-chain.ts';
 
 const OWNER = 'owner';
 const LIFE_MS = 600_000;
-/** A token is renewed after half of its lifetime. */
+/** A token is renewed this many milliseconds before it expires, which is after half of its lifetime. */
 const RENEW_MS = LIFE_MS / 2;
 const MAX_CACHED = 512;
 
-/** The hub's membership in a mesh, and the other hubs that this hub trusts as a member. */
+/** This hub's membership in a mesh, and the other hubs that it trusts because of the membership. */
 export interface HubMembership extends MeshTrust {
   /** Returns the permissions that this hub's tokens may have on other hubs; undefined if this hub is in no mesh. */
   own(): { readonly permissions: readonly string[] } | undefined;
@@ -29,13 +29,13 @@ interface CachedToken {
 }
 
 /**
- * Provides the tokens that this hub sends to other hubs for its callers. An agent's token is forwarded if it is bound to this hub's key.
- * For the owner, the hub mints a token that is valid for ten minutes and only on the executing hub. This token has the permissions that the
- * mesh grants to this hub.
+ * Provides the tokens with which this hub calls other hubs for its callers. For an agent, it forwards the agent's token, which must be
+ * bound to this hub's key. For the owner, it mints a token with the permissions that the mesh grants to this hub. A minted token is valid
+ * for ten minutes, and only on the executing hub.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
-  /** The owner's tokens by the id of the executing hub. */
+  /** Tokens minted for the owner, by the id of the executing hub. */
   readonly #cached = new Map<string, CachedToken>();
 
   constructor(ports: MeshTokenCollaborators) {

@@ -38,7 +38,7 @@ interface ProofCollaborators {
   readonly time: TrustedTime;
 }
 
-/** Verifies that the bearer of a token holds the key of its last link, and that the proof is not a replay. */
+/** Verifies that the bearer holds the private key of the token's last link, and that the proof is not a replay. */
 export class ProofOfPossession {
   readonly #ports: ProofCollaborators;
   readonly #hubId: string;
@@ -50,7 +50,8 @@ export class ProofOfPossession {
 
   /**
    * Verifies a proof and returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof is malformed,
-   * does not match or was used before; RATE_LIMITED if too many proofs are stored; STORAGE_FAILED if the write fails.
+   * was used before, or is for another token, operation, hub or time. Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the
+   * write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -61,8 +62,8 @@ export class ProofOfPossession {
       refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#ports.time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
-    // Proofs are counted by root token, since the holder of a key can make any number of child tokens. The nonce is stored one millisecond
-    // longer than the proof is valid.
+    // Proofs are counted for each root token, because a key holder can create any number of child tokens. A proof is still valid in its
+    // last millisecond, so the nonce is stored one millisecond longer.
     if (!this.#ports.replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
   }
@@ -142,15 +143,15 @@ export class ReplayCache implements Service {
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
-      // An unreadable nonce counts as used until every proof that was valid when the nonce was written has expired.
+      // If the expiry time of a nonce is unreadable, the nonce is kept for two minutes, because no proof stays valid for longer.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: key.slice(0, key.indexOf('.')), untilMs });
     }
   }
 
   /**
-   * Marks a nonce (hex) of a holder (a token id) as used until `untilMs`, milliseconds since 1970. Returns false if it was already used.
-   * Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the write fails; the nonce then stays unused.
+   * Marks a nonce (hex) as used until `untilMs` (milliseconds since 1970). `holder` is a token id. Returns false if the nonce was already
+   * used. Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the write fails. After an error, the nonce is unused.
    */
   use(holder: string, nonce: string, untilMs: number): boolean {
     this.#deleteExpired();

@@ -16,7 +16,7 @@ const TOKEN_ID = /^[0-9a-f]{32}$/;
 /** Time for which a revocation is stored after the token's expiry: the permitted clock skew and a margin. */
 const KEPT_AFTER_END_MS = 300_000;
 
-/** Largest number of stored revocations by another hub, so that no hub can fill the disk. */
+/** Largest number of stored revocations by each of the other hubs, so that no hub can fill the disk. */
 const MAX_OF_OTHER_HUB = 4_096;
 
 /** The parts of a token that decide which hubs may revoke it. */
@@ -28,7 +28,7 @@ interface RevocableToken {
   readonly issuer: string;
 }
 
-/** A revoked token. The revocation is stored until the token would have expired. */
+/** One hub's revocation of one token. `issuer` is the revoking hub, and `expiresAt` is the expiry of the token. */
 interface Revocation {
   readonly issuer: string;
   /** Token id in hex. */
@@ -43,9 +43,9 @@ interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 
 }
 
 /**
- * The list of revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub. Hubs merge their lists by exchanging
- * statements, in any order and repeatedly. A statement counts only if it is from this hub, from the hub that issued the token's root, or
- * from a hub that holds a key of the token's chain.
+ * The list of revoked tokens. Each entry is a statement (COSE_Sign1) signed by the revoking hub. Hubs exchange statements to merge their
+ * lists; the order does not matter. A statement counts only if it was signed by this hub, by the hub that issued the token's root, or by a
+ * hub that holds a key of the token's chain.
  */
 export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
@@ -66,7 +66,7 @@ export class RevocationList implements Service {
       try {
         this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
-        // A token whose statement is damaged is known from the store key and stays revoked, because accepting it again would be worse.
+        // The statement is damaged, but the store key has the token's id. The token stays revoked, which is the safer mistake.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
         this.#ports.logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
@@ -75,8 +75,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Revokes a token (id: 32 hex digits) and its descendants at once and permanently. Returns false if it was already revoked. Throws
-   * VALIDATION_ERROR for a malformed id, and STORAGE_FAILED if the write fails; the token is then revoked until the hub stops.
+   * Revokes a token and its descendants at once and permanently. Returns false if it was already revoked. Throws VALIDATION_ERROR unless
+   * the id is 32 hex digits. If the write fails, throws STORAGE_FAILED, but the token stays revoked until the hub stops.
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
@@ -85,8 +85,8 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Adds a statement of a trusted hub; returns false if it is already in the list. Throws VALIDATION_ERROR if the statement is malformed,
-   * is not signed by a trusted hub, or lasts longer than any token can. Throws RESOURCE_EXCEEDED if the list already holds the maximum
+   * Adds a statement of a trusted hub. Returns false if the list already has it. Throws VALIDATION_ERROR if the statement is malformed, is
+   * not signed by a trusted hub, or names a later expiry than any token can have. Throws RESOURCE_EXCEEDED if the list has the maximum
    * number of statements by that hub.
    */
   merge(statement: Uint8Array): boolean {
@@ -108,7 +108,7 @@ export class RevocationList implements Service {
     });
   }
 
-  /** Calls `listener` for each new statement, whether or not the hub may revoke the token. Returns a function that unsubscribes. */
+  /** Calls `listener` for each new statement, even if its signer may not revoke the token. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -118,7 +118,7 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  /** Returns whether the hub may revoke a link. It must be this hub, be the root's issuer, or hold the key of this or an earlier link. */
+  /** Returns whether a hub may revoke a link. It may if it is this hub, issued the root, or holds the key of this or an earlier link. */
   #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
@@ -140,7 +140,7 @@ export class RevocationList implements Service {
     this.#unwritten.add(key);
     // The listeners are called before the write, so that the revocation takes effect even if the disk is full.
     for (const listener of this.#listeners) this.#notify(listener, revocation);
-    // No time to live is set, because the store measures it by the machine's clock, which on some boards jumps from 1970.
+    // No time to live is set: the store measures it by the machine's clock, and a wrong clock could end a revocation too early.
     this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
     this.#unwritten.delete(key);
     return true;
@@ -169,7 +169,7 @@ export class RevocationList implements Service {
     }
   }
 
-  /** Deletes revocations of expired tokens. It needs a trusted clock: with a wrong clock a valid token could seem expired. */
+  /** Deletes revocations of expired tokens. Does nothing while the clock is not trusted, because a valid token could seem expired. */
   #deleteEnded(): void {
     if (!this.#ports.time.isTrusted()) return;
     for (const [tokenId, byIssuer] of this.#revoked) {
@@ -186,7 +186,7 @@ export class RevocationList implements Service {
     return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#ports.time.now();
   }
 
-  /** Reads a stored statement without a signature check: it was verified on arrival, and the key may be unavailable now. */
+  /** Reads a stored statement. Signatures of other hubs are not checked again, because the keys of these hubs may be unavailable now. */
   #readKept(statement: Uint8Array): Revocation {
     const content = parse(unverifiedPayload(statement));
     return content.issuer === this.#ports.hub.hubId ? this.#read(statement) : content;

@@ -19,8 +19,8 @@ interface AuthenticatorParts {
 }
 
 /**
- * Authenticates the owner by `at0.…` and agents by tokens `at1.…` of trusted hubs. A token bound to the hub's own key needs only the hub's
- * seal. A token that is bound to or signed with an agent's key needs a proof of possession with each request.
+ * Authenticates the owner by an `at0.…` token, and agents by `at1.…` tokens of trusted hubs. A token that is bound to this hub's key and
+ * has this hub's seal needs no proof. Any other agent's token needs a proof of possession with each request.
  */
 export class TokenAuthenticator implements Authenticator {
   readonly #ports: AuthenticatorParts;
@@ -55,8 +55,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
-    // A child token bound to the hub's key is signed with the previous key in the chain. A thief of the token's text lacks that key, and so
-    // cannot prove possession.
+    // If the token is bound to this hub's key, the proof must be signed with the previous key of the chain, which signed the token. A thief
+    // who has only the token's text lacks that key.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';
@@ -91,13 +91,13 @@ export class TokenRefusalLog {
     this.#collaborators = collaborators;
   }
 
-  /** Writes a refusal to the audit log. Above ten rows a second, only counts it; the next row has the count. Never rejects. */
+  /** Writes a refusal to the audit log. After ten rows in a second, only counts refusals; the next row has the count. Never rejects. */
   async write({ code, details }: AtmoError, operation: string): Promise<void> {
     if (!this.#takeTurn()) return;
     const { agent_id: agentId, token_id: tokenId } = details;
     const data: JsonObject = {
       code,
-      // The operation is redacted because its path may be any text from a stranger, and its query may contain a secret by mistake.
+      // The operation comes from an unknown client: its path may be any text, and its query may contain a secret by mistake.
       operation: String(redact(operation.slice(0, MAX_OPERATION_LENGTH).replace(/\?.*$/s, ''))),
       ...(typeof tokenId === 'string' && { token_id: tokenId }),
       ...(this.#unwritten > 0 && { unwritten_before: this.#unwritten }),

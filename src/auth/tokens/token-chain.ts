@@ -21,8 +21,8 @@ export function signRoot(claims: TokenClaims, key: KeyObject): Uint8Array {
 }
 
 /**
- * Returns the chain with one more link, signed with the key to which the last link is bound. The holder of that key can add a link without
- * a hub. Whether the new link is narrower is checked only when the chain is verified.
+ * Returns the chain with one more link. `key` must be the private key to which the last link is bound; its holder needs no hub to add a
+ * link. This function does not check that the new link is narrower; `verifyChain` does.
  */
 export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObject): Uint8Array {
   const links = linksOf(parent);
@@ -100,13 +100,13 @@ export function unsealed(text: string): string {
   return dot < 0 ? text : text.slice(0, dot);
 }
 
-/** Returns the bytes of a token's text, ignoring its seal. Throws TOKEN_INVALID unless the text is the canonical base64url of its bytes. */
+/** Returns the bytes of a token's text, ignoring its seal. Throws TOKEN_INVALID if the text is too long or not canonical base64url. */
 export function tokenBytes(given: string): Uint8Array {
   const text = unsealed(given);
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
   if (text.length > MAX_TEXT_LENGTH) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-  // The text is compared because Node's decoder also accepts padding, `+`, `/`, blanks, and unused bits in the last character.
+  // The text is compared because the decoder of Node.js also accepts padding, `+`, `/`, blanks, and unused bits in the last character.
   if (tokenText(bytes) !== text) refuseToken('it is not base64url without padding');
   return bytes;
 }
@@ -115,9 +115,9 @@ const SEAL_CONTEXT = 'atmosphere-edge token seal v1';
 const SEAL_BYTES = 16;
 
 /**
- * Appends a seal (`.` and a MAC) to tokens that are bound to the hub's own key. The seal proves that the hub issued exactly this text.
- * Other hubs receive a token's whole chain with each call, including its parent tokens. They cannot use a parent token, because they lack
- * its seal.
+ * Appends a seal (`.` and a MAC) to tokens that are bound to this hub's key. The seal proves that this hub issued exactly this text. With
+ * each call, other hubs receive the token's whole chain, which contains the parent tokens. They cannot use a parent token on this hub,
+ * because they do not receive its seal.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
@@ -135,9 +135,9 @@ export class TokenSeal {
   }
 
   /**
-   * Returns whether a token bound to this hub's key comes from its rightful bearer. A token that this hub signed needs the seal, which a
-   * shortened chain lacks. A token that another hub signed is refused, since its bearer could be a thief. A token that an agent signed is
-   * accepted here, because it also needs a proof of possession of the agent's key.
+   * Returns false if a token that is bound to this hub's key may come from a thief. A token that this hub signed needs the seal, because
+   * anyone who saw a child token can cut its parent token out of the chain. A root token of another hub is refused. Any other token is
+   * accepted here, because it also needs a proof of possession of the key that signed it.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;

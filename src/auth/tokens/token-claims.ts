@@ -45,7 +45,7 @@ const CLAIMS_DEPTH = 4;
 const KEY_BYTES = 32;
 const ID_BYTES = 16;
 
-/** Claim keys of RFC 8392 §3.1 and RFC 8747 §3.1, and private claims (RFC 8392 §9.1: below -65536). */
+/** Keys of the registered claims (RFC 8392 §3.1, RFC 8747 §3.1) and of private claims, which are below -65536 (RFC 8392 §9.1). */
 const CLAIM = {
   issuer: 1,
   subject: 2,
@@ -195,7 +195,7 @@ const MIN_TTL_MS = 60_000;
 /** Longest lifetime of a token: 400 days. */
 export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
-/** Names that do not denote an agent in the audit log and in events. No agent may have such a name. */
+/** In the audit log and in events, these names stand for something other than an agent. No agent may have such a name. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 
 /** Checks a token request. Returns its permissions, sorted and without duplicates. Throws VALIDATION_ERROR if a claim is invalid. */
@@ -235,7 +235,7 @@ function refuseRequest(message: string): never {
   throw new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Claims in which a child token may be narrower than its parent. */
+/** Claims of a child token that are compared with the claims of its parent. */
 export type NarrowedClaims = Omit<TokenClaims, 'issuedAt' | 'key' | 'id'>;
 
 /** Returns a description of the first claim in which a child exceeds its parent; undefined if no claim does. */

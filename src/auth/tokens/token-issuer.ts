@@ -85,14 +85,14 @@ export class TokenIssuer implements TokenAuthority {
 
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
-    // A child token that an agent signed itself has no record. Its revocation is stored for the longest lifetime of a token.
+    // If an agent signed the token itself, there is no record. The revocation is then stored for the longest lifetime of a token.
     if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
     if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
     this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
     return true;
   }
 
-  /** Calls the listener for each revocation by this hub, but not by other hubs. Returns a function that unsubscribes. */
+  /** Calls the listener for each revocation by this hub, and ignores revocations by other hubs. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     return this.#ports.revocations.onRevoked((tokenId, issuer) => {
       if (issuer === this.#ports.hub.hubId) listener(tokenId);
@@ -129,8 +129,8 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   /**
-   * Signs a child token. Claims that are absent in the request are copied from the parent. An expiry later than the parent's expiry is
-   * shortened. The request is refused if any other claim exceeds the parent's claim.
+   * Signs a child token. Claims that are absent in the request are copied from the parent. A requested expiry that is later than the
+   * parent's is replaced with the parent's. If any other claim exceeds the parent's claim, throws PERMISSION_DENIED.
    */
   #signChild(asked: TokenClaims, { agentId }: TokenRequest, by: Principal): Uint8Array {
     const parent = this.#parentOf(by);
@@ -143,7 +143,7 @@ export class TokenIssuer implements TokenAuthority {
       expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
     };
     refuseExcess(claims, parent);
-    // This is checked because a guest may have fewer permissions on this hub than its token contains.
+    // The second check is needed because an agent of another hub may have fewer permissions here than its token contains.
     refuseExcess(claims, { ...parent, permissions: by.permissions });
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#ports.hub.privateKey);
   }
@@ -198,7 +198,7 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 const SPACE = 'access.tokens';
 /** Time for which the record of an expired or revoked token is kept for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** Maximum records of an agent and its descendants, to protect the disk. Records of valid tokens are kept even above this maximum. */
+/** Maximum number of records of an agent's descendants. Above it, only records of expired or revoked tokens are deleted. */
 const MAX_OF_FAMILY = 256;
 
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -208,7 +208,7 @@ export class TokenRecords {
   readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
-  /** `get` and `list` ignore records with another hub id, because a former key of this hub signed their tokens, which are now invalid. */
+  /** `get` and `list` ignore records with another hub id. Their tokens were signed with a former key of this hub and are invalid. */
   constructor(ports: RecordsPorts, hubId: string) {
     this.#ports = ports;
     this.#hubId = hubId;
@@ -221,7 +221,7 @@ export class TokenRecords {
     if (record.parent !== undefined) this.#deleteSurplus(record);
   }
 
-  /** Above the maximum, deletes the oldest records of expired or revoked tokens. The revocations stay in the revocation list. */
+  /** If there are too many records, deletes the oldest records of expired or revoked tokens. Their revocations remain in force. */
   #deleteSurplus({ agentId }: TokenRecord): void {
     const family = this.list().filter((record) => record.parent !== undefined && rootAgentOf(record.agentId) === rootAgentOf(agentId));
     const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#ports.time.now());

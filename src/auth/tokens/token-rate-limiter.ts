@@ -46,13 +46,13 @@ export class TokenRateLimiter implements RateLimiter {
     for (const bucket of buckets) bucket.level -= 1;
   }
 
-  /** Returns a caller's rate limits. Only a limit of the root token replaces the default, because agents set limits of child tokens. */
+  /** Returns a caller's rate limits. Only the root token's limit replaces the default, because agents choose the limits of child tokens. */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];
     const own = limits.map(measureOf);
     if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
-    // Child agents count as their root agent, since an agent could give itself any number of names.
+    // Child agents share the bucket of their root agent. Otherwise, an agent could get more calls by creating children.
     const { burst, perSecond } = this.#defaultRate;
     return [...own, { key: rootAgentOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
   }

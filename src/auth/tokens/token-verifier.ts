@@ -11,9 +11,9 @@ export interface VerifiedToken {
   readonly chain: ClaimChain;
   readonly principal: Principal & { readonly token: TokenFacts };
   readonly notBeforeMs: number;
-  /** Latest issue time of the chain's links, by the clocks of their issuers. */
+  /** The latest issue time in the chain. Each link's issue time is by the clock of its issuer. */
   readonly issuedAtMs: number;
-  /** Raw key of the hub that issued the root, as it was trusted at the verification. */
+  /** Raw key of the hub that issued the root. The key was trusted when the chain was verified. */
   readonly issuerKey: string;
 }
 
@@ -21,7 +21,7 @@ interface VerifierCollaborators {
   readonly issuers: TrustedIssuers;
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly time: TrustedTime;
-  /** Is called with the time at which a trusted hub issued a root token, in milliseconds since 1970. The current time cannot be earlier. */
+  /** Called with the issue time of a root token of a trusted hub, in milliseconds since 1970. The current time cannot be before it. */
   readonly onIssuedAt: (issuedAtMs: number) => void;
 }
 
@@ -48,14 +48,14 @@ export class TokenVerifier {
     this.#options = { hubId, meshId, maxCached };
   }
 
-  /** Verifies a token and returns it with its permissions on this hub. Throws TOKEN_INVALID or TOKEN_EXPIRED if it is not usable here. */
+  /** Returns a token with its permissions on this hub. Throws TOKEN_EXPIRED if it has expired, and TOKEN_INVALID for any other problem. */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
     return this.#held(verified);
   }
 
-  /** Verifies only the signatures, not expiry or revocation; the seal is optional. Throws TOKEN_INVALID if a signature is invalid. */
+  /** Verifies the signatures, but not the expiry, revocation or seal. Throws TOKEN_INVALID if the token is malformed or wrongly signed. */
   verifySignatures(given: string): VerifiedToken {
     const text = unsealed(given);
     const known = this.#verified.get(text);
@@ -67,7 +67,7 @@ export class TokenVerifier {
     return verified;
   }
 
-  /** Returns whether the token is unexpired and not revoked, and its issuer is trusted; always true for a principal without a token. */
+  /** Returns whether the token is unexpired, not revoked, and of a trusted issuer. Returns true for a principal without a token. */
   isStillValid(principal: Principal): boolean {
     const { token } = principal;
     if (!token) return true;
@@ -144,7 +144,7 @@ export class TokenVerifier {
   }
 }
 
-/** Returns the principal of a verified chain. The last link, which is the narrowest, decides. */
+/** Returns the principal of a verified chain. Its permissions are those of the last link, which is the narrowest. */
 function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, issuer: string) => string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
   const { subject, permissions, audience, maxHops } = leaf;

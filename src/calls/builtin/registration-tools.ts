@@ -8,9 +8,9 @@ import type { ToolRegistrar } from '../registration/tool-registrar.ts';
 
 interface RegistrationPorts {
   readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;
-  /** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file that are not registered yet. */
+  /** Registers the tools that are missing: built-in tools, tools for the board's hardware and tools of the bootstrap file. */
   readonly discover: () => Promise<SeedReport>;
-  /** Returns why no call of a tool would run now; undefined if a call could run. */
+  /** Returns the reason if no call of the tool could run now; otherwise undefined. */
   readonly obstacleTo: (tool: RegisteredTool) => string | undefined;
 }
 
@@ -18,7 +18,7 @@ const MAY_REGISTER = { ...HUB_ACTS, permissions: ['tool:register'] } as const;
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 
-/** Returns the tools that register and remove tools while the hub runs. */
+/** Returns `register_tool`, `remove_tool` and `discover_tools`, with which callers add and remove tools while the hub runs. */
 export function registrationTools(ports: RegistrationPorts): readonly RegisteredTool[] {
   return [registerTool(ports), removeTool(ports), discoverTools(ports)];
 }

@@ -18,7 +18,7 @@ const FOR_RULES = { ...HUB_READS, permissions: ['admin:rules'] } as const;
 const EFFECT = { enum: ['allow', 'deny', 'approve'] } as const;
 const RULE_NAME = { type: 'string', description: 'Rule that decides; absent where the default does' } as const;
 
-/** Returns `hub:list_rules`, which lists the current rules, and `hub:test_rules`, which returns the rules' verdict about a call. */
+/** Returns two tools: `hub:list_rules` lists the current rules, and `hub:test_rules` returns the rules' verdict about a call. */
 export function ruleTools(ports: RuleToolPorts): readonly RegisteredTool[] {
   return [listRulesTool(ports), testRulesTool(ports)];
 }
@@ -55,7 +55,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
     {
       ...FOR_RULES,
       name: 'test_rules',
-      // Parameters are not logged because they may contain a secret (such as a PIN) that only the tested tool's schema marks as secret.
+      // The parameters are not logged: they may contain secrets (such as a PIN) that only the tested tool's schema marks as secret.
       audit: { logParams: false, logResult: false },
       title: "Try the owner's rules",
       description:
@@ -121,14 +121,14 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
   );
 }
 
-/** Returns the first denial. Without a denial, returns the approval that needs the most persons; without both, the first verdict. */
+/** Returns the strictest verdict. The order is: denial, approval by many persons, approval by few persons, permission. */
 function strictest(verdicts: readonly RuleVerdict[]): RuleVerdict {
   const personsOf = (verdict: RuleVerdict) => (verdict.kind === 'approve' ? verdict.persons : 0);
   const asking = verdicts.toSorted((a, b) => personsOf(b) - personsOf(a)).find(({ kind }) => kind === 'approve');
   return verdicts.find(({ kind }) => kind === 'deny') ?? asking ?? verdicts[0] ?? { kind: 'allow' };
 }
 
-/** Returns a principal for a test of rules: the given agent or the owner. Rules use only a principal's id and kind. */
+/** Returns the principal for which rules are tested: the given agent, or the owner by default. Rules use only its id and kind. */
 function callerOf(agent: string | undefined): Principal {
   if (agent === undefined) return { id: 'owner', kind: 'owner', permissions: [] };
   return { id: agent, kind: 'agent', permissions: [] };

@@ -18,16 +18,16 @@ import {
 
 export interface ComposedToolPorts {
   readonly pipeline: () => StepPipeline;
-  /** Returns the tool that the name of a step currently denotes, or undefined. */
+  /** Returns the tool that a step's name denotes now, on this hub or another hub; undefined if there is none. */
   find(name: string): RegisteredTool | undefined;
-  /** Returns the tool of this hub that the name currently denotes, or undefined. */
+  /** Returns the tool of this hub that a step's name denotes now; undefined if there is none. */
   findHere(name: string): RegisteredTool | undefined;
 }
 
-/** Nesting depth of the running composed tool. It is checked during a run because tools may begin to call each other later. */
+/** Nesting depth of the running composed tool. The check at registration is not enough: a step may later denote another tool. */
 const depth = new AsyncLocalStorage<number>();
 
-/** Returns the composed tool of a record with steps. Each step is a call by the tool's caller, never by the tool's maker. */
+/** Returns the composed tool of a record with steps. The steps run with the rights of the tool's caller, not of the tool's maker. */
 export function composedTool(record: ToolRecord, composition: Composition, ports: ComposedToolPorts): RegisteredTool {
   const { definition } = record;
   const { steps } = composition;
@@ -51,13 +51,13 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** Returns a tool for a record that has neither steps nor a program. Its calls are refused before any approval is requested. */
+/** Returns a tool for a record that has neither steps nor a program. On this hub, its calls fail with NOT_CONFIGURED. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const tool = { id: toolId(definition), definition, handler: async () => null };
   return unconfigured(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
-/** Throws CONFLICT if the name of a step now denotes a tool with side effects. Called only for a tool without side effects. */
+/** Called for a tool without side effects. Throws CONFLICT if the tool of a step has side effects now. */
 function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
   const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
   if (!acting) return;
@@ -72,7 +72,7 @@ function answerOf({ result }: Composition, sources: { readonly results: readonly
   return result === undefined ? (sources.results.at(-1) ?? null) : fillReferences(result, sources);
 }
 
-/** Returns `params` with canonical values (a device id for a device name) for all parameters that a step passes on unchanged. */
+/** Returns `params` in canonical form (for example, with device ids). Changes only parameters that a step passes on unchanged. */
 function canonical(
   steps: readonly Step[],
   params: JsonObject,
@@ -93,7 +93,7 @@ function canonical(
   return known;
 }
 
-/** Returns the failed step's error, or OUTCOME_UNKNOWN if that error invites a repeat although earlier steps have taken effect. */
+/** Returns the failed step's error. Returns OUTCOME_UNKNOWN instead if that error invites a repeat but an earlier step may have acted. */
 function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], ports: ComposedToolPorts): AtmoError {
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);

@@ -37,7 +37,7 @@ const MAX_STEPS = 16;
 /** Maximum number of references to results. It is limited because each reference inserts a copy of a result. */
 const MAX_REFERENCES = 64;
 
-/** Reads `steps` and `result`; returns undefined if there are no steps. Throws VALIDATION_ERROR with a JSON pointer if malformed. */
+/** Reads `steps` and `result`; returns undefined without steps. Throws VALIDATION_ERROR with a JSON pointer if one is malformed. */
 export function readComposition(reader: RecordReader): Composition | undefined {
   const steps = reader.children('steps').map(readStep);
   const result = reader.any('result');
@@ -82,15 +82,15 @@ interface StepCheckContext {
   readonly parameters: JsonSchema;
 }
 
-/** A step as it is stored, with the permissions that a caller of the composed tool needs for it. */
+/** A step as it is stored, and the permissions that a caller of the composed tool needs for this step. */
 export interface CheckedStep {
   readonly step: Step;
   readonly permissions: readonly string[];
 }
 
 /**
- * Checks one step and returns it with its permissions. Throws PERMISSION_DENIED if the maker lacks one of the permissions, because a maker
- * must not register a call that it could not make. Throws VALIDATION_ERROR if the step's tool does not accept the parameters.
+ * Checks one step and returns it with its permissions. Throws PERMISSION_DENIED if the maker lacks one of the permissions: makers must not
+ * register calls that they could not make. Throws VALIDATION_ERROR if the step's tool does not accept the parameters.
  */
 export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext): CheckedStep {
   const { maker } = by;
@@ -108,7 +108,7 @@ export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext
   });
 }
 
-/** Checks a step without references. It is stored with canonical parameters (device ids), so it still works if a device is renamed. */
+/** Checks a step without references and returns it with canonical parameters. Device ids keep it valid if a device is renamed. */
 function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
@@ -122,14 +122,14 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** Returns the permissions for the default and the listed values of a parameter. The maker needs them, as it does for fixed values. */
+/** Fills the placeholders of a permission with the values that the schema names for them. The maker needs these permissions too. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
-/** Returns the `default`, `const` and `enum` texts of a parameter, including those in schemas behind `allOf` and `$ref`. */
+/** Returns the `default`, `const` and `enum` strings of all properties with this name, in the schema and its subschemas. */
 function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   const values: unknown[] = [];
   visitSchema(parameters, ({ properties }) => {
@@ -139,7 +139,7 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
   return values.filter((value) => typeof value === 'string');
 }
 
-/** Returns the permission that a step needs. It covers all devices if an earlier step's result determines the device. */
+/** Returns the permission that a step needs. If an earlier step's result determines the device, the permission covers all devices. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
   const places = new Map(placeholdersOf(permission).map((name) => [name, placeholderOf(params[name])]));
@@ -155,7 +155,7 @@ function placeholderOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : `{${name}}`;
 }
 
-/** Returns the stored name of a step's tool. It has a version only if the maker wrote one; otherwise newer versions are used. */
+/** Returns a step's tool name as it is stored. If the maker wrote no version, none is stored, and newer versions are used too. */
 function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
@@ -194,8 +194,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * Returns the maker's definition with the fields that depend on the steps, such as the permissions. A dangerous step is approved as a
- * separate call, so the composed tool needs no second approval.
+ * Completes the maker's definition with the fields that depend on the steps, such as the permissions. If a step is dangerous, people
+ * approve that step as a separate call; the composed tool then needs no approval of its own.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
@@ -211,7 +211,7 @@ export function composedDefinition(draft: ToolDefinition, { tools, permissions, 
     returns: answersSecrets(composition, inner) ? { ...draft.returns, 'x-secret': true } : draft.returns,
     requires: {
       ...draft.requires,
-      // The capabilities of a step are required only on the hub where the step runs, since a step is a separate call.
+      // Capabilities of the steps are not added: each step is a separate call, and only the hub that runs it needs them.
       permissions: [...new Set([...draft.requires.permissions, ...permissions])],
     },
     execution: {
@@ -243,13 +243,13 @@ function secretParameters(steps: readonly Step[], inner: readonly ToolDefinition
   return names;
 }
 
-/** Returns whether the result of the composed tool uses the result of a step that may return secrets. */
+/** Returns whether the result of the composed tool uses a step whose result may contain secrets. */
 function answersSecrets({ steps, result }: Composition, inner: readonly ToolDefinition[]): boolean {
   const taken = result === undefined ? [steps.length - 1] : referencedSteps(result);
   return taken.some((index) => hasSecrets(inner[index]?.returns ?? {}));
 }
 
-/** Returns a sentence about the called tools, for callers who did not make the composed tool. */
+/** Returns a sentence that names the called tools. It becomes part of the description, for callers who do not know the steps. */
 function stepsInWords(tools: readonly RegisteredTool[]): string {
   const names = tools.map(toolKey);
   const rest = names.length - MAX_NAMED;

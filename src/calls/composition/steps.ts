@@ -5,13 +5,13 @@ import type { InnerCall, RegisteredTool, ToolContext } from '../../tools/definit
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallRequest, ToolCaller } from '../request-and-answer.ts';
 
-/** One call of a composed tool; its parameters may refer to results of earlier steps. */
+/** One call that a composed tool or a sequence makes. Its parameters may refer to results of earlier steps. */
 export interface Step {
   readonly tool: string;
   readonly params: JsonObject;
 }
 
-/** The results of the successful steps, and the failed step. */
+/** The results of the successful steps in order, and the failed step if there is one. */
 export interface StepsOutcome {
   readonly results: readonly Json[];
   readonly failed?: { readonly step: number; readonly tool: string; readonly error: ErrorBody };
@@ -28,9 +28,9 @@ interface StepContext {
 export type StepPipeline = Pick<ToolCaller, 'call' | 'preflight' | 'preflightTool'>;
 
 /**
- * Runs the steps one after the other for the caller of the composed tool, and stops at the first failure. Each step is a normal call with
- * its own permission check, rules, approval and audit. If a step would be refused or must wait for approval, throws its error before
- * anything runs, with `step` in the details.
+ * First checks all steps. If a step would be refused or needs an approval, throws that step's error, with `step` in the details, and
+ * nothing runs. Then runs the steps in order for the caller of the composed tool, until a step fails. Each step is a normal call with its
+ * own permission check, rules, approval and audit.
  */
 export async function runSteps(pipeline: StepPipeline, steps: readonly Step[], within: StepContext): Promise<StepsOutcome> {
   for (const [index, step] of steps.entries()) {
@@ -59,7 +59,7 @@ function refusedStep({ code, message, details }: ErrorBody, which: string, step:
   return new AtmoError(code, `${which} ${why}, so no step ran: ${message}`, { ...details, step });
 }
 
-/** Runs one step. A failure is returned, not thrown, because earlier steps have run and the caller has to know their results. */
+/** Runs one step. Returns a failure instead of throwing it, because the caller also needs the results of the earlier steps. */
 async function runStep(
   pipeline: StepPipeline,
   step: Step,
@@ -73,7 +73,7 @@ async function runStep(
   }
 }
 
-/** Returns the calls of the steps, so that they can be checked in advance. Without `given`, their parameters are unknown. */
+/** Returns the calls that the steps will make, for checks in advance. Without `given`, the parameters count as unknown. */
 export function innerCallsOf(steps: readonly Step[], given: Pick<StepContext, 'params'> | undefined): readonly InnerCall[] {
   return steps.map((step) => {
     const known = given && knownParams(step, given.params);
@@ -123,12 +123,12 @@ export function hasReferences(value: Json): boolean {
   return referencesWith(value, RESULT_KEY).length > 0;
 }
 
-/** Counts the references to results in a value; each of them inserts a copy. */
+/** Counts the references to results in a value. Each reference inserts a copy of a result. */
 export function countReferences(value: Json): number {
   return referencesWith(value, RESULT_KEY).length;
 }
 
-/** Returns the indexes of the steps to whose results a value refers. */
+/** Returns the indexes of the steps whose results a value uses. */
 export function referencedSteps(value: Json): readonly number[] {
   return referencesWith(value, RESULT_KEY).map((reference) => Number.parseInt(String(reference), 10));
 }
@@ -138,7 +138,7 @@ export function referencedParameters(value: Json): readonly string[] {
   return referencesWith(value, PARAM_KEY).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));
 }
 
-/** Returns the parameter's name if the whole value is a reference to one parameter. */
+/** Returns the parameter's name if the whole value is a reference to one parameter; otherwise undefined. */
 export function parameterOf(value: Json | undefined): string | undefined {
   const name = isJsonObject(value) ? referenceIn(value, PARAM_KEY) : undefined;
   return typeof name === 'string' ? name : undefined;
@@ -192,7 +192,7 @@ function invalidReference(reference: Json, problem: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', `The reference ${JSON.stringify(reference).slice(0, 80)} ${problem}`);
 }
 
-/** Name of the sequence tool. A step of a composed tool cannot call it, because its inner calls would be hidden in the parameters. */
+/** Name of the sequence tool. A composed tool cannot call it as a step, because the inner calls would be hidden in the parameters. */
 export const SEQUENCE = 'sequence';
 const MAX_STEPS = 16;
 
@@ -247,7 +247,7 @@ export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
   return { ...tool, innerCalls: (params) => innerCallsOf(stepsOfParams(params), {}) };
 }
 
-/** Returns the steps in valid parameters; an empty list if the parameters are unknown. */
+/** Returns the steps in valid parameters of the sequence tool; an empty list if the parameters are unknown. */
 function stepsOfParams({ steps = [] }: JsonObject = {}): readonly Step[] {
   return Array.isArray(steps)
     ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: isJsonObject(params) ? params : {} }))

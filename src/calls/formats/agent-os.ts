@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallAnswer } from '../request-and-answer.ts';
 
-/** The data of an AgentOS `ITool`. Its `requiredCapabilities` are rights of the caller, which this project calls permissions. */
+/** The data of an AgentOS `ITool`. `requiredCapabilities` are the rights that a caller needs; this project calls them permissions. */
 export interface AgentOsTool {
   readonly id: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface AgentOsTool {
   readonly hasSideEffects?: boolean | undefined;
 }
 
-/** The context of a tool's execution in the form of AgentOS (`ToolExecutionContext`). */
+/** The context that an AgentOS tool receives when it runs (`ToolExecutionContext`). */
 export interface AgentOsContext {
   readonly gmiId: string;
   /** The role in the caller's token, or the caller's id if the token has no role. */
@@ -33,7 +33,7 @@ export interface AgentOsContext {
   readonly sessionData: JsonObject;
 }
 
-/** The result of the argument check of an AgentOS tool. */
+/** The result of an AgentOS tool's own check of its arguments. */
 export interface ArgumentsCheck {
   readonly isValid: boolean;
   readonly errors?: readonly string[];
@@ -50,7 +50,7 @@ export interface ExecutableAgentOsTool extends AgentOsTool {
 
 const CAPABILITY_PREFIX = 'capability:';
 
-/** Converts a definition to the form of AgentOS. Permissions become capabilities with a prefix, which `fromAgentOs` removes. */
+/** Converts a definition to the form of AgentOS. Permissions get the prefix `capability:`, which `fromAgentOs` removes again. */
 export function toAgentOs(definition: ToolDefinition): AgentOsTool {
   const { name, version, description, requires, metadata, execution } = definition;
   return {
@@ -69,7 +69,7 @@ export function toAgentOs(definition: ToolDefinition): AgentOsTool {
 
 /**
  * Converts an AgentOS tool to a definition. The namespace is `agentos` if the tool's id has none. A missing `hasSideEffects` counts as
- * true, because the default of AgentOS is unsafe. An unknown category becomes a tag.
+ * true, because the tool may have side effects. An unknown category becomes a tag.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   const category = TOOL_CATEGORIES.find((known) => known === tool.category);
@@ -171,7 +171,7 @@ export abstract class AgentOsBaseTool implements ExecutableAgentOsTool {
 
 const JSON_TYPE = 'application/json';
 
-/** The result of a tool's execution in the form of AgentOS (`ToolExecutionResult`). */
+/** The result of a tool in the form of AgentOS (`ToolExecutionResult`). */
 export interface ExecutionResult {
   readonly success: boolean;
   readonly output?: Json;
@@ -186,7 +186,7 @@ export type ResponseSource = 'tool' | 'cache' | 'mock';
 /** A normalised answer with its hash and its origin. */
 export interface ToolResponse {
   readonly data: Json;
-  /** BLAKE3, hex, of the RFC 8785 form of `data`. */
+  /** BLAKE3 hash (hex) of `data` in canonical form (RFC 8785). */
   readonly response_hash: string;
   readonly metadata: {
     readonly source: ResponseSource | 'error';
@@ -196,7 +196,7 @@ export interface ToolResponse {
   };
 }
 
-/** Converts an answer to a `ToolResponse`; an error becomes its `data`. A program that caches or simulates answers sets `source`. */
+/** Converts an answer to a `ToolResponse`. An error becomes its `data`. `source` tells whether a program's cache or a mock answered. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;
@@ -228,7 +228,7 @@ export function fromExecutionResult(result: ExecutionResult): ToolResult {
   if (result.success) return { success: true, result: result.output ?? null };
   const { code, ...others } = result.details ?? {};
   const isKnown = isErrorCode(code);
-  // A tool's custom error code is kept in the details.
+  // A code that is not an error code of this project stays in the details.
   const details = isKnown ? others : (result.details ?? {});
   return {
     success: false,

@@ -5,7 +5,7 @@ import type { CallAnswer, CallRequest } from '../request-and-answer.ts';
 /** A call in the form of a model API. */
 export interface ToolCall {
   readonly form: 'openai' | 'anthropic';
-  /** The model's id of the call, which the result must repeat. */
+  /** The id that the model gave to the call. The result must repeat it. */
   readonly id: string;
   /** The request for the pipeline, or an error if the model's arguments are not JSON. */
   readonly request: Pick<CallRequest, 'tool' | 'params' | 'requestId'> | AtmoError;
@@ -16,7 +16,7 @@ const MAX_NAME_LENGTH = 160;
 
 /**
  * Parses a call in OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or an Anthropic
- * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR if the call has another form, since a result needs the call's id.
+ * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR if the call has another form or no valid id.
  */
 export function parseToolCall(value: Json): ToolCall {
   const call = isJsonObject(value) ? value : {};
@@ -26,7 +26,7 @@ export function parseToolCall(value: Json): ToolCall {
   return parsed('openai', id, { name: nameOf(named.name), arguments: named.arguments });
 }
 
-/** Returns the answer as OpenAI's `tool` message or Anthropic's `tool_result` block, with the fields of `ModelCallResult`. */
+/** Returns the answer as OpenAI's `tool` message or Anthropic's `tool_result` block. Both also have the fields of `ModelCallResult`. */
 export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
   const { error, ...result } = toModelCallResult({ id }, answer);
   const isError = answer.status === 'error';
@@ -70,12 +70,12 @@ export interface ModelCallResult {
   readonly error?: string;
 }
 
-/** Returns the request for the pipeline, with the id of the model's call. Throws VALIDATION_ERROR if the arguments are not JSON. */
+/** Converts a model's call to a request with the same id. Throws VALIDATION_ERROR if the arguments are not JSON. */
 export function fromModelCall(call: ModelCall): Pick<CallRequest, 'tool' | 'params' | 'requestId'> {
   return { requestId: call.id, tool: call.function.name, params: parseArguments(call.function.arguments) };
 }
 
-/** Returns the answer with the id of the model's call. An error is returned as a result, never thrown. */
+/** Converts an answer to a result for the model, with the call's id. A failed call becomes a result with `success: false`. */
 export function toModelCallResult(call: Pick<ModelCall, 'id'>, answer: CallAnswer): ModelCallResult {
   if (answer.status === 'success') return { tool_call_id: call.id, success: true, output: answer.result };
   return { tool_call_id: call.id, success: false, output: null, error: `${answer.error.code}: ${answer.error.message}` };

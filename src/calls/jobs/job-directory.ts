@@ -14,7 +14,7 @@ interface JobDirectoryParts {
   readonly remote: RemoteJobs;
 }
 
-/** Largest number of jobs on other hubs that are queried at once. */
+/** Maximum number of jobs whose state `listElsewhere` requests from other hubs. Older jobs are omitted. */
 const MAX_REMOTE_QUERIES = 64;
 
 /** The jobs on other hubs. */
@@ -24,7 +24,7 @@ export interface RemoteJobList {
   readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
-/** Reads and cancels the jobs of a caller on this hub and on other hubs. */
+/** Reads and cancels a caller's jobs, on this hub and on other hubs. */
 export class JobDirectory {
   readonly #parts: JobDirectoryParts;
 
@@ -56,7 +56,7 @@ export class JobDirectory {
     return this.#parts.jobs.list(principal);
   }
 
-  /** Returns the jobs on other hubs, newest first, with the state that those hubs report now. */
+  /** Returns the caller's jobs on other hubs, newest first. Requests the current state of each job from its hub. */
   async listElsewhere(asker: RemoteJobCaller): Promise<RemoteJobList> {
     const places = this.#parts.places.list(asker.principal).slice(0, MAX_REMOTE_QUERIES);
     const answers = await Promise.all(
@@ -74,7 +74,7 @@ export interface RemoteJobCaller {
   readonly signal: AbortSignal;
 }
 
-/** Port: reads and cancels jobs on other hubs. Rejects with the other hub's error, or NODE_UNAVAILABLE if it cannot be reached. */
+/** Port: reads and cancels jobs on other hubs. Rejects with the other hub's error, or with NODE_UNAVAILABLE if it is unreachable. */
 export interface RemoteJobs {
   status(hubId: string, jobId: string, asker: RemoteJobCaller): Promise<JobView>;
   /** Requests the job to stop; a finished job is unchanged. */
@@ -82,11 +82,11 @@ export interface RemoteJobs {
 }
 
 const SPACE = 'jobs.elsewhere';
-/** Milliseconds for which a location is stored: longer than a tool may run plus the time for which its result is stored. */
+/** Milliseconds for which the location of a job is stored. A job and its result together exist for less time than this. */
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
-/** Stores which other hub runs a job, for a week and across restarts. */
+/** Stores which other hub runs a job. The entries survive restarts and expire after a week. */
 export class JobLocations {
   readonly #store: KeyValueStore;
 
@@ -94,14 +94,14 @@ export class JobLocations {
     this.#store = store;
   }
 
-  /** Stores the location of a job. Throws STORAGE_FAILED if the write fails. */
+  /** Stores which other hub runs the job. Throws STORAGE_FAILED if the write fails. */
   remember({ jobId, hubId, owner }: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void {
     const known = this.#store.entries(SPACE);
     for (const { key } of known.slice(0, Math.max(0, known.length + 1 - MAX_LOCATIONS))) this.#store.delete(SPACE, key);
     this.#store.set(SPACE, jobId, { hub: hubId, owner: principalKey(owner) }, { ttlMs: KEPT_MS });
   }
 
-  /** Returns the jobs of this principal on other hubs, newest first; for the owner, the jobs of all principals. */
+  /** Returns the principal's jobs on other hubs, newest first. The owner gets the jobs of all principals. */
   list(principal: Principal): readonly { readonly jobId: string; readonly hubId: string }[] {
     const known = this.#store.entries(SPACE).flatMap(({ key }) => {
       const hubId = this.hubOf(key, principal);
@@ -110,7 +110,7 @@ export class JobLocations {
     return known.reverse();
   }
 
-  /** Returns the hub that runs the job; undefined if the job is unknown or is not the principal's. The owner may see every job. */
+  /** Returns the hub that runs the job. Returns undefined if the job is unknown or the principal may not see it. */
   hubOf(jobId: string, principal: Principal): string | undefined {
     const place = this.#store.get(SPACE, jobId);
     if (!isJsonObject(place) || typeof place.hub !== 'string') return undefined;
@@ -129,7 +129,7 @@ const jobResult = {
 };
 const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
 
-/** Returns `job_status` and `job_cancel`; only the principal that started a job can see it. */
+/** Returns `job_status` and `job_cancel`. A job is visible to the principal that started it and to the hub's owner. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
   const status = defineTool(
     {

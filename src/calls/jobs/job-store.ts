@@ -12,9 +12,9 @@ import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answ
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
-/** Milliseconds for which a finished job is listed. Its result is deleted earlier, after `KEPT_MS`. */
+/** Milliseconds for which a finished job is listed. The result of the job is deleted earlier, after `KEPT_MS`. */
 const KNOWN_MS = 2 * KEPT_MS;
-/** Maximum characters of JSON text that the stored results of a caller and its descendants may have together. */
+/** Maximum total length of the stored results of a caller and its descendants, in characters of JSON text. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
@@ -26,13 +26,13 @@ export interface RunningJob {
   readonly signal: AbortSignal;
   running(): void;
   progress(fraction: number, note?: string): void;
-  /** Ends the job. `secrets` are texts that a result may repeat and that are never written to the disk. */
+  /** Ends the job with its answer. `secrets` are texts that are removed from the result before it is written to the disk. */
   settle(answer: CallAnswer, secrets?: readonly string[]): void;
 }
 
 interface JobRecord {
   readonly ownerId: string;
-  /** Tokens that the job depends on, root first. */
+  /** Ids of the caller's token and of its ancestors, root first. If one of these tokens is revoked, the job is aborted. */
   readonly tokenIds: readonly string[];
   readonly hasSideEffects: boolean;
   readonly view: JobView;
@@ -42,7 +42,7 @@ interface JobRecord {
 
 type JobParts = Pick<HubContext, 'clock' | 'events' | 'store'>;
 
-/** Stores jobs: calls that continue after their request. Results are kept for an hour. Only the caller and the hub's owner see a job. */
+/** Stores jobs: calls that run on after their request was answered. Keeps results for an hour. Only the caller and the owner see a job. */
 export class JobStore {
   readonly #parts: JobParts;
   readonly #maxJobs: number;
@@ -54,7 +54,7 @@ export class JobStore {
     this.#maxJobs = maxJobs;
   }
 
-  /** Loads the jobs of the previous process. Finished jobs are unchanged; unfinished jobs become failed. */
+  /** Loads the jobs of the previous process. A job that had not finished becomes failed. */
   recover(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
       const record = readRecord(value);
@@ -63,7 +63,7 @@ export class JobStore {
     }
   }
 
-  /** Creates a queued job. Throws RESOURCE_EXCEEDED if the hub has the maximum number of jobs and none of them is finished. */
+  /** Creates a queued job. Throws RESOURCE_EXCEEDED if the maximum number of jobs exists and all of them are unfinished. */
   create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
@@ -93,13 +93,13 @@ export class JobStore {
     );
   }
 
-  /** Returns the principal's jobs, newest first. */
+  /** Returns the principal's jobs, newest first. The owner gets all jobs. */
   list(principal: Principal): readonly JobView[] {
     const own = [...this.#jobs.values()].filter((record) => canRead(record, principal));
     return own.map((record) => this.#aged(record)).reverse();
   }
 
-  /** Requests the job to stop; a finished job is unchanged. */
+  /** Aborts an unfinished job, and returns the job. Throws like `get`. */
   cancel(id: string, principal: Principal): JobView {
     const view = this.get(id, principal);
     if (isFinished(view)) return view;
@@ -107,7 +107,7 @@ export class JobStore {
     return this.get(id, principal);
   }
 
-  /** Aborts the unfinished jobs that were started with this token or with a descendant of this token. */
+  /** Aborts the unfinished jobs that were started with this token or one of its descendants. */
   cancelOf(tokenId: string): void {
     for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
@@ -119,7 +119,7 @@ export class JobStore {
     else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
   }
 
-  /** Stores the result of a successful job. Secrets in the result, such as setup codes, stay in memory. */
+  /** Stores the result of a successful job. Secrets in the result, such as setup codes, are kept only in memory. */
   #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -144,7 +144,7 @@ export class JobStore {
     this.#save({ ...record, view: { ...record.view, ...change } });
   }
 
-  /** Emits progress without storing it: writes would wear out the disk, and old progress is useless after a restart. */
+  /** Emits progress without writing it to the disk: writes would wear out the disk, and a restart makes old progress useless. */
   #progress(id: string, progress: NonNullable<JobView['progress']>): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
@@ -169,7 +169,7 @@ export class JobStore {
     this.#parts.events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 
-  /** Returns the current view of a job record. The result is deleted after an hour; the job is listed for another hour. */
+  /** Returns the job as callers see it. An hour after its end, the job has no result and the status `expired`. */
   #aged(record: JobRecord): JobView {
     const { view } = record;
     if (view.finished_at === undefined || this.#parts.clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
@@ -179,7 +179,7 @@ export class JobStore {
   #makeRoom(): void {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
-    // The caller with the most finished jobs loses its oldest job, so that a caller with too many jobs deletes only its own results.
+    // The oldest finished job of the caller with the most finished jobs is deleted. A caller thus cannot displace others' results.
     const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
     const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];

@@ -18,19 +18,19 @@ const MAX_OF_AGENTS = 256;
 const MAX_OF_OWNER = 256;
 const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
-/** Maximum characters of JSON text of a definition. It is limited because everyone who lists tools, even a model, reads all of it. */
+/** Maximum length of a definition, in characters of JSON text. Everyone who lists tools, such as a model, has to read all of it. */
 const MAX_DEFINITION = 16_384;
 /** Namespaces of the hub's own tools. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
-/** Returns a tool's origin according to its maker. The record is ignored, because its author could claim any origin. */
+/** Derives a tool's origin from its maker. A claim in the record is ignored, because the record's author can write anything there. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
 
 /**
- * Throws VALIDATION_ERROR if the name is reserved, if an agent's tool claims to belong to a device, or if a text contains characters that
- * can hide something from people.
+ * Throws VALIDATION_ERROR if the namespace is not allowed for the maker, an agent's tool claims to belong to a device or an area, the title
+ * or the description is too long, or a text contains characters that can hide something from people.
  */
 export function requireAllowedName(definition: ToolDefinition): void {
   const { namespace, description, metadata } = definition;
@@ -55,14 +55,14 @@ export function requireAllowedName(definition: ToolDefinition): void {
     throw wrongText('definition', 'holds characters that nobody sees');
 }
 
-/** Returns all texts in a value, including the keys of objects. */
+/** Returns all strings in a value, including the keys of objects. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
 }
 
-/** Throws VALIDATION_ERROR if an agent's tool is too long to be listed, or if its schema could be expensive to check. */
+/** Throws VALIDATION_ERROR if the definition of an agent's tool is too long, or if its schema could be expensive to check. */
 export function requireBoundedDefinition({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
   if (metadata.createdBy !== 'agent') return;
   requireBoundedSchema(parameters);
@@ -71,14 +71,14 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
   if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
 }
 
-/** Throws PERMISSION_DENIED if a step's tool acts with all rights of its caller, since the maker may have fewer. The owner is exempt. */
+/** Throws PERMISSION_DENIED if an agent's step calls a tool that acts with all rights of its caller: the agent may have fewer rights. */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
   if (maker.kind === 'owner' || !isDelegating) return;
   throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
 }
 
-/** Throws CONFLICT if the maker or all agents together have reached the limit of registered tools. */
+/** Throws CONFLICT if the maker has reached its limit of registered tools, or all agents together have reached theirs. */
 export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal): void {
   const all = [...records];
   const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
@@ -92,7 +92,7 @@ export function requireCapacity(records: Iterable<ToolRecord>, maker: Principal)
     throw capacityReached(`Agents have registered ${MAX_OF_AGENTS} tools, and there may be no more; the owner can remove some`);
 }
 
-/** Throws PERMISSION_DENIED if a tool requires permissions that registered tools may not have (ALLOWED_TOOL_PERMS). */
+/** Throws PERMISSION_DENIED if a tool requires a permission that `allowed` does not include (ALLOWED_TOOL_PERMS). */
 export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: readonly string[]): void {
   const grants = allowed.map(requireGrant);
   const excess = requires.permissions.filter(
@@ -106,7 +106,7 @@ export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: r
   );
 }
 
-/** Returns the narrowest grant that covers a required permission for all values of its placeholders. */
+/** Returns the permission with `*` instead of placeholders: `device:control:*` for `device:control:{device_id}`. */
 function widestPermission(permission: string): string {
   if (!isTemplate(permission)) return permission;
   return `${permission.split(':').slice(0, 2).join(':')}:*`;

@@ -13,11 +13,11 @@ import {
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { ToolRegistrar } from './tool-registrar.ts';
 
-/** The result of a discovery. */
+/** The result of a discovery. `registered` are the ids of tools that were missing, `known` the ids of the others. */
 export interface SeedReport {
   readonly registered: readonly string[];
   readonly known: readonly string[];
-  /** Tools of the bootstrap file with a step whose tool is not registered yet. They are tried again when tools are added. */
+  /** Tools of the bootstrap file that call a tool which is not registered yet. They are tried again whenever a tool is added. */
   readonly waiting: readonly string[];
   /** Tools of the bootstrap file that have a mistake, or whose name is already used. */
   readonly leftOut: readonly SkippedRecord[];
@@ -30,19 +30,19 @@ interface SeedCollaborators {
   readonly registrar: Pick<ToolRegistrar, 'register'>;
   /** Reports the skipped tools of the bootstrap file to the owner. */
   readonly report: (leftOut: readonly SkippedRecord[]) => void;
-  /** The built-in tools of every hub; missing tools are registered again. */
+  /** The built-in tools of every hub. `discover` registers those that are missing. */
   readonly nucleus: readonly RegisteredTool[];
   /** Returns the tools for the board's current hardware. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
   readonly bootstrap: () => RecordFile;
-  /** Reserves the names of the bootstrap file's tools, so that no agent takes the name of a tool that cannot be registered yet. */
+  /** Reserves the names of all tools in the bootstrap file: no agent can take the name of a tool that is registered later. */
   readonly reserved: ReservedNames;
   /** The principal that registers the tools of the bootstrap file. */
   readonly owner: Principal;
 }
 
-/** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file. Repeating it registers missing tools. */
+/** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file. `discover` can be repeated at any time. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
@@ -92,7 +92,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return { registered: this.#register(fresh), known };
   }
 
-  /** Registers the entries. They may call each other and may be in any order in the file. */
+  /** Registers the entries of the file. An entry may call the tool of a later entry. */
   #register(entries: readonly FileRecord[]): readonly string[] {
     const registered: string[] = [];
     let left = entries;
@@ -104,7 +104,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return registered;
   }
 
-  /** Registers an entry, or skips it permanently. Returns false if a tool that the entry calls is not registered yet. */
+  /** Registers an entry, or skips it if it has a mistake. Returns false if the entry must wait for a tool that it calls. */
   #isDone(entry: FileRecord, registered: string[]): boolean {
     const { registrar, owner } = this.#with;
     try {
@@ -118,7 +118,7 @@ export class SeedDiscovery implements AsyncDisposable {
     return true;
   }
 
-  /** Tries again to register the waiting entries, because device tools are registered after the bootstrap file is read. */
+  /** Tries again to register the waiting entries. They may call device tools, which are registered after the file is read. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;

@@ -38,7 +38,7 @@ function recordToJson({ definition, composition, exec, maker, createdAtMs }: Too
   };
 }
 
-/** Parses a stored record. Throws VALIDATION_ERROR if the record is not in the format of this or an earlier version of the hub. */
+/** Parses a stored record of this or an earlier version of the hub. Throws VALIDATION_ERROR if the record has another format. */
 function recordFromJson(value: Json): ToolRecord {
   const reader = new RecordReader(value);
   const definition = normalizeDefinition(reader.any('definition'));
@@ -56,13 +56,13 @@ function recordFromJson(value: Json): ToolRecord {
 /** The fields of a definition that depend on the tool's maker. */
 interface Origin {
   readonly createdBy: 'system' | 'agent';
-  /** Namespace of a tool that declares no namespace. */
+  /** Namespace for a tool that declares none. */
   readonly namespace: string;
 }
 
 /**
- * Parses a registration in the form of the HTTP tool service (with `input_schema` or `id`) or of the public definition. Both may add
- * `steps` and `result`, or `exec`. Throws VALIDATION_ERROR with a JSON pointer if the registration is malformed.
+ * Parses a registration. With `input_schema` or `id` it has the form of the HTTP tool service, otherwise that of the public definition.
+ * Both forms may add `steps` and `result`, or `exec`. Throws VALIDATION_ERROR with a JSON pointer if the registration is malformed.
  */
 export function readRegistration(body: JsonObject, origin: Origin): RegistrationRequest {
   const isRecord = 'input_schema' in body || 'id' in body;
@@ -88,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // These fields are accepted but not used here: the hub sets the first two itself, and the others are read separately.
+  // These fields are only accepted here: the hub sets the first two itself, and other functions read the rest.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);

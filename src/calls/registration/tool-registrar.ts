@@ -45,20 +45,20 @@ interface RegistrarCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 
 interface RegistrarOptions {
   /**
-   * Grants that limit which permissions registered tools may require (ALLOWED_TOOL_PERMS). Default for agents' tools: network, devices and
-   * sensor readings. Default for the owner's tools: everything except administration.
+   * Registered tools may require only the permissions that these grants include (ALLOWED_TOOL_PERMS). Default for agents' tools: network,
+   * devices and sensor readings. Default for the owner's tools: everything except administration.
    */
   readonly allowed?: readonly string[];
 }
 
-/** Grant for everything except administration. */
+/** The grant `*` includes every permission except administration. */
 const EVERYTHING = ['*'];
 const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 
-/** Whether a record is stored. Tools of the bootstrap file are not stored, since the file is read at each start. */
+/** Whether a record is stored on the disk. Tools of the bootstrap file are not stored, because the file is read at each start. */
 export type Persistence = 'kept' | 'for this run';
 
-/** Registers composed tools and programs. Each step runs with the rights of the tool's caller; the maker must have these rights too. */
+/** Registers composed tools and programs. Steps run with the rights of the tool's caller; at registration, the maker needs them too. */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
   readonly #allowed: readonly string[] | undefined;
@@ -74,7 +74,7 @@ export class ToolRegistrar {
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        // The default for agents is not applied again, so that a tool registered under an earlier default stays registered.
+        // Without a setting, the default for agents is not applied again: a tool that is already registered stays registered.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireBoundedDefinition(record.definition);
         this.#enter(record);
@@ -133,7 +133,7 @@ export class ToolRegistrar {
     return this.#records.get(id as ToolId);
   }
 
-  /** Returns whether the principal is an administrator of the hub, or the agent that registered the tool or an ancestor of that agent. */
+  /** Returns whether the principal may manage the tool, as an administrator, as the agent that made it, or as that agent's ancestor. */
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;
@@ -141,7 +141,7 @@ export class ToolRegistrar {
     return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 
-  /** Returns the steps of composed tools, which may name other tools and devices. */
+  /** Returns the texts that may name other tools and devices: the steps of the composed tools. */
   referringTexts(): readonly ReferringText[] {
     return [...this.#records].flatMap(([id, { composition }]) =>
       composition ? [{ kind: 'tool', id, content: composition.steps.map(({ tool, params }) => ({ tool, params })) }] : [],
@@ -167,7 +167,7 @@ export class ToolRegistrar {
     return { definition: complete, composition: { ...composition, steps }, ...made };
   }
 
-  /** Returns the definition of a program's tool. Throws PERMISSION_DENIED or RULE_BLOCKED if the maker may not run the program. */
+  /** Returns the definition of a program's tool. Throws PERMISSION_DENIED (a permission is missing) or RULE_BLOCKED (unsafe command). */
   #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
     const { programs, authorizer } = this.#with;
     const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
@@ -191,7 +191,7 @@ export class ToolRegistrar {
     const { tools, authorizer } = this.#with;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
     requireNoDelegation(tool, maker);
-    // Such a step is refused: its own steps are unknown here, and two composed tools could call each other endlessly.
+    // A composed tool of another hub is refused as a step: its steps are unknown here, so an endless cycle would not be detected.
     if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
@@ -202,7 +202,7 @@ export class ToolRegistrar {
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** Returns whether this is a newer version of a tool whose versions all have the same maker. The name then keeps its meaning. */
+  /** Returns whether the definition is a newer version of a tool, and the maker registered all of the tool's versions. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
@@ -215,14 +215,14 @@ export class ToolRegistrar {
     );
   }
 
-  /** Throws CONFLICT if the name already denotes another tool, because callers of that tool would then call the new tool. */
+  /** Throws CONFLICT if another tool already has the name: callers of that tool would call the new tool by mistake. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
     const { registry } = this.#with;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
-    // An agent's tool with this name does not prevent the registration of a tool of the bootstrap file.
+    // A tool of the bootstrap file may be registered even if an agent's tool already has the name.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
     const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
-    // The owner may have the same tool on several hubs. An agent's tool must not take the name of another hub's tool.
+    // The owner may register a tool that another hub has too. An agent must not take the name of another hub's tool.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
       throw new AtmoError(
         'CONFLICT',
@@ -248,7 +248,7 @@ export class ToolRegistrar {
 
   #enter(record: ToolRecord): RegisteredTool {
     const { registry, tools, pipeline } = this.#with;
-    // A step stores `namespace:name`, which keeps its meaning if that tool gets another short name.
+    // A step stores `namespace:name`, because a short name could denote another tool later.
     const findHere = (name: string) => registry.find(name);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
     const ports = { pipeline: () => pipeline, find, findHere };
@@ -258,14 +258,14 @@ export class ToolRegistrar {
     return tool;
   }
 
-  /** Returns the tool of a program. Its definition is computed again, so that the program's capabilities have their current meaning. */
+  /** Returns the tool of a program. Computes the definition again, because the meaning of the program's powers may have changed. */
   #programOf(record: ToolRecord): RegisteredTool {
     const { programs } = this.#with;
     if (!record.exec) return unavailableTool(record);
     return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
   }
 
-  /** Stores the record, and unregisters the tool again if the write fails. */
+  /** Stores the record. If the write fails, unregisters the tool again and rethrows the error. */
   #keep(record: ToolRecord, id: ToolId): void {
     try {
       this.#with.records.keep(record);
@@ -281,7 +281,7 @@ export class ToolRegistrar {
   }
 }
 
-/** Returns a tool with the name, even if several tools have that name. */
+/** Returns the tool with the name. If several tools have the name, returns the first one. */
 function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
   try {
     return registry.find(name);

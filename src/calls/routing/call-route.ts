@@ -7,14 +7,14 @@ import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '..
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
-/** Limits on the hubs that may run a call: the preferences of the request, and the limits of the token. */
+/** Conditions for the hubs that may run a call. They come from the request, the token and the parameters. */
 interface RouteConstraints extends RoutingPreferences {
-  /** Ids of the only hubs that may act for the caller; all hubs if absent. */
+  /** Ids of the hubs that the token allows; all hubs if absent. */
   readonly allowed_nodes?: readonly string[];
   readonly needs?: CallNeeds;
 }
 
-/** Requirements from a call's parameters, in addition to the requirements of its tool. */
+/** What the parameters of a call require of a hub, in addition to the requirements of the tool. */
 interface CallNeeds {
   readonly model?: string;
   /** Size of the picture in the parameters, in bytes. */
@@ -49,8 +49,9 @@ const LOCAL_FACTOR = 1.2;
 const PREFERENCE_FACTOR = 1.1;
 
 /**
- * Returns the hubs that can run the call, best first. Throws NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons if there is no such hub,
- * and DEVICE_UNREACHABLE if the call would run here and the device does not respond.
+ * Returns the hubs that can run the call, best first. If no hub can run it, throws one of these errors: PAYLOAD_TOO_LARGE (the parameters
+ * are too long for other hubs), NOT_CONFIGURED (this hub lacks a setting, and no other hub has the tool), NODE_UNAVAILABLE (the hubs with
+ * the tool are unreachable) or NO_CAPABLE_NODE. If the call would run here but the device does not respond, throws DEVICE_UNREACHABLE.
  */
 export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
@@ -68,8 +69,8 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
 }
 
 /**
- * Returns the route of a call. If no hub accepts the parameters, the call runs on this hub if possible, since the tool's own error is the
- * most precise.
+ * Returns the route of a call. If no hub supports the parameters, this hub runs the call if it can: the tool reports the most precise
+ * error.
  */
 function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
@@ -80,7 +81,7 @@ function routeOf(call: ScheduledCall, context: StageContext): Route {
   return { ...route, ranked: own };
 }
 
-/** Returns the maximum bytes of JSON text for parameters that go to another hub: the tool's limit, but at most the mesh's limit. */
+/** Returns how many bytes of JSON the parameters may have on the way to another hub: the smaller of the tool's and the mesh's limit. */
 export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsBytes }: Pick<StageContext, 'maxParamsBytes'>): number {
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
@@ -91,7 +92,7 @@ function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageCo
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
-/** Returns the requirements that the parameters add. The size of a picture is known only if the picture is not behind a URL. */
+/** Returns what the parameters require of a hub. The size of a picture is unknown if the parameter is a URL. */
 function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
@@ -100,7 +101,7 @@ function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
   };
 }
 
-/** Returns the routing constraints of the request, within the limits of the token and the tool. */
+/** Returns the routing preferences of the request, limited by the token and the tool. */
 function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly hop_budget: number } {
   const { routing, principal } = call.request;
   const { hopLimit } = call.tool.definition.routing;
@@ -112,7 +113,7 @@ function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly ho
   };
 }
 
-/** Returns the error for a call that no hub can run, with the reason of each hub. */
+/** Returns NO_CAPABLE_NODE, with the reason why each hub cannot run the call. */
 export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
   return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
@@ -120,7 +121,7 @@ export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusa
   });
 }
 
-/** Returns the error for a call that no hub may run. Its details have `permanent` if none of the reasons is temporary. */
+/** Returns NO_CAPABLE_NODE. If every reason is permanent, the details contain `permanent: true`. */
 function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
@@ -143,7 +144,7 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
   return reason === NOT_REACHABLE;
 }
 
-/** Returns the hubs that have the tool or an equal tool, including hubs that cannot run it now. */
+/** Returns the hubs that have the tool and would give the same result. Some of them may be unable to run the tool now. */
 function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = elsewhere.length === 0 ? [] : context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
@@ -156,7 +157,7 @@ function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonl
   return tool.hubs || tool.missingSetting?.() !== undefined ? others : [context.self, ...others];
 }
 
-/** Returns whether every hub with this tool gives the same result. This is false for tools about devices or the hub itself. */
+/** Returns whether the tool gives the same result on every hub. False for tools about devices or about the hub itself. */
 function isPortable({ canonicalize, effects, definition }: RegisteredTool): boolean {
   return !canonicalize && !effects && definition.metadata.device === undefined && definition.namespace !== HUB_NAMESPACE;
 }
@@ -176,8 +177,8 @@ export function rankRoute(definition: ToolDefinition, constraints: RouteConstrai
 }
 
 /**
- * Returns the score of a hub: the product of 0.95 for each hop, 1.2 for this hub if the tool prefers it, 1.1 for a hub that the request
- * prefers, and 1.1 for a hub with a GPU if the tool prefers a GPU.
+ * Returns a hub's score, which is the product of these factors: 0.95 for each hop; 1.2 for this hub, if the tool prefers it; 1.1 for a hub
+ * that the request prefers; 1.1 for a hub with a GPU, if the tool prefers a GPU.
  */
 export function routeScore(definition: ToolDefinition, constraints: RoutingPreferences, candidate: RouteCandidate): number {
   const prefersGpu = definition.routing.preferGpu || definition.requires.gpuPreferred;
@@ -204,7 +205,7 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/** Returns why an announced limit of the hub excludes the call, or undefined. The hub itself checks limits that it has not announced. */
+/** Returns the reason if the call exceeds a limit that the hub announces; otherwise undefined. The hub checks its other limits itself. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},
@@ -219,15 +220,15 @@ function constraintBroken(
   return undefined;
 }
 
-/** Returns whether `affinity` lists the hub or one of its roles. Its roles are its capabilities, in which `-` and `_` are equal. */
+/** Returns whether `affinity` contains the hub's id, its name or one of its capabilities. In capabilities, `-` and `_` are equal. */
 function hasRole(candidate: RouteCandidate, affinity: readonly string[]): boolean {
   const roles = candidate.capabilities.map((capability) => capability.replaceAll('_', '-'));
   return isNamed(candidate, affinity) || affinity.some((role) => roles.includes(role.replaceAll('_', '-')));
 }
 
-/** Error codes with which a hub refuses a call before it accepts it. Another hub may then run the call. */
+/** Error codes with which a hub refuses a call that it has not accepted yet. Another hub may then run the call. */
 const NEXT_HUB_CODES: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
-/** Error codes with which a hub ends an accepted call that was cancelled. */
+/** Error codes of a hub that ended an accepted call after its cancellation or deadline. */
 const STOPPED_CODES: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
 
 /** Runs the call on another hub, which repeats all checks. Rejects with that hub's error, and adds its id to the details. */
@@ -250,11 +251,11 @@ export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, r
   }
 }
 
-/** Returns whether the next hub may be tried after this error. It must not be tried if the call could then take effect twice. */
+/** Returns whether the next hub may be tried after this error: only if the call then cannot take effect twice. */
 export function canTryNextHub(call: ConfirmedCall, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
   if (call.running.deadline.signal.aborted) return false;
-  // A relaying hub's error is not signed and may be false. After a false error, another try would run the call twice.
+  // An error from a relaying hub is not signed. If it is false, the call may have run, and the next hub could run it a second time.
   if (details.via !== undefined && isActing(call.tool.definition)) return false;
   if (!call.running.isDispatched) return NEXT_HUB_CODES.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
@@ -285,11 +286,11 @@ function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError 
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }
 
-/** Adds the hub to the error, so that the caller knows which hub refused the call or requires approval. */
+/** Adds the hub to the error: the caller must know which hub refused the call or requires the approval. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
   if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
-  // The details must name the other hub: otherwise the CLI would request the approval on its own hub.
+  // The details name the other hub, so that the CLI requests the approval there and not on its own hub.
   const details = { ...error.details, node_id: id, node_name: name };
   return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
@@ -298,14 +299,14 @@ function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
 const MAX_DEPTH = 4;
 
 /**
- * Returns why no call of a tool would run now: no hub can run it, its device is unreachable, or a tool that it calls cannot run. Returns
- * undefined if a call could run.
+ * Returns the reason if no call of the tool could run now: no hub can run it, its device is unreachable, or a tool that it calls cannot
+ * run. Returns undefined if a call could run.
  */
 export function obstacleTo(tool: RegisteredTool, context: CandidateContext, depth = 0): string | undefined {
   return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
-/** Returns why no call of a tool can run until the hubs change; undefined if a call could run or the reason may be temporary. */
+/** Returns the reason if no call of the tool can run until the hubs change. Returns undefined if a call can run or may run later. */
 export function permanentObstacleTo(tool: RegisteredTool, context: CandidateContext): string | undefined {
   const { ranked, refused } = rankRoute(tool.definition, {}, candidatesFor(tool, context));
   const isLasting = ranked.length === 0 && refused.length > 0 && !refused.some(isTransient);

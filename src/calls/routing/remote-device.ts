@@ -12,10 +12,10 @@ import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.
 /** Error codes with which a tool reports that this hub does not have the device. */
 export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
-/** Tag of a tool whose parameter is a room instead of a device. */
+/** Tag of a tool that takes a room as its parameter instead of a device. */
 const ROOM = 'room';
 
-/** The device in the parameters of a call: the caller's text, and the permission that contains it. */
+/** The device that a call is about: the caller's `text`, the permission (`template`) and the `name` of its placeholder. */
 interface Subject {
   readonly text: string;
   readonly template: string;
@@ -23,8 +23,8 @@ interface Subject {
 }
 
 /**
- * Redirects a call to the hub that has the device: returns the call with that hub's tool of the same id. Throws the original `error` if no
- * reachable hub has both the tool and the device, and AMBIGUOUS_DEVICE if several hubs have both.
+ * Returns the call with the tool (of the same id) of the hub that has the device. Throws AMBIGUOUS_DEVICE if several reachable hubs have
+ * both the tool and the device. Throws `error` if no reachable hub has both, or if `error` does not report a missing device.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
@@ -39,11 +39,11 @@ export async function redirectToDeviceHub<P extends Purpose>(
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
   const known = context.tools.awaitComplete(call.tool.id, { onlyNodes: [hub] });
   if (known) await waitForAtMost(call.request, context.clock, known);
-  // Other hubs may have the same tool, but not the device.
+  // `hubs` contains only the hub with the device, because other hubs may have the tool without the device.
   return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
 }
 
-/** Returns the device that the parameters name; undefined for a tool with two device parameters, whose devices may be on two hubs. */
+/** Returns the device in the parameters; undefined if the tool has several device parameters, since the devices may be on two hubs. */
 function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
@@ -65,7 +65,7 @@ function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext):
   );
 }
 
-/** Returns whether another known hub, reachable or not, has the tool and the device, and the caller may see the device. */
+/** Returns whether another hub has the tool and the device, and the caller may see the device. The hub need not be reachable. */
 export function isRemoteDevice(
   call: Pick<ValidatedCall, 'tool' | 'params'>,
   caller: Caller,
@@ -87,7 +87,7 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** Returns whether the hub has a tool in the room that shares a tag with the called tool, and whose device the caller may see. */
+/** Returns whether the caller may see a device of the hub in the room, and a tool of that device shares a tag with the called tool. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,
@@ -110,7 +110,7 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
 }
 
-/** Returns whether the device matches `text` and the caller may see it. `text` may also be a reading: `<device id>/temperature`. */
+/** Returns whether `text` names the device or a reading of it (`<device id>/temperature`), and the caller may see what it names. */
 function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
   const isReading = text.startsWith(`${device.id}/`);
   if (!isReading && !isDeviceNamed(text, device)) return false;

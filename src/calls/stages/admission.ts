@@ -53,7 +53,7 @@ export function chargeRateLimit(call: ValidCall, context: StageContext): Counted
   return call as CountedCall<'charged'>;
 }
 
-/** Returns the call without counting it: a call that is only checked counts for no limit, and can never run. */
+/** Returns the call without charging the rate limits, because a call that is only checked can never run. */
 export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
   return call as CountedCall<'asked'>;
 }
@@ -77,7 +77,7 @@ function lookupOf({ request: { version, principal, routing } }: ValidCall, conte
   };
 }
 
-/** Returns the call with the tool that the name denotes for the caller, and starts the tool's time limit. */
+/** Finds the tool that the name denotes for the caller. Starts the call's time limit. */
 export function resolveTool<P extends Purpose>(call: DiscoverableCall<P>, context: StageContext): ResolvedCall<P> {
   const { tool: name, timeoutMs, signal } = call.request;
   const tool = context.tools.resolve(name, lookupOf(call, context));
@@ -126,14 +126,14 @@ function paramsTooLong(maxBytes: number, ofMesh: boolean): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
-/** Returns the call with canonical ids in its parameters. If the device is on another hub, the call is changed to that hub's tool. */
+/** Replaces names in the parameters by canonical ids. If the device is on another hub, changes the call to that hub's tool instead. */
 export async function canonicalizeParameters<P extends Purpose>(call: ValidatedCall<P>, context: StageContext): Promise<CanonicalCall<P>> {
   if (!call.tool.canonicalize) return call as CanonicalCall<P>;
   try {
     const params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
     return { ...call, params } as CanonicalCall<P>;
   } catch (error) {
-    // The other hub's tool with this id may have another definition, so its permissions are checked again.
+    // The other hub's tool with this id may have another definition, so the checks of the tool are repeated.
     const redirected = call.running.keep(await redirectToDeviceHub(call, context, error));
     const permitted = checkFeatures(checkStaticPermissions(redirected, context), context);
     const read = call.running.keep(readParameters(refuseDisabledTools(permitted, context), context));
@@ -141,7 +141,7 @@ export async function canonicalizeParameters<P extends Purpose>(call: ValidatedC
   }
 }
 
-/** Returns the call with its claim on the idempotency key, or with the answer of the first call with that key. */
+/** Claims the idempotency key of the call. If an earlier call had the key, returns the call with the answer of that call instead. */
 export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, context: StageContext): Promise<ClaimedCall | RepeatedCall> {
   const { idempotencyKey: key, principal } = call.request;
   const claimed = call as AuthorizedCall as ClaimedCall;

@@ -21,7 +21,7 @@ import {
 } from '../call.ts';
 import type { StageContext, ToolFeatures } from '../pipeline-context.ts';
 
-/** Throws TOKEN_EXPIRED or TOKEN_INVALID if the token has expired or was revoked, even for a tool without required permissions. */
+/** Throws TOKEN_EXPIRED if the token has expired, and TOKEN_INVALID if it was revoked, even if the tool requires no permission. */
 export function requireValidToken(call: AcceptedCall, { validity, time }: StageContext): ValidCall {
   const { principal } = call.request;
   if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= time.now()) {
@@ -67,15 +67,15 @@ export function checkCanAttempt<P extends Purpose>(call: EnabledCall<P>, { autho
   });
 }
 
-/** Checks the permissions for the call's effects. If only another hub can compute them, checks only that some call is permitted. */
+/** Checks the permissions for the call's effects. If only another hub knows the effects, checks only that some call is permitted. */
 export function authorizeEffects<P extends Purpose>(call: CanonicalCall<P>, context: StageContext): AuthorizedCall<P> {
   if (isJudgedRemotely(call)) return checkCanAttempt(call, context) as EnabledCall as AuthorizedCall<P>;
   return { ...call, effects: authorizedEffects(call, context) } as AuthorizedCall<P>;
 }
 
 /**
- * Checks the current effects of a call again, since devices, groups, grants and tokens may change while a call waits. Throws CONFLICT if an
- * effect was not authorised before.
+ * Checks the current effects of a call again, since devices, groups, grants and tokens may change while a call waits. Throws CONFLICT if
+ * the call now has an effect that was not authorised before, or if its tool was replaced.
  */
 export function confirmEffects(call: AwaitedCall, context: StageContext): ReauthorizedCall {
   requireValidToken(call, context);
@@ -88,7 +88,7 @@ export function confirmEffects(call: AwaitedCall, context: StageContext): Reauth
   throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
 }
 
-/** Returns whether only other hubs can compute the effects: the tool is on another hub, or lacks its setting on this hub. */
+/** Returns whether only other hubs can compute the effects. This is so if the tool is on another hub, or its setting is missing here. */
 function isJudgedRemotely(call: ResolvedCall): boolean {
   return isElsewhere(call) || call.tool.missingSetting?.() !== undefined;
 }
@@ -97,7 +97,7 @@ function effectKey({ permission, risk, target }: Effect): string {
   return `${risk} ${permission} ${target}`;
 }
 
-/** Returns the current effects of the call. Throws PERMISSION_DENIED if the caller may not cause all of them. */
+/** Returns the current effects of the call. Throws PERMISSION_DENIED if the caller lacks the permission for one of them. */
 function authorizedEffects(call: CanonicalCall, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
   requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
@@ -130,21 +130,19 @@ function requireEffects(principal: Principal, effects: readonly Effect[], contex
 
 type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;
 
-/**
- * Returns whether the caller's grants and features and the owner's configuration permit some call of the tool. Lists show only such tools.
- */
+/** Returns whether the caller may make some call of the tool: grants and features suffice, and the owner has not disabled the tool. */
 export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
   if (!mayCallTool(tool, principal, authorizer)) return false;
   return !isListed(disabledTools, tool) && missingFeatures(features, tool, principal).length === 0;
 }
 
-/** Returns whether `names` contains the tool's canonical id, `namespace:name` or bare name, in its current or a former form. */
+/** Returns whether `names` contains the tool's canonical id, `namespace:name` or bare name. Former names of the tool count too. */
 export function isListed(names: readonly string[], tool: RegisteredTool): boolean {
   if (names.length === 0) return false;
   return namesOf(tool).some((key) => names.includes(key));
 }
 
-/** Returns the names in the owner's configuration that match no tool, since a misspelt name would disable nothing. */
+/** Returns the names that match no tool. Such a name in the owner's configuration is probably misspelt, and has no effect. */
 export function unknownToolNames(names: Iterable<string>, tools: readonly RegisteredTool[]): readonly string[] {
   const known = new Set(tools.flatMap(namesOf));
   return [...names].filter((name) => !known.has(name));
@@ -161,8 +159,8 @@ export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, pr
 }
 
 /**
- * Returns an authorizer that caches `mayTry` during the current turn of the event loop, since lists and searches check thousands of tools
- * with few distinct permissions.
+ * Returns an authorizer that caches `mayTry` until the current synchronous code ends. Lists and searches check thousands of tools, which
+ * need only few different permissions.
  */
 export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
   const verdicts = new Map<Principal, Map<string, boolean>>();

@@ -33,8 +33,8 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
 }
 
 /**
- * Uses the approval of a call that is dangerous or for which a rule requires approval. Rejects with APPROVAL_REQUIRED if the call is not
- * approved yet.
+ * Uses the approval of a call that needs one: a dangerous call, or a call for which a rule requires approval. Rejects with
+ * APPROVAL_REQUIRED if the call is not approved yet, and with PERMISSION_DENIED if people denied it.
  */
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
@@ -44,7 +44,7 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
 
-/** Returns the call if it needs no approval or is approved, without using the approval. Otherwise rejects with APPROVAL_REQUIRED. */
+/** Rejects like `requireApproval`, but does not use up the approval. */
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
@@ -53,8 +53,8 @@ export async function peekApproval(call: RuledCall<'asked'>, context: StageConte
 }
 
 /**
- * Applies the rules again right before the call runs, since rules, their hours and the steps of the call may have changed while it waited.
- * Throws RULE_BLOCKED if a rule now forbids the call, and CONFLICT if it now needs more approvals or its plan has changed.
+ * Applies the rules again right before the call runs, since the rules, the time of day and the call's steps may have changed while it
+ * waited. Throws RULE_BLOCKED if a rule now forbids the call, and CONFLICT if the call now needs more approvals or its plan has changed.
  */
 export function confirmRules(call: ReauthorizedCall, context: StageContext): ConfirmedCall {
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
@@ -69,13 +69,13 @@ export function confirmRules(call: ReauthorizedCall, context: StageContext): Con
   });
 }
 
-/** Throws an error if a program or a step has changed since people approved the call. */
+/** Throws CONFLICT if a program or a step has changed since people approved the call. */
 function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): void {
   if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** Returns the approved step that this call runs; undefined without an approved plan. Throws CONFLICT if no unused step matches. */
+/** Returns the step of the approved plan that this call runs; undefined without such a plan. Throws CONFLICT if no unused step matches. */
 function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
   const { running, request } = call;
   const left = request.within && context.stepsLeft.get(request.within);
@@ -94,7 +94,7 @@ function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefine
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** Waits until the tools of a newly joined hub are loaded, because the plan for approvers contains the definitions of all steps. */
+/** If a step's tool is not known yet, waits until the tools of other hubs are loaded. A plan needs the definitions of all steps. */
 async function awaitStepTools(call: RuledCall, context: StageContext): Promise<void> {
   if (!call.tool.innerCalls) return;
   let known: Promise<void> | undefined;
@@ -106,8 +106,8 @@ async function awaitStepTools(call: RuledCall, context: StageContext): Promise<v
 }
 
 /**
- * Returns the plan of a call. Step names are resolved for the caller, as when the call runs. Throws NODE_UNAVAILABLE if a step may be on a
- * hub whose tools are not loaded yet.
+ * Returns the plan of a call. Resolves the names of the steps for the caller, as when the call runs. Throws NODE_UNAVAILABLE if the tool of
+ * a step may be on a hub whose tools are not loaded yet.
  */
 function planOf(call: AuthorizedCall, context: StageContext): PlannedCall {
   return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
@@ -124,7 +124,7 @@ function planWith({ tool, params, request: { principal } }: AuthorizedCall, cont
   return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
 }
 
-/** Returns the tool; undefined if it is not found, because the step is refused when it runs. Rethrows errors whose code is in `thrown`. */
+/** Returns the tool of a step. An error with a code in `thrown` is rethrown. After any other error, returns undefined. */
 function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
   try {
     return find();
@@ -155,7 +155,7 @@ function queueFor(call: RuledCall, context: StageContext): ApprovalQueue {
   return context.approvals;
 }
 
-/** Throws an error if the time is not trusted, since an expired approval or token could seem valid again. */
+/** Throws PERMISSION_DENIED if the time is not trusted: with a wrong time, an expired approval or token could seem valid. */
 function requireKnownTime(call: RuledCall, { time }: StageContext): void {
   if (time.isTrusted()) return;
   throw new AtmoError(
@@ -204,25 +204,25 @@ function approvalReason(call: RuledCall): string {
   return riskOf(call) === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
 }
 
-/** Maximum nesting depth of a plan. Registration permits only four levels, but tools may begin to call each other later. */
+/** Maximum nesting depth of a plan. Registration permits only four levels, but a step may later denote a tool with more levels. */
 const MAX_DEPTH = 6;
 const MAX_CALLS = 256;
-/** Longest JSON text of a plan that is shown to approvers. */
+/** Maximum length of a plan that is shown to approvers, in characters of JSON text. */
 const MAX_PLAN_LENGTH = 262_144;
 
-/** The functions that a plan needs. */
+/** What is needed to compute a plan. */
 export interface PlanningContext {
-  /** Returns the tool that the name of a step currently denotes for the caller, or undefined. */
+  /** Returns the tool that a step's name denotes for the caller now; undefined if there is none. */
   find(name: string): RegisteredTool | undefined;
   readonly caller: CallerView;
   readonly validator: Pick<SchemaValidator, 'parameters'>;
-  /** Converts a secret value to a keyed hash that may leave the hub. */
+  /** Returns a keyed hash of a secret value. The hash may leave the hub. */
   readonly seal: (value: Json) => string;
 }
 
 /**
- * Returns the plan of a call with canonical parameters: its program, or the calls that it makes, each with the tool's definition. Throws
- * RESOURCE_EXCEEDED if the plan is too long for a person to read.
+ * Returns the plan of a call with canonical parameters: the call and all calls inside it, each with its program and the hash of its tool's
+ * definition. Throws RESOURCE_EXCEEDED if the plan is too long for a person to read.
  */
 function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningContext): PlannedCall {
   const planned = new Planner(parts).of({ tool, params, written: params }, 0);
@@ -230,12 +230,12 @@ function plannedCall(tool: RegisteredTool, params: JsonObject, parts: PlanningCo
   return planned;
 }
 
-/** Returns the SHA-256 that an approval covers. It changes with the tool, the arguments, and the definition of every tool that will run. */
+/** Returns the SHA-256 that an approval covers. It depends on the arguments and on the definitions of all tools that will run. */
 function approvalHash(plan: PlannedCall): string {
   return sha256Hex(canonicalJson(copyJson(plan, RESULT_LIMITS)));
 }
 
-/** Returns whether a call matches the planned step. It may differ only where the plan depends on results of earlier steps. */
+/** Returns whether the call `now` is the planned step. Its arguments may differ only if they depend on results of earlier steps. */
 function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   if (!planned.open) return approvalHash(planned) === approvalHash(now);
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
@@ -294,7 +294,7 @@ class Planner {
     };
   }
 
-  /** Returns the step's parameters in canonical form, or unchanged if they are invalid, because the step is then refused when it runs. */
+  /** Returns the step's parameters in canonical form. Returns invalid parameters unchanged: the step is refused when it runs. */
   #canonical(tool: RegisteredTool, params: JsonObject): JsonObject {
     try {
       const whole = this.#parts.validator.parameters(tool.definition.parameters, params, LARGE_PARAMS_LIMITS);
@@ -304,14 +304,14 @@ class Planner {
     }
   }
 
-  /** Returns the hash of a tool's definition. `seal` hashes the implementation with a key, because its settings may be secret. */
+  /** Returns the hash of a tool's definition. `seal` protects the implementation in it, which may contain secret settings. */
   #definitionHash({ definition, program, implementation }: RegisteredTool): string {
     const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
     return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
   }
 }
 
-/** Returns the program with masked secret arguments. The file versions are those for the actual arguments, without secret texts. */
+/** Returns the program with masked secrets. Its `versions` belong to the real arguments, but secret texts are removed from them. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);
@@ -322,7 +322,7 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Returns the targets of a call; none if the parameters are invalid, since such a call is refused before it runs. */
+/** Returns the targets of a call; none if the tool is on another hub, or if the parameters are unknown or invalid. */
 function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
   if (tool.hubs || !params) return { targets: [] };
   try {
@@ -344,14 +344,14 @@ function planTooLong({ id }: RegisteredTool): AtmoError {
   );
 }
 
-/** Longest JSON text of parameters that an approver sees in full. */
+/** Maximum length of parameters that an approver sees in full, in characters of JSON text. */
 const MAX_DISPLAYED_LENGTH = 65_536;
 const MAX_TEXT_LENGTH = 1_024;
 const HEAD_LENGTH = 256;
 
 /**
- * Returns the parameters as shown to an approver. Long texts are shortened; if the whole is still too long, only its length is shown. The
- * approval itself covers the hash of the whole call.
+ * Returns the parameters as shown to an approver. If they are too long, shortens long texts. If they are still too long, returns only their
+ * length. The approval itself covers the hash of the whole call.
  */
 export function displayedParams(params: JsonObject): JsonObject {
   const { length } = JSON.stringify(params);

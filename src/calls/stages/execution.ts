@@ -34,7 +34,7 @@ import { confirmRules } from './consent.ts';
 
 const SEED_BYTES = 16;
 
-/** Makes the call a job of this hub. From now on, the job's signal instead of the request's signal can abort the call. */
+/** Makes the call a job of this hub. From now on, the job's signal can abort the call; the request's signal has no effect on it. */
 export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
   const { running, request, tool } = call;
   running.deadline.throwIfOver();
@@ -46,12 +46,12 @@ export function createJob(call: ApprovedCall, context: StageContext): QueuedCall
   return { ...call, job };
 }
 
-/** Waits for a free slot of the hub and of the caller. Throws RESOURCE_EXCEEDED if too many calls wait. */
+/** Waits until the limits of the hub and of the caller permit one more running call. Rejects with RESOURCE_EXCEEDED if too many wait. */
 export async function takeSlot(call: ApprovedCall, context: StageContext): Promise<ScheduledCall> {
   const { running, request } = call;
   const { within, principal } = request;
   running.deadline.throwIfOver();
-  // A step must not wait for a slot, since the outer call holds a slot and could wait for the step forever.
+  // A step does not wait for a slot of its own: the outer call keeps its slot until the step ends, so both could wait forever.
   if (running.mode === 'sync' && within && context.running.has(within)) return call as ScheduledCall;
   running.onEnd(await context.gates.enter(principal, running.deadline.signal));
   running.job?.running();
@@ -100,12 +100,12 @@ export async function runTool(call: ConfirmedCall, context: StageContext): Promi
   call.request.onDispatch?.();
   context.events.emit('agi.tool.invoked', tool.id, { ...eventData(call), ...eventParams(call) });
   const { definition } = tool;
-  // A remote hub repeats the call itself if its tool permits retries.
+  // A remote hub makes the retries that its tool permits, so this hub makes none.
   const retries = call.route[0]?.isLocal ? definition.execution.retries : 0;
   const attempts = { definition, retries, deadline: running.deadline, clock: context.clock };
   try {
     const rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
-    // The newest facts are used, because the tool may have called `confirm` while it ran, which updates the facts.
+    // The newest facts are used: if the tool called `confirm` while it ran, the facts have changed.
     return { ...running.facts, rawResult } as RanCall;
   } catch (error) {
     if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') running.isDispatched = true;
@@ -123,7 +123,7 @@ export function rememberJobLocation(call: RanCall, context: StageContext): Remot
   return ended;
 }
 
-/** Normalises the result and checks it against the tool's schema. Throws RESULT_INVALID if it does not match. */
+/** Normalises the result and checks it against the tool's schema. Unless `resultInvalid` is `warn`, a mismatch throws RESULT_INVALID. */
 export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   const { id, definition } = call.tool;
   let normal: NormalResult | undefined;
@@ -131,7 +131,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
     const result = copyJson(call.rawResult, RESULT_LIMITS);
     normal = normalizeResult(result);
     const checked = { ...call, result: normal } as CheckedCall;
-    // The tool's hub has checked the result. It is not checked again, because a hostile hub's schema could make the check endless.
+    // The other hub has checked the result. A second check is avoided, because a hostile hub's schema could make it endless.
     if (isElsewhere(call) || Object.keys(definition.returns).length === 0) return checked;
     const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
     if (check.isValid) return checked;
@@ -145,7 +145,7 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   }
 }
 
-/** Tries the hubs in order. It tries the next hub only if the previous hub has not accepted the call, or if a second run is harmless. */
+/** Tries the hubs in order. Tries the next hub only if the call did not run before, or if a second run has no further effect. */
 async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
   for (const [index, candidate] of call.route.entries()) {
@@ -162,8 +162,8 @@ async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<J
 }
 
 /**
- * Returns whether another hub may run the call if this hub cannot reach the service. The owner must permit that the parameters, such as a
- * question or a picture, leave this hub. The call must have no side effects, since it may have reached the service.
+ * Returns whether another hub may run the call after this hub could not reach the service. The owner must permit that the parameters, such
+ * as a question or a picture, leave this hub. A second run must have no further effect: the service may have received the call.
  */
 function canFailOverFromHere({ tool, running: { deadline } }: ConfirmedCall, { failOverTools }: StageContext, thrown: unknown): boolean {
   if (!isListed(failOverTools, tool) || isActing(tool.definition)) return false;
@@ -189,7 +189,7 @@ async function runLocally(call: ConfirmedCall, context: StageContext): Promise<J
   try {
     return await call.tool.handler(call.params, given);
   } catch (thrown) {
-    // After an abort, throw the error unchanged: the cause of the abort decides the final error.
+    // After an abort, the error is thrown unchanged, because `afterAbort` decides the final error.
     throw call.running.deadline.signal.aborted ? thrown : toAtmoError(thrown, `The tool ${call.tool.id}`);
   }
 }
@@ -240,10 +240,10 @@ function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
   };
 }
 
-/** Time that a handler has after the abort to report a more precise outcome. */
+/** Milliseconds after an abort within which the handler may still report a more precise outcome. */
 export const GRACE_MS = 250;
 
-/** Error codes that prove that nothing was delivered, so that the call cannot take effect. */
+/** Error codes which show that nothing was delivered. A call that fails with one of them has had no effect. */
 const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
   'DEVICE_UNREACHABLE',
   'NODE_UNAVAILABLE',
@@ -255,7 +255,7 @@ const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
 
 interface Attempts<T> {
   readonly definition: ToolDefinition;
-  /** Number of retries. */
+  /** Maximum number of retries after the first attempt. */
   readonly retries: number;
   readonly deadline: CallDeadline;
   readonly clock: Clock;
@@ -263,8 +263,8 @@ interface Attempts<T> {
 }
 
 /**
- * Runs the call within the deadline. Retries it up to `retries` times if the error is retryable and either nothing was delivered or a
- * repeat is harmless. Rejects with the last error of `run`; after an abort, with the cause of the abort or OUTCOME_UNKNOWN.
+ * Runs the call within the deadline. Retries it up to `retries` times if the error is temporary and either nothing was delivered or the
+ * tool is idempotent. Rejects with the last error of `run`. After an abort, rejects with the result of `afterAbort` instead.
  */
 async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {
@@ -307,13 +307,13 @@ async function runOnce<T>({ definition, deadline, clock, run }: Attempts<T>): Pr
   }
 }
 
-/** Returns the error after an abort: the handler's error if it is more precise than the cause of the abort. */
+/** Returns the error of an aborted call. An error of the handler is kept if it is more precise than CANCELLED and TIMEOUT. */
 function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!(error instanceof AtmoError)) return endedEarly(definition, deadline);
   return error.code === 'CANCELLED' || error.code === 'TIMEOUT' ? deadline.error() : error;
 }
 
-/** Returns the error of a call that ended early: OUTCOME_UNKNOWN if the tool has side effects, otherwise the cause of the end. */
+/** Returns the error of a call that ended early: the cause of the end, or OUTCOME_UNKNOWN if a repeat could have a second effect. */
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   if (!isActing(definition)) return deadline.error();
   return new AtmoError(

@@ -11,7 +11,7 @@ export interface AnnouncedTool {
   readonly acts: boolean;
 }
 
-/** The node that announces its tools, with the current time and the nonce of the announcement. */
+/** The node that sends an announcement, and the time and nonce of that announcement. */
 export interface Announcer {
   readonly nodeId: string;
   readonly name: string;
@@ -40,8 +40,8 @@ export function announcedTools(tools: readonly RegisteredTool[], patterns: reado
 }
 
 /**
- * Returns the two payloads of an announcement: one entry that names all tools, for newer peers, then one entry per tool, for older peers. A
- * peer that reads both payloads keeps the second.
+ * Returns the same announcement as two payloads. Newer peers read the first one, a single entry that names all tools. Older peers read the
+ * second one, which has an entry per tool. A peer that reads both keeps the second one.
  */
 export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
   return [capabilityPayload(by, tools), gossipPayload(by, tools)];
@@ -84,7 +84,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     node_id: by.nodeId,
     node_name: by.name,
     capability_id: `${by.nodeId}:tools`,
-    // Peers refuse an entry that lacks one of the following fields, even though this entry describes no model.
+    // Peers refuse an entry that lacks a field. So the model fields are present, although this entry describes no model.
     project_path: '',
     model_alias: '',
     model_actual: '',
@@ -103,7 +103,7 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
     timestamp,
     expires_at: timestamp + EXPIRY_S,
   };
-  // A `ttl` of 1 stops peers from forwarding the announcement, which the relay has already sent to all nodes.
+  // The relay itself sends the announcement to all nodes. A `ttl` of 1 stops these nodes from forwarding it again.
   return {
     type: 'capability_announce',
     node_id: by.nodeId,
@@ -115,15 +115,15 @@ function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): Json
   };
 }
 
-/** Number of dimensions in the project's vectors (nomic-embed-text). With any other number, peers return status 500 to their callers. */
+/** Number of dimensions in the project's vectors (nomic-embed-text). Peers fail with status 500 if a vector has another number. */
 const DIMENSIONS = 768;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 const STEPS = 10_000;
 
 /**
- * Returns a vector of length 1 for the words of a text, by feature hashing (Weinberger et al., ICML 2009), which needs no model. Texts with
- * mostly the same words get vectors that are close. The vectors cannot be compared with those of a language model.
+ * Returns a vector of length 1 for the words of a text. Uses feature hashing (Weinberger et al., ICML 2009), which needs no model. Texts
+ * that share most of their words get similar vectors. These vectors are not comparable with those of a language model.
  */
 export function featureVector(text: string): readonly number[] {
   const sums = new Float64Array(DIMENSIONS);

@@ -114,13 +114,13 @@ export class AtmosphereBridge implements Service {
   #onMessage(from: string, payload: JsonObject): void {
     if (from === this.nodeId || !NODE_ID.test(from)) return;
     if (payload.type === 'tool_response') this.outgoing.settle(from, payload);
-    // Some peers send a call to every node. Only the addressed hub responds, since a 404 of another node could arrive first.
+    // Some peers send a call to every node. A hub that is not addressed stays silent: its 404 could arrive before the real response.
     else if (payload.type !== 'tool_call') this.nodes.receive(from, payload);
     else if (payload.app === this.#name) void this.#incoming.handle(from, payload);
   }
 }
 
-/** Returns the first frame of a relay connection; it has the node's id and the names of the announced capabilities. */
+/** Creates the first frame of a relay connection from the node's id, its name and the names of its announced tools. */
 type CreateJoinFrame = (node: { readonly nodeId: string; readonly name: string; readonly capabilities: readonly string[] }) => JsonObject;
 
 /** First bytes of an Ed25519 private key in PKCS #8, before the key itself (RFC 8410, section 7). */
@@ -129,8 +129,9 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * Returns a function that creates the first frame: `register_mesh` if the founder's key is set, otherwise `join`, with the token if one is
- * set. Throws CONFIG_INVALID if both secrets are set, or if a secret is malformed or belongs to another mesh or node.
+ * Returns a function that creates the first frame of a connection: `register_mesh` with the founder's key, `join` without it. The `join`
+ * frame contains the token if one is configured. Throws CONFIG_INVALID if both secrets are set, or if one is malformed or of another mesh
+ * or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,
@@ -169,7 +170,7 @@ function founderJoin(meshId: string, secret: string): CreateJoinFrame {
     mesh_public_key: publicKey,
     founder_proof: proof,
     node_id: node.nodeId,
-    // Peers verify `founder_proof` with this key, the key of the mesh. A node with the mesh's private key needs no other proof.
+    // Peers verify `founder_proof` with this key. The mesh's private key signed the proof, so this is the mesh's public key.
     node_public_key: publicKey,
     name: node.name,
     display_name: node.name,

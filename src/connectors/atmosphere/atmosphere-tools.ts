@@ -8,8 +8,8 @@ import { AtmosphereBridge } from './atmosphere-bridge.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 
 /**
- * Returns two tools for a mesh of the Atmosphere project, and the bridge to its relay if configured. Throws CONFIG_INVALID if `mesh_key` or
- * `token` is unusable, or if incoming calls have no permissions.
+ * Returns two tools for a mesh of the Atmosphere project. If a mesh is configured, also returns the bridge to its relay as a service.
+ * Throws CONFIG_INVALID if `mesh_key` or `token` is unusable, or if incoming calls have no permissions.
  */
 export function openAtmosphere(context: ConnectorContext, { atmosphere }: Pick<ConnectorsConfig, 'atmosphere'>): Connector {
   const bridge = atmosphere && new AtmosphereBridge(context, atmosphere);

@@ -18,7 +18,7 @@ interface IncomingCollaborators {
   readonly answer: (node: string, payload: JsonObject) => void;
 }
 
-/** Maximum number of incoming calls per minute: each call that reaches the pipeline, even a refused one, fills the audit log. */
+/** Maximum number of incoming calls per minute. The limit protects the audit log, which records even refused calls. */
 const MAX_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 const RESULT_LIMITS = { maxSize: 262_144, maxDepth: 64 };

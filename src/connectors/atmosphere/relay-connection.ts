@@ -8,7 +8,7 @@ import { parseShallowJson } from './shallow-json.ts';
 
 interface ConnectionCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly open: typeof openSocket;
-  /** Returns a random number from 0 to below 1. */
+  /** Returns a random number that is at least 0 and less than 1. */
   readonly random: () => number;
 }
 
@@ -27,13 +27,13 @@ const SILENCE_TIMEOUT_MS = 60_000;
 const JOIN_TIMEOUT_MS = 30_000;
 const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
-/** Pause before a reconnection after the relay has refused the node, in milliseconds. */
+/** Pause in milliseconds before the next connection if the relay refused the node. */
 const REFUSED_BACKOFF_MS = 300_000;
-/** After a connection that lasted at least this many milliseconds, the reconnection pause is short again. */
+/** After a connection that lasted at least this many milliseconds, the next pause is the shortest one again. */
 const STABLE_AFTER_MS = 60_000;
 const JITTER = 0.5;
 const MAX_BUFFERED_BYTES = 4_194_304;
-/** Maximum number of received bytes between two pings; further messages are dropped. */
+/** Maximum number of characters in all messages between two pings of the hub. Further messages are dropped until the next ping. */
 const MAX_RECEIVED_BYTES = 16_777_216;
 const MAX_PROBLEM = 200;
 
@@ -63,7 +63,7 @@ export class RelayConnection implements Service {
     return this.#isJoined ? undefined : this.#problem;
   }
 
-  /** Starts to connect without waiting for the relay. The random delay keeps nodes from connecting all at once after a power cut. */
+  /** Starts to connect without waiting for the relay. The random delay spreads the connections of many nodes after a power cut. */
   async start(): Promise<void> {
     const { clock, random } = this.#parts;
     this.#timers = [clock.after(MIN_BACKOFF_MS * random(), () => this.#connect())];
@@ -75,7 +75,7 @@ export class RelayConnection implements Service {
     this.#problem = 'the hub is stopping';
   }
 
-  /** Returns false without sending if the node has not joined, or if too many bytes of earlier frames are still unsent. */
+  /** Sends a frame. If the node has not joined, or if too many bytes are still unsent, sends nothing and returns false. */
   send(frame: JsonObject): boolean {
     if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_BUFFERED_BYTES) return false;
     this.#socket.send(JSON.stringify(frame));
@@ -112,7 +112,7 @@ export class RelayConnection implements Service {
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
-    // The hub also sends pings to itself over the relay. This error shows that the relay has removed the hub from its list.
+    // The hub also pings itself over the relay. This error is the reply to such a ping if the relay no longer lists the hub.
     else if (frame.type === 'error' && frame.message === `Peer ${this.#session.nodeId} not found`) this.#lose('the relay has forgotten us');
     else if (this.#isJoined) this.#session.onFrame(frame);
   }
@@ -138,7 +138,7 @@ export class RelayConnection implements Service {
     if (this.#parts.clock.monotonic() - this.#receivedAtMs >= SILENCE_TIMEOUT_MS) this.#lose('the relay is silent');
     else {
       this.send({ type: 'ping' });
-      // When an old connection of the hub ends, the relay forgets the hub but answers plain pings. Then a ping to the hub itself fails.
+      // When an old connection ends, the relay may drop the hub but still answer plain pings. A ping to the hub itself then fails.
       this.send({ type: 'direct', target: this.#session.nodeId, payload: { type: 'ping' } });
     }
   }
@@ -189,9 +189,9 @@ export interface SocketEvents {
   readonly onClose: (reason: string) => void;
 }
 
-/** Longest received message in bytes. An announcement of fifty entries has 1.2 MB; Node's own client would accept 128 MiB. */
+/** Longest received message in bytes. An announcement of fifty tools has 1.2 MB. The WebSocket client of Node.js would accept 128 MiB. */
 const MAX_MESSAGE_BYTES = 4_194_304;
-/** The hub answers no pings while at least this many bytes are unsent. */
+/** The hub answers no pings of the relay while at least this many bytes are unsent. */
 const MAX_BUFFERED_PONG_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 1_000;
 

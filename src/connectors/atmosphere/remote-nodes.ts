@@ -18,7 +18,7 @@ const MAX_NODE_NAME = 64;
 /** Pattern of a node id on a relay. Messages with another sender id are dropped. */
 export const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The nodes and announcements of the last five minutes on the relay. They are unverified: tools show them, nothing else uses them. */
+/** The nodes that were heard on the relay in the last five minutes, and their announcements. All of it is unverified: only tools use it. */
 export class RemoteNodes {
   readonly #clock: Clock;
   readonly #ownId: string;
@@ -112,14 +112,14 @@ const MAX_CAPABILITIES = 50;
 const MAX_CAPABILITY_NAME = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_TOOLS = 50;
-/** Maximum number of characters in all entries of a node together; an announcement of fifty tools needs half of it. */
+/** Maximum number of characters in all capabilities of a node together. An announcement of fifty tools has about half as many. */
 const MAX_TEXT = 65_536;
 const MAX_NONCE = 64;
 const DIRECT_TYPES = ['capability_announce', 'capability.announce'];
 
 /**
- * Parses an announcement in either of two formats: `capability_announce` or gossip. Returns undefined for any other payload, and for an
- * announcement that names another node than the message's sender.
+ * Parses an announcement in either of two formats: `capability_announce` or gossip. Returns undefined for any other payload. Also returns
+ * undefined if the announcement names a node that is not the sender of the message.
  */
 export function parseAnnouncement(from: string, payload: JsonObject): RemoteAnnouncement | undefined {
   const direct = typeof payload.type === 'string' && DIRECT_TYPES.includes(payload.type);
@@ -142,7 +142,7 @@ export function parseCapabilities(list: Json | undefined): readonly RemoteCapabi
   });
 }
 
-/** Returns an untrusted text as one line, cut to `maxLength` and without hidden characters. Returns an empty text for any other value. */
+/** Returns an untrusted text as one line, cut to `maxLength` and without hidden characters. Returns an empty text if `value` is no text. */
 export function boundedLine(value: Json | undefined, maxLength: number): string {
   // The text is copied, since a slice would keep the whole original text in memory.
   return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';

@@ -12,7 +12,7 @@ const CAMERA = optionalSection({
   credentials: { ...SECRET_SOURCE, description: 'user:password for the url' },
 });
 
-/** JSON Schema of `connectors.cameras`; the keys are the ids of cameras. */
+/** JSON Schema of `connectors.cameras`. The owner chooses the keys; a key is the id of a camera. */
 export const CAMERAS_SECTION = {
   type: 'object',
   minProperties: 1,
@@ -21,8 +21,8 @@ export const CAMERAS_SECTION = {
   additionalProperties: CAMERA,
 } as const;
 
-/** The cameras of the home by their ids. */
+/** Settings of all cameras, by the id of the camera. */
 export type CamerasConfig = Settings<typeof CAMERAS_SECTION>;
 
-/** A camera with exactly one of `rpicam`, `device` and `url`. */
+/** Settings of one camera. Exactly one of `rpicam`, `device` and `url` must be set. */
 export type CameraConfig = Settings<typeof CAMERA>;

@@ -10,9 +10,9 @@ import { mediaTypeOf, pictureSize } from '../media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
 import { FRAME_FORMATS, type Frame, type FrameRequest, ffmpegFrame, networkInput, type PictureRun, rpicamFrame } from './frame-capture.ts';
 
-/** Largest picture in bytes. A result may have 8 million characters, and base64 encodes three bytes as four characters. */
+/** Maximum size of a returned picture in bytes. In base64 this is 7.3 million characters; a result may have 8 million. */
 const MAX_BYTES = 5_500_000;
-/** Longest picture of a network camera before it is scaled down, in bytes. */
+/** Maximum size in bytes of a picture that a network camera sends. The hub may scale the picture down afterwards. */
 const MAX_SNAPSHOT_BYTES = 20_971_520;
 
 interface Camera extends CameraConfig {
@@ -27,7 +27,7 @@ export class Cameras {
   readonly #env: NodeJS.ProcessEnv;
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Throws CONFIG_INVALID if a camera does not have exactly one source, or if a secret cannot be read. */
+  /** Throws CONFIG_INVALID if a camera does not have exactly one of `rpicam`, `device` and `url`, or if its credentials cannot be read. */
   constructor(config: CamerasConfig | undefined, env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#cameras = new Map(Object.entries(config ?? {}).map(([id, camera]) => [id, withCredentials({ ...camera, id }, env)]));
@@ -38,8 +38,9 @@ export class Cameras {
   }
 
   /**
-   * Takes a picture now. Rejects with NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera sends no picture), SERVICE_REFUSED (the
-   * camera refuses or sends something else), PAYLOAD_TOO_LARGE (the picture is too large), or NOT_SUPPORTED (a program is not installed).
+   * Takes a picture now. Rejects with NOT_FOUND (no such camera), SERVICE_UNAVAILABLE (the camera cannot be reached, or the program for it
+   * fails), SERVICE_REFUSED (the camera returns an error status, or data that is no picture), PAYLOAD_TOO_LARGE (the picture is too large),
+   * or NOT_SUPPORTED (the program is not installed).
    */
   async capture(id: string, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
     const camera = this.#cameras.get(id);
@@ -50,7 +51,7 @@ export class Cameras {
       .then(() => takePicture(camera, request, run))
       .catch((error: unknown) => Promise.reject(withoutLogin(error, camera)));
     const ended = frame.catch(() => {});
-    // The next request waits until this request ends, even with an error.
+    // The camera's next request waits until this request has ended, even if it fails.
     this.#last.set(id, ended);
     return orAborted(frame, signal);
   }
@@ -63,13 +64,13 @@ async function takePicture(camera: Camera, request: FrameRequest, run: PictureRu
   return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
 }
 
-/** Returns a picture. Converts the camera's picture with ffmpeg only if it does not match the request, since a hub may have no ffmpeg. */
+/** Downloads a picture and returns it unchanged if it matches the request. Otherwise ffmpeg converts it; not every hub has ffmpeg. */
 async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;
     throw error;
   });
-  // ffmpeg supports digest access authentication (RFC 7616); the hub's HTTP client does not.
+  // The camera refused basic authentication. ffmpeg can also use digest authentication (RFC 7616); the hub's HTTP client cannot.
   if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
   const size = pictureSize(body);
   const { width = Infinity, height = Infinity } = request.within ?? {};
@@ -113,7 +114,7 @@ function withLogin({ url = '', login }: Camera): string {
   return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`);
 }
 
-/** Removes the login from an error: ffmpeg's messages contain the URL that it cannot open. */
+/** Returns the error without the camera's login. ffmpeg's error messages contain the URL, and the URL contains the login. */
 function withoutLogin(error: unknown, { login }: Camera): unknown {
   if (!(error instanceof AtmoError) || login === undefined) return error;
   const message = error.message.replaceAll(/\/\/[^\s/@]*@/g, '//').replaceAll(login, '[credentials]');
@@ -123,7 +124,7 @@ function withoutLogin(error: unknown, { login }: Camera): unknown {
 const LIMIT_MS = 30_000;
 const side = (description: string) => p.integer({ description, minimum: 16, maximum: 8_192, unit: 'px' });
 
-/** The capability of a hub with cameras. */
+/** The capability that a hub announces if it has cameras. */
 export const CAMERA_ACCESS: Capability = { type: 'camera_access', description: () => 'Cameras of this home' };
 
 const FRAME = resultSchema(['image', 'format', 'width', 'height', 'timestamp'], {
@@ -134,7 +135,7 @@ const FRAME = resultSchema(['image', 'format', 'width', 'height', 'timestamp'], 
   timestamp: { type: 'string', format: 'date-time' },
 });
 
-/** Returns `get_camera_frame`; without cameras it is listed as not configured. */
+/** Returns the tool `get_camera_frame`. Without cameras, the tool is listed as not configured. */
 export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {
@@ -190,7 +191,7 @@ export const cameraParameter = p.string({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
 });
 
-/** Throws NOT_FOUND if there is no camera with this id; the error lists the cameras that the caller may use. */
+/** Throws NOT_FOUND if there is no camera with this id. The error lists the cameras that `grants` permit. */
 export function requireCamera(cameras: Cameras, id: string, grants: readonly string[]): void {
   if (cameras.ids().includes(id)) return;
   const candidates = permittedNames(grants, 'camera:capture', cameras.ids());

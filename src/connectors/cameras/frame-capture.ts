@@ -8,9 +8,9 @@ export const FRAME_FORMATS = ['jpeg', 'png', 'raw'] as const;
 /** The requested format and size of a picture. */
 export interface FrameRequest {
   readonly format: (typeof FRAME_FORMATS)[number];
-  /** Quality of a JPEG, 1 to 100. */
+  /** Quality of a JPEG, from 1 (worst) to 100 (best). */
   readonly quality: number;
-  /** Largest size in pixels. The picture keeps its aspect ratio; an absent side follows from the other side. */
+  /** Maximum width and height in pixels. If only one is given, the other follows from the aspect ratio. */
   readonly within?: Partial<FrameSize>;
 }
 
@@ -25,26 +25,26 @@ export interface Frame extends FrameSize {
   readonly format: FrameRequest['format'];
 }
 
-/** The input of ffmpeg: its arguments up to `-i` and the path, and the data for its standard input. */
+/** What ffmpeg reads: the arguments that name its input (up to `-i` and the path), and the data for its standard input, if any. */
 type FfmpegInput = Pick<ProgramRun, 'args' | 'input'>;
 
 const FFMPEG = 'ffmpeg';
-/** Best value of ffmpeg's quality scale for JPEG, which goes up to 31 (worst). */
+/** Best value on ffmpeg's quality scale for JPEG; the worst value is 31. */
 const BEST_QSCALE = 2;
 const WORST_QSCALE = 31;
-/** Protocols that ffmpeg may use. `file` is missing because a hijacked camera could send a playlist that names files of the hub. */
+/** Protocols that ffmpeg may use. `file` is not among them: a hijacked camera could send a playlist that names files of the hub. */
 const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
-/** Maximum number of pixels that ffmpeg decodes: the header of a small file can declare a size of gigabytes. */
+/** Maximum number of pixels that ffmpeg decodes. Without this limit, a small file could declare a size that takes gigabytes of memory. */
 const MAX_PIXELS = 50_000_000;
 
-/** Returns ffmpeg's input for a URL. The URL is in a playlist on standard input, because every user can see a program's arguments. */
+/** Returns ffmpeg's input for a URL. The URL may contain a login, so it is not an argument, which every user of the machine could read. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
   return { args: ['-protocol_whitelist', NETWORK_PROTOCOLS, '-f', 'concat', '-safe', '0', '-i', 'pipe:0'], input: list };
 }
 
-/** Takes a picture with ffmpeg. Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and ffmpeg's message if ffmpeg fails. */
+/** Takes a picture with ffmpeg. Rejects with SERVICE_UNAVAILABLE and ffmpeg's message if ffmpeg fails, otherwise like `runProgram`. */
 export async function ffmpegFrame({ args, ...input }: FfmpegInput, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { format } = request;
   const bounds = ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS)];
@@ -63,13 +63,13 @@ function ffmpegArguments({ format, quality, within }: FrameRequest): readonly st
   const codec = {
     jpeg: ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', String(scaleOfQuality)],
     png: ['-c:v', 'png'],
-    // A portable pixmap is raw RGB after a line with its size.
+    // The format ppm is raw RGB after a short header, which `rawFrame` removes.
     raw: ['-c:v', 'ppm', '-pix_fmt', 'rgb24'],
   }[format];
   return ['-an', '-frames:v', '1', ...scale, ...codec, '-f', 'image2pipe', 'pipe:1'];
 }
 
-/** Parses a portable pixmap, ppm(5): `P6`, width, height, greatest value, then three bytes for each pixel. */
+/** Parses a portable pixmap (ppm(5)). Its header is `P6`, width, height and maximum value; three bytes for each pixel follow. */
 function rawFrame(end: ProgramOutcome): Frame {
   const head = /^P6\s(\d+)\s(\d+)\s255\s/.exec(String.fromCharCode(...end.output.subarray(0, 64)));
   const [whole = '', width = '', height = ''] = head ?? [];
@@ -78,16 +78,16 @@ function rawFrame(end: ProgramOutcome): Frame {
   return { bytes, format: 'raw', width: Number(width), height: Number(height) };
 }
 
-/** Names of the camera program: the first since Raspberry Pi OS 12, the second in older releases. */
+/** Names of the camera program. Raspberry Pi OS has the first since version 12; older versions have the second. */
 const RPICAM_PROGRAMS = ['rpicam-still', 'libcamera-still'] as const;
-/** Time in which exposure and white balance settle, in milliseconds. */
+/** Time in milliseconds that the camera gets to adjust exposure and white balance. */
 const SETTLE_MS = 500;
-/** Size of a picture if the request has none: a full picture of a 12-megapixel sensor is too large for a result. */
+/** Size of a picture if the request states none. A full picture of a 12-megapixel sensor would be too large for a result. */
 const DEFAULT_SIZE: FrameSize = { width: 1280, height: 960 };
 
 /**
- * Takes a picture with a camera of the board (rpicam-still of Raspberry Pi OS). Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and
- * the program's message if the program fails.
+ * Takes a picture with a camera that is connected to the board, by rpicam-still of Raspberry Pi OS. If the program fails, rejects with
+ * SERVICE_UNAVAILABLE and the program's message; otherwise rejects like `runProgram`.
  */
 export async function rpicamFrame(camera: number, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { width, height } = await frameSize(camera, request.within ?? DEFAULT_SIZE, run);
@@ -101,19 +101,19 @@ export async function rpicamFrame(camera: number, request: FrameRequest, run: Pi
   throw captureFailed(RPICAM_PROGRAMS[0], end);
 }
 
-/** Returns the size of the picture. Computes an absent side: rpicam-still would take the sensor's size for it and crop the picture. */
+/** Returns the size of the picture. Computes a side that is absent, since rpicam-still would use the sensor's side and crop the picture. */
 async function frameSize(camera: number, { width, height }: Partial<FrameSize>, run: PictureRun): Promise<FrameSize> {
   if (width !== undefined && height !== undefined) return { width, height };
   if (width === undefined && height === undefined) return DEFAULT_SIZE;
   const sensor = await sensorSize(camera, run);
   const scale = Math.min(1, (width ?? sensor.width) / sensor.width, (height ?? sensor.height) / sensor.height);
-  // Width and height must be even: each colour sample covers two by two pixels.
+  // A computed side must be even, since each colour sample covers two by two pixels.
   const following = (side: number) => Math.max(2, 2 * Math.round((side * scale) / 2));
   const sideOf = (given: number | undefined, own: number) => (given === undefined ? following(own) : Math.min(given, own));
   return { width: sideOf(width, sensor.width), height: sideOf(height, sensor.height) };
 }
 
-/** Reads the size from the list of cameras, whose lines look like `0 : imx708 [4608x2592 10-bit RGGB] (/base/soc/…)`. */
+/** Reads the sensor's size from rpicam-still's list of cameras. A line looks like `0 : imx708 [4608x2592 10-bit RGGB] (/base/soc/…)`. */
 async function sensorSize(camera: number, run: PictureRun): Promise<FrameSize> {
   const end = await runRpicam({ ...run, args: ['--list-cameras'] });
   const list = `${Buffer.from(end.output).toString('utf8')}\n${end.complaint}`;
@@ -149,19 +149,19 @@ interface ProgramRun {
   readonly maxBytes: number;
 }
 
-/** The options that are the same for every program that takes pictures. */
+/** Options of `runProgram` that do not depend on the program: environment variables, signal, and maximum size of the output. */
 export type PictureRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
 
 interface ProgramOutcome {
   /** null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly output: Uint8Array<ArrayBuffer>;
-  /** The last part of the program's standard error. */
+  /** The last 2,000 characters of the program's standard error. */
   readonly complaint: string;
 }
 
 const MAX_ERROR_OUTPUT = 2_000;
-/** Environment variables of the hub that a program receives. They contain no secrets. */
+/** The only environment variables of the hub that a program receives. The hub's other variables may contain secrets. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH'];
 
 /**
@@ -181,7 +181,7 @@ async function runProgram({ program, args, input, env, signal, maxBytes }: Progr
   child.once('error', ({ message }) =>
     reject(new AtmoError('NOT_SUPPORTED', `${program} cannot be started; is it installed? (${message})`, { program })),
   );
-  // The pipe breaks if the program ends or stops reading its input; then its exit code shows the cause.
+  // The pipe emits an error if the program does not read all of its input. The program's exit code then shows whether it failed.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   child.stdout.on('data', (part: Buffer) => {
@@ -202,7 +202,7 @@ async function runProgram({ program, args, input, env, signal, maxBytes }: Progr
   return promise.finally(() => signal.removeEventListener('abort', kill));
 }
 
-/** Returns SERVICE_UNAVAILABLE for a failed program. The last line of its standard error is the reason in the message. */
+/** Returns SERVICE_UNAVAILABLE for a failed program. The message has the last line of its standard error or, without one, its exit code. */
 function captureFailed(program: string, { complaint, exitCode }: ProgramOutcome): AtmoError {
   const reason = complaint.split('\n').at(-1) || `${program} ended with ${exitCode}`;
   return new AtmoError('SERVICE_UNAVAILABLE', `The camera gave no picture: ${reason}`);

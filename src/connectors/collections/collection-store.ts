@@ -17,7 +17,7 @@ export interface EmbeddedDocument {
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
 }
 
-/** The vector of a part. The numbers identify the part and its document in the file. */
+/** The vector of a part. `part` and `document` are primary keys in the file. */
 export interface StoredVector {
   readonly part: number;
   readonly document: number;
@@ -35,9 +35,9 @@ export interface StoredPart {
 
 interface CollectionStoreOptions {
   readonly maxParts: number;
-  /** Stores the number of the newest change outside of the file. If the file later has a smaller number, it has lost data. */
+  /** Stores the number of changes outside of the database file. A file with a smaller number than the stored one has lost data. */
   readonly anchor: FileAnchor;
-  /** Is called for a file that lost data or cannot be opened. */
+  /** Is called if the file has lost data or cannot be opened. */
   readonly onLoss: (fault: string) => void;
 }
 
@@ -56,7 +56,7 @@ export class CollectionStore implements Disposable {
     this.#options = options;
   }
 
-  /** Opens the file at the start of the hub if it had documents, so that a loss is reported early. */
+  /** Opens the file at the start of the hub, so that a loss is reported early. Does nothing if no change was ever stored. */
   check(): void {
     try {
       if (this.#options.anchor.least()) this.#opened();
@@ -126,7 +126,7 @@ export class CollectionStore implements Disposable {
     }));
   }
 
-  /** Returns the part with a number; undefined if it was removed in the meantime. */
+  /** Returns the part with this number; undefined if the part was removed in the meantime. */
   part(number: number): StoredPart | undefined {
     const row = this.#use((database) => database.prepare(SELECT_PART).get(number));
     return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };
@@ -156,7 +156,7 @@ export class CollectionStore implements Disposable {
     return database;
   }
 
-  /** Runs the work in a transaction, which also increments the number of changes in the header of the file. */
+  /** Runs the work in a transaction that also increments the number of changes in the file's header. */
   #transaction<T>(work: (database: DatabaseSync) => T): T {
     return this.#use((database) => {
       database.exec('BEGIN IMMEDIATE');
@@ -167,14 +167,14 @@ export class CollectionStore implements Disposable {
         this.#saveGeneration(generation);
         return result;
       } catch (error) {
-        // If the disk is full, SQLite has already rolled back.
+        // After some errors, such as a full disk, SQLite has already rolled the transaction back.
         if (database.isTransaction) database.exec('ROLLBACK');
         throw error;
       }
     });
   }
 
-  /** Saves the number of changes outside of the file. Ignores errors, since a saved number that is too small does not report a loss. */
+  /** Saves the number of changes outside of the file. Ignores errors: an older, smaller number causes no false report of a loss. */
   #saveGeneration(generation: number): void {
     try {
       this.#options.anchor.synced({ generation, digest: '' });
@@ -212,11 +212,9 @@ function metadataOf(text: SQLOutputValue | undefined): JsonObject {
   return JSON.parse(String(text)) as JsonObject;
 }
 
-/**
- * Assumed size of a part in the file, in bytes: a thousand characters, the longest vector of the supported models, and unused page space.
- */
+/** Assumed size of a part in the file, in bytes: a thousand characters, the longest vector of a supported model, unused page space. */
 const BYTES_PER_PART = 24_576;
-/** Size of the file without documents, in bytes: empty tables and indexes also use pages. */
+/** Assumed size of a file without documents, in bytes. Even empty tables and indexes occupy pages. */
 const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
@@ -270,7 +268,7 @@ function storageFailed(path: string, reason: string): AtmoError {
   return new AtmoError('STORAGE_FAILED', `${path}: ${reason}`, { path });
 }
 
-/** Schema of the file, format 1. Vectors are in a separate table, so that the comparison of vectors reads no texts. */
+/** Schema of the file, format 1. Vectors have their own table, so that a search can read vectors without their texts. */
 const COLLECTION_SCHEMA = `
 CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
 CREATE TABLE documents (
@@ -310,7 +308,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** Returns the bytes of a vector as stored: IEEE 754 single precision, little-endian, the byte order of all supported machines. */
+/** Returns the stored form of a vector: 32-bit floats (IEEE 754), little-endian. All supported machines use this byte order. */
 function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }

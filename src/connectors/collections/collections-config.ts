@@ -1,6 +1,6 @@
 import { optionalSection } from '../../core/config/config-section.ts';
 
-/** Default settings, if the configuration has no `connectors.collections`. */
+/** Settings that apply if the configuration has no `connectors.collections`. */
 export const COLLECTIONS_DEFAULT = { maxParts: 20_000 } as const;
 
 /** JSON Schema of `connectors.collections`. */

@@ -15,7 +15,7 @@ interface CollectionServices {
   readonly embedder: Embedder;
 }
 
-/** The capability of a hub with collections. */
+/** The capability that a hub has if it stores collections of documents. */
 export const VECTOR_STORE: Capability = { type: 'vector_store', description: () => 'Documents that are found by their meaning' };
 
 /** Returns `rag_search`, `rag_add` and `rag_remove`. If `missing` names a missing setting, the tools are listed as not configured. */
@@ -30,7 +30,7 @@ const collectionParameter = p.string({
   default: 'default',
 });
 
-/** Returns the model of a collection. Throws NOT_FOUND if there is none; the error lists the collections that the caller may search. */
+/** Returns the model of a collection. If there is none, throws NOT_FOUND with the collections that the caller may search. */
 function requireCollection(store: CollectionStore, collection: string, grants: readonly string[]): CollectionInfo {
   const facts = store.info(collection);
   if (facts) return facts;
@@ -223,7 +223,7 @@ function ragRemoveTool({ store }: CollectionServices): RegisteredTool {
 const PART_LENGTH = 1_000;
 /** Number of characters that two successive parts of a document share. */
 const OVERLAP = 120;
-/** Separators at which a text is cut, the best first. A part ends after the last occurrence of a separator in the part's second half. */
+/** Separators for cutting a text, the best first. A cut is after the last occurrence of the best separator in the second half of a part. */
 const SEPARATORS = ['\n\n', '\n', '. ', '! ', '? ', '; ', ', ', ' '];
 
 /** Splits a text into overlapping parts, cut between paragraphs, sentences or words if possible. A text of white space has no parts. */
@@ -278,10 +278,10 @@ interface ScoredPart extends StoredPart {
   readonly score: number;
 }
 
-/** Number of vectors that are compared before other work runs; this takes some milliseconds on a Raspberry Pi. */
+/** Number of vectors that are compared before other work can run. Their comparison takes some milliseconds on a Raspberry Pi. */
 const PAGE = 256;
 
-/** Returns the parts of a collection whose vectors are nearest to a vector, the nearest first, and the number of compared parts. */
+/** Returns the parts of a collection whose vectors are nearest to `vector`, nearest first. Also returns the number of compared parts. */
 async function nearestParts(
   store: CollectionStore,
   { collection, vector, limit, minScore, filter, signal }: NearestQuery,
@@ -320,7 +320,7 @@ function similarity(a: Float32Array, b: Float32Array): number {
   return Math.round(Math.min(1, Math.max(0, cosine(a, b))) * 10_000) / 10_000;
 }
 
-/** Returns whether the metadata match every field of the filter. If a value is a list, it is enough that one of its items matches. */
+/** Returns whether the metadata match every field of the filter. A list, in either of them, matches if one of its items does. */
 export function matchesFilter(metadata: JsonObject, filter: JsonObject): boolean {
   return Object.entries(filter).every(([name, wanted]) => {
     const value = Object.hasOwn(metadata, name) ? metadata[name] : undefined;

@@ -7,7 +7,7 @@ export interface DatabaseBounds {
   readonly timeoutMs: number;
 }
 
-/** One statement. The values of its parameters are passed separately and never become a part of its text. */
+/** One SQL statement. The values of its parameters are passed separately and never become a part of `text`. */
 export interface DatabaseQuery {
   readonly text: string;
   readonly params: readonly Json[];
@@ -15,27 +15,28 @@ export interface DatabaseQuery {
   readonly signal: AbortSignal;
 }
 
-/** The result of a statement: rows as lists of values in the order of the columns. */
+/** The result of a statement. Each row is a list of values in the order of `columns`. */
 export interface DatabaseAnswer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Json[])[];
-  /** True if the statement has more rows than requested. */
+  /** True if the statement gives more rows than `maxRows`. The further rows are left out. */
   readonly isTruncated: boolean;
-  /** Number of changed rows, if the database permits changes. */
+  /** Number of changed rows; absent for a statement that returns columns. */
   readonly changes?: number;
 }
 
 /**
- * Port: a database that runs one statement at a time for untrusted callers. Numbers beyond 2^53 and values without a JSON form are returned
- * as texts, bytes as base64. Rejects with VALIDATION_ERROR (the statement is invalid), PERMISSION_DENIED (a forbidden change or access),
- * PAYLOAD_TOO_LARGE (more than `MAX_ANSWER_BYTES`), TIMEOUT, RESOURCE_EXCEEDED (too much memory), SERVICE_UNAVAILABLE (no connection),
- * SERVICE_REFUSED, or OUTCOME_UNKNOWN (the statement may have changed data).
+ * Port: runs SQL of untrusted callers on a database, one statement per call. Integers beyond 2^53 and values without a JSON form are
+ * returned as text, bytes as base64. Rejects with VALIDATION_ERROR (the statement is invalid), PERMISSION_DENIED (a forbidden change or
+ * access), PAYLOAD_TOO_LARGE (more than `MAX_ANSWER_BYTES`), TIMEOUT (the statement took too long), RESOURCE_EXCEEDED (too much memory),
+ * STORAGE_FAILED (the disk is full), SERVICE_UNAVAILABLE (no connection, or the database is busy), SERVICE_REFUSED (any other refusal, such
+ * as a failed login), NOT_CONFIGURED (the database user has too many rights), or OUTCOME_UNKNOWN (interrupted, and data may have changed).
  */
 export interface Database {
   query(query: DatabaseQuery): Promise<DatabaseAnswer>;
 }
 
-/** Longest result of a statement, in bytes. */
+/** Maximum size of a statement's result in bytes. */
 export const MAX_ANSWER_BYTES = 2_097_152;
 
 /** Returns PAYLOAD_TOO_LARGE for a result that is longer than `MAX_ANSWER_BYTES`. */

@@ -12,7 +12,7 @@ const POSTGRES = optionalSection(
   ['database', 'user'],
 );
 
-/** JSON Schema of `connectors.databases`: databases that agents may query, by name. */
+/** JSON Schema of `connectors.databases`: the databases that agents may query. A key is the name of a database. */
 export const DATABASES_SECTION = {
   type: 'object',
   maxProperties: 50,
@@ -31,5 +31,5 @@ export const DATABASES_SECTION = {
 /** Settings of the connection to a PostgreSQL server. */
 export type PostgresConfig = Settings<typeof POSTGRES>;
 
-/** One database: either a file or a server. */
+/** Settings of one database, which is either an SQLite file or a PostgreSQL server. */
 export type DatabaseConfig = Settings<typeof DATABASES_SECTION>[string];

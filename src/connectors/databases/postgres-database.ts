@@ -19,15 +19,15 @@ interface PostgresOptions extends DatabaseBounds {
 }
 
 const WATCH_EVERY_MS = 20;
-/** Finds roles that SQL can assume (SET ROLE) and that have rights outside of the database (PostgreSQL manual, 22.5, predefined roles). */
+/** Finds a role that the user can assume (SET ROLE) and that has rights beyond the database (PostgreSQL manual, 22.5, predefined roles). */
 const PRIVILEGED_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
   OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
 
 /**
- * A PostgreSQL database. Each statement uses a new connection, so that it leaves no settings behind. Without `isWritable` a statement must
- * be one SELECT, VALUES, TABLE or WITH, and runs as a cursor in a read-only transaction. A user that is, or can become, a superuser is
- * refused: its SQL could run programs on the server and read the server's files.
+ * A PostgreSQL database. Each statement uses a new connection, so it cannot change settings for later statements. Without `isWritable`, a
+ * statement must be one SELECT, VALUES, TABLE or WITH, and runs as a cursor in a read-only transaction. Refuses a database user who can
+ * assume one of `PRIVILEGED_ROLES`: the user's SQL could run programs on the server and read its files.
  */
 export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
@@ -44,7 +44,7 @@ export class PostgresDatabase implements Database {
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
-    // The destroyed connection emits an error, which would end the process if there were no listener.
+    // When `cut` destroys the socket, the client emits an error. Without a listener, the error would end the process.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -83,7 +83,7 @@ export class PostgresDatabase implements Database {
 async function readRows(client: Client, query: DatabaseQuery): Promise<DatabaseAnswer> {
   await beginTransaction(client, 'BEGIN READ ONLY');
   await runStatement(client, `DECLARE atmo NO SCROLL CURSOR FOR ${query.text}`, query.params);
-  // All rows are fetched at once: a function in the query could change the time limit before a second statement.
+  // One FETCH must return all rows: a function in the query could change the time limit, and the new limit would apply to a second FETCH.
   const result = await runStatement(client, `FETCH FORWARD ${query.maxRows + 1} FROM atmo`);
   await client.query('ROLLBACK');
   return answerOf(result, query.maxRows);
@@ -105,7 +105,7 @@ async function beginTransaction(client: Client, text: string): Promise<void> {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Runs a statement with the extended protocol, which accepts only one statement in a text (PostgreSQL manual, 55.2.3). */
+/** Runs one statement. With the extended protocol, PostgreSQL refuses a text with several statements (PostgreSQL manual, 55.2.3). */
 function runStatement(client: Client, text: string, values: readonly Json[] = []): Promise<QueryArrayResult<string[]>> {
   const config = { text, values: [...values], rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as const;
   return client.query<string[]>(config);
@@ -119,15 +119,15 @@ function answerOf({ fields, rows }: QueryArrayResult<(string | null)[]>, maxRows
   };
 }
 
-/** Object ids of PostgreSQL types (pg_type.dat). */
+/** Object ids that PostgreSQL gives to types (pg_type.dat). */
 const BOOLEAN = 16;
 const BYTES = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701]);
 const JSONS = new Set([114, 3802]);
 
 /**
- * Converts a value from PostgreSQL's text form. Booleans, JSON and numbers that JavaScript represents exactly get their JSON types, bytes
- * become base64, and all other values stay texts.
+ * Converts a value from PostgreSQL's text form to JSON. Booleans, JSON values, and numbers that JavaScript can represent exactly keep their
+ * type. Bytes become base64. All other values stay text.
  */
 export function postgresValue(text: string | null, type: number): Json {
   if (text === null) return null;
@@ -143,7 +143,7 @@ function exactNumber(text: string): Json {
   return isExact ? value : text;
 }
 
-/** SQLSTATE codes or classes (PostgreSQL manual, appendix A) with the hub's error codes; the first match counts. */
+/** The hub's error code and message for each SQLSTATE code (PostgreSQL manual, appendix A). The first matching pattern counts. */
 const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/^57014$/, 'TIMEOUT', 'The statement took too long'],
   [/^(25...|42501|0A000)$/, 'PERMISSION_DENIED', 'The statement would change or reach what it may not'],
@@ -154,7 +154,7 @@ const SQLSTATES: readonly (readonly [RegExp, ErrorCode, string])[] = [
 ];
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS)/;
 
-/** Converts an error of PostgreSQL or of its connection to the error codes of the port `Database`. */
+/** Converts an error of PostgreSQL, or of the connection to it, into an error of the port `Database`. */
 export function postgresError(error: unknown, isWritable: boolean): unknown {
   if (error instanceof AtmoError) return error;
   const code = connectionCode(error);

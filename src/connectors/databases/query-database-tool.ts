@@ -9,7 +9,7 @@ import type { DatabaseConfig } from './databases-config.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
-/** Returns `query_database` over the configured databases. Throws CONFIG_INVALID if a password cannot be read. */
+/** Returns a connector with the tool `query_database`. Throws CONFIG_INVALID if the password of a database cannot be read. */
 export function openDatabases({ env }: Pick<ConnectorContext, 'env'>, { databases }: Pick<ConnectorsConfig, 'databases'>): Connector {
   const entries = Object.entries(databases ?? {});
   const canChange = entries.some(([, { writable }]) => writable);
@@ -28,7 +28,7 @@ function openDatabase({ sqlite, postgres, writable, timeoutSeconds }: DatabaseCo
   return new PostgresDatabase({ server, isWritable: writable, timeoutMs });
 }
 
-/** Returns `query_database` over the configured databases; `canChange` is true if one of them is writable. */
+/** Returns the tool `query_database`. `canChange` is true if at least one database is writable. */
 function queryDatabaseTool(databases: ReadonlyMap<string, Database>, canChange: boolean): RegisteredTool {
   return defineTool(
     {

@@ -18,13 +18,13 @@ interface SqliteOptions extends DatabaseBounds {
 }
 
 const HEAP_BYTES = 64 * 1_048_576;
-/** Maximum resident memory of a statement's process in bytes, including Node itself. */
+/** Maximum resident memory in bytes of the process that runs a statement. Node.js itself needs a part of it. */
 const MAX_RESIDENT_BYTES = 167_772_160;
-/** Maximum number of concurrent statements: a small board lacks the memory for more. */
+/** Maximum number of concurrent statements. A small board does not have the memory for more. */
 const MAX_CONCURRENT = 2;
 const WATCH_EVERY_MS = 25;
 const TOO_LARGE = -1;
-/** Result codes of SQLite (sqlite.org/rescode.html); the lowest byte of an extended code is its result code. */
+/** The hub's error code and message for each primary result code of SQLite (sqlite.org/rescode.html), the lowest byte of any code. */
 const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   0: ['VALIDATION_ERROR', 'The parameters do not fit the statement'],
   1: ['VALIDATION_ERROR', 'The statement is wrong'],
@@ -43,8 +43,8 @@ const RESULT_CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * An SQLite database in a file. Each statement runs in a separate process, which is killed at the time limit. The process cannot open other
- * files, load extensions or change SQLite's settings. Without `isWritable` it cannot change data. Two statements run at a time; other
+ * An SQLite database in a file. Each statement runs in a separate process, which is killed at the time limit. SQL cannot open other files,
+ * load extensions or change SQLite's settings. Without `isWritable`, it cannot change data. Two statements run at a time; further
  * statements wait.
  */
 export class SqliteDatabase implements Database {
@@ -68,7 +68,7 @@ export class SqliteDatabase implements Database {
     const end = () => child.kill('SIGKILL');
     const ends = AbortSignal.any([signal, limit]);
     ends.addEventListener('abort', end, { once: true });
-    // Node's SQLite has no memory limit.
+    // SQLite in Node.js has no memory limit, so the hub watches the memory of the process.
     const watch = setInterval(() => residentBytes(child.pid) > MAX_RESIDENT_BYTES && end(), WATCH_EVERY_MS);
     try {
       child.send({ path, isWritable, text, params, maxRows, maxBytes: MAX_ANSWER_BYTES });
@@ -105,9 +105,9 @@ function answerOf(message: unknown): DatabaseAnswer {
 }
 
 /**
- * The program that runs a statement in a separate process: JavaScript cannot interrupt a step of SQLite, but can kill a process. It is a
- * text because the hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}` and sends `{columns, rows,
- * isTruncated, changes}` or `{error, code}`.
+ * The program that runs one statement in a separate process. The hub cannot interrupt a step of SQLite, but it can kill a process. The
+ * program is a string because the hub ships as one bundle. It receives `{path, isWritable, text, params, maxRows, maxBytes}`. It sends
+ * `{columns, rows, isTruncated, changes}`, or `{error, code}` if the statement fails.
  */
 const SQLITE_PROGRAM = `
 import { constants as c, DatabaseSync } from 'node:sqlite';

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
-/** Canonical path of the list of all folders. It is also the resource in the permission to read that list. */
+/** Canonical path of the list of configured folders. The permission to read that list is `fs:read:roots`. */
 export const ALL_ROOTS = 'roots';
 
 /** A canonical path, split into the name of the owner's folder and the names below it. */
@@ -13,13 +13,13 @@ export interface FilePath {
 
 const PLAIN_CHARACTER = /^[A-Za-z0-9_@.-]$/;
 const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
-/** Longest path: a permission contains the path and has a maximum length. */
+/** Maximum length of a canonical path in characters. Permissions contain paths, and their length is limited. */
 const MAX_LENGTH = 240;
 
 /**
- * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`. Characters except letters, digits and `_ @ . -` become
- * `+` and two hex digits per byte of UTF-8. Accepts absolute paths below a root, and the canonical form. Throws VALIDATION_ERROR if the
- * path is malformed, and PERMISSION_DENIED if it leads outside of the roots or has a hidden name: hidden files may contain keys.
+ * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`. Accepts that form, or an absolute path below a root.
+ * Escapes characters except ASCII letters, digits and `_ @ . -` as `+` and two hex digits per UTF-8 byte. Throws VALIDATION_ERROR for a
+ * malformed or too long path, and PERMISSION_DENIED for a path outside of the roots or with a hidden name: hidden files may contain keys.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)
@@ -31,7 +31,7 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
   return path === '' ? ALL_ROOTS : path;
 }
 
-/** Splits a canonical path into its root and the names below it, decoded as they are on the disk. */
+/** Splits a canonical path into its root and the names below it. Decodes these names to the names on the disk. */
 export function parsePath(path: string): FilePath {
   const [root = '', ...names] = path.split('/').map(decoded);
   return { root, names };

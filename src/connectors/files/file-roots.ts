@@ -22,8 +22,8 @@ export const MAX_FILE_BYTES = 1_048_576;
 
 /**
  * Lists, reads and writes files below the configured folders, by canonical paths. Follows no links, so that no path leads outside. Rejects
- * with NOT_FOUND, PERMISSION_DENIED (the folder is read-only, or the hub has no access), NOT_SUPPORTED (no regular file or no text),
- * PAYLOAD_TOO_LARGE, CONFLICT (the path is a folder), or STORAGE_FAILED (the disk fails).
+ * with NOT_FOUND, PERMISSION_DENIED (the folder is read-only, or the hub has no access), NOT_SUPPORTED (no regular file, or no UTF-8 text),
+ * PAYLOAD_TOO_LARGE (above `MAX_FILE_BYTES`), CONFLICT (the path is a folder), or STORAGE_FAILED (the disk fails).
  */
 export class FileRoots {
   readonly #roots: Readonly<Record<string, FileRoot>>;
@@ -34,7 +34,7 @@ export class FileRoots {
     this.#stateDir = stateDir;
   }
 
-  /** Returns up to `limit` visible entries, sorted by name, and the number of all visible entries. */
+  /** Returns up to `limit` visible entries, sorted by name. Also returns the total number of visible entries. */
   async list(path: string, limit: number): Promise<{ readonly entries: readonly FileEntry[]; readonly total: number }> {
     if (path === ALL_ROOTS) {
       const names = Object.keys(this.#roots).sort();
@@ -47,7 +47,7 @@ export class FileRoots {
     });
   }
 
-  /** Reads a text file in UTF-8 of at most `MAX_FILE_BYTES`. */
+  /** Reads a UTF-8 text file of at most `MAX_FILE_BYTES`. */
   async read(path: string): Promise<string> {
     const { name, around } = this.#fileOf(path);
     return this.#inFolder(path, around, async (folder) => {
@@ -121,7 +121,7 @@ export class FileRoots {
 }
 
 interface FolderLocation extends FilePath {
-  /** True to create missing folders. */
+  /** If true, missing folders are created. */
   readonly isMade?: boolean;
 }
 
@@ -161,15 +161,15 @@ function textOf(content: Uint8Array, path: string): string {
 }
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Flags of open(2): do not follow a link, do not wait for a pipe's writer, and never become the controlling terminal. */
+/** Flags of open(2): follow no link, do not wait for the writer of a named pipe, and do not make a terminal the controlling terminal. */
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
 
 /**
- * An open folder. Each operation uses its descriptor (through `/proc/self/fd`, since Node lacks openat(2)), opens one name at a time and
- * follows no links. So a program that moves folders or creates links meanwhile cannot redirect it. Errors are those of the system.
+ * An open folder. Each operation uses the folder's descriptor (through `/proc/self/fd`, since Node.js lacks openat(2)) and follows no
+ * links. So programs that move folders or create links meanwhile cannot redirect it. Its errors are those of the system.
  */
 class DirectoryHandle implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -199,7 +199,7 @@ class DirectoryHandle implements AsyncDisposable {
     return readdir(this.#at(''));
   }
 
-  /** Returns the attributes of an entry; for a symbolic link the attributes of the link. */
+  /** Returns the attributes of an entry. For a symbolic link, returns the attributes of the link itself. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#at(name));
   }
@@ -208,7 +208,7 @@ class DirectoryHandle implements AsyncDisposable {
     return open(this.#at(name), OPEN_FILE);
   }
 
-  /** Replaces a file atomically: at any moment the old or the new file exists. The new file is on the disk when this resolves. */
+  /** Replaces a file atomically: at any moment, either the old or the new file exists. Resolves when the new file is on the disk. */
   async replaceFile(name: string, content: Uint8Array, mode: number): Promise<void> {
     const temporary = `.${randomUUID()}.part`;
     try {
@@ -265,7 +265,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
 };
 
-/** Converts an error of the file system for a caller: the message has the canonical path instead of the path on the machine. */
+/** Converts a file system error for a caller. The new message has the canonical path instead of the path on the machine. */
 function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof AtmoError || !('code' in error)) return error;
   const [code, what] = SYSTEM_ERRORS[String(error.code)] ?? ['STORAGE_FAILED', `cannot be used (${error.code})`];

@@ -23,7 +23,7 @@ export function openFiles({ stateDir }: Pick<ConnectorContext, 'stateDir'>, { fi
 }
 
 const text = { type: 'string' };
-/** Longest parameters of `write_file` in bytes: JSON writes a line end or a quote with two characters. */
+/** Maximum size of the parameters of `write_file`, in bytes. In JSON, each line break or quote of the text takes two characters. */
 const MAX_WRITE_PARAMS_BYTES = 2 * MAX_FILE_BYTES + 65_536;
 const fileTool = { preferLocal: true, timeoutMs: 10_000, tags: ['file', 'text', 'disk'] } as const;
 

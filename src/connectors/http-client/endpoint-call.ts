@@ -28,18 +28,18 @@ export interface EndpointResponse {
 
 const MAX_BYTES = 1_048_576;
 const SHOWN = 300;
-/** Error codes of a connection that was never established, so that nothing was sent. */
+/** Error codes of a connection that could not be established. In these cases nothing was sent. */
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
- * Calls a service that the owner configured. Rejects with SERVICE_UNAVAILABLE (no connection, or status 503), RATE_LIMITED (status 429),
- * SERVICE_REFUSED (any other status except 2xx, in `details.status`), PAYLOAD_TOO_LARGE (the response is too large), OUTCOME_UNKNOWN (a
- * changing request got no response, or status 502 or 504), or the signal's reason. The message for an error status quotes the beginning of
- * the response.
+ * Calls a service that the owner configured, and resolves if the status is 2xx. Otherwise rejects with SERVICE_UNAVAILABLE (no connection,
+ * or status 503), RATE_LIMITED (status 429), OUTCOME_UNKNOWN (a changing request got no response, or status 502 or 504), SERVICE_REFUSED
+ * (any other status, which is in `details.status`), PAYLOAD_TOO_LARGE (the response is too large), or the signal's reason. The message for
+ * an error status quotes the beginning of the response.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;
-  // An aborted call must fail before anything is sent, so that its outcome is certain.
+  // An aborted call must fail before anything is sent: then it certainly changed nothing.
   signal.throwIfAborted();
   const failure = (code: string) => connectionError(call, code);
   // `Response` encodes the body and chooses its media type in the same way as `fetch`.

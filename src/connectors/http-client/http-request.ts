@@ -23,8 +23,8 @@ const CONNECT_TIMEOUT = 'CONNECT_TIMEOUT';
 const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
 
 /**
- * Sends a request and resolves with the head of its response. If the connection fails or the signal aborts, rejects with the error that
- * `failure` returns for the error code, such as `ECONNREFUSED`.
+ * Sends a request and resolves with the head of the response. If the connection fails or the signal aborts, rejects with the result of
+ * `failure(code)`, where `code` is an error code such as `ECONNREFUSED`.
  */
 export async function sendRequest(
   { url, method, headers, body, signal, lookup }: HttpRequest,
@@ -37,14 +37,14 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // If the server switches to another protocol (RFC 9110 §15.2.2), Node emits `close` without `response`.
+  // After a response or an error, this has no effect. Otherwise the server switched to another protocol (RFC 9110 §15.2.2).
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);
   return promise;
 }
 
-/** Returns the headers of a response; a header that was sent several times keeps all of its values. */
+/** Returns the headers of a response. If a header was sent several times, keeps all of its values. */
 export function headersOf({ headersDistinct }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(headersDistinct)) for (const value of values) headers.append(name, value);
@@ -71,9 +71,9 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /**
- * Returns the body of a response without its content coding (RFC 9110 §8.4). Rejects with PAYLOAD_TOO_LARGE if the decoded body is longer
- * than `maxBytes`, SERVICE_REFUSED if the coding is unknown, and the error of `failure` if the body ends early, is aborted, or cannot be
- * decoded.
+ * Returns the body of a response, decoded from its content coding (RFC 9110 §8.4). Rejects with PAYLOAD_TOO_LARGE if the decoded body is
+ * longer than `maxBytes`, and with SERVICE_REFUSED if the coding is unknown. If the body ends early, is aborted or cannot be decoded,
+ * rejects with the error of `failure`.
  */
 export async function readDecodedBody(
   response: IncomingMessage,
@@ -96,8 +96,8 @@ export async function readDecodedBody(
 }
 
 /**
- * Watches the connection of a body without length and chunks (RFC 9112 §6.3, case 8). The returned function returns the connection's error,
- * if there was one. Node reports every end of such a connection, even a reset or an abort, as the regular end of the body.
+ * Watches the connection of a body that has neither a length nor chunks (RFC 9112 §6.3, case 8). Node.js reports every end of such a body
+ * as regular, even a reset or an abort. The returned function returns the connection's error, if there was one.
  */
 function watchConnectionError({ headers, socket }: IncomingMessage): () => Error | undefined {
   let brokenOff: Error | undefined;
@@ -114,11 +114,11 @@ function decodedStream(response: IncomingMessage): AsyncIterable<Uint8Array> {
   if (coding === 'identity' || coding === '') return response;
   const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (!decoder) throw new AtmoError('SERVICE_REFUSED', `The answer is packed in a way that was not asked for (${coding.slice(0, 40)})`);
-  // Errors of the stream need no callback: the loop over the pipeline throws them.
+  // The callback can be empty: the loop that reads this stream throws the stream's errors.
   return pipeline(response, decoder(), () => {});
 }
 
-/** Returns the whole content of a stream. Above `maxBytes` it ends the stream and rejects with PAYLOAD_TOO_LARGE. */
+/** Returns the whole content of a stream. If it is longer than `maxBytes`, ends the stream and rejects with PAYLOAD_TOO_LARGE. */
 export async function collectBounded(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -141,12 +141,12 @@ export async function collectBounded(
   return whole;
 }
 
-/** Codes of Node and OpenSSL for a rejected certificate (nodejs.org/api/tls.html, X509 certificate error codes). */
+/** Codes of Node.js and OpenSSL for a rejected certificate (nodejs.org/api/tls.html, X509 certificate error codes). */
 const CERTIFICATE_CODES = /^(CERT_|CRL_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
-/** Error code for a certificate that is not yet valid; the hub's clock may be wrong. */
+/** Error code for a certificate that is not valid yet. A possible cause is a wrong clock of the hub. */
 const NOT_YET_VALID = 'CERT_NOT_YET_VALID';
 
-/** Returns SERVICE_UNAVAILABLE for a rejected certificate, which only the owner can repair; undefined for all other codes. */
+/** Returns the error SERVICE_UNAVAILABLE if the code means a rejected certificate, and undefined for any other code. */
 export function certificateFailure(service: string, code: string): AtmoError | undefined {
   if (!CERTIFICATE_CODES.test(code)) return undefined;
   const message = `${service} shows a certificate that the hub does not take (${code}): ${adviceFor(code)}; nothing was sent`;
@@ -160,7 +160,7 @@ function adviceFor(code: string): string {
   return 'nobody whom the hub trusts has signed it; name its authority in ca_file where there is one, or in NODE_EXTRA_CA_CERTS';
 }
 
-/** Returns the code of a connection error, such as `ECONNREFUSED`, or `no answer`. The text never comes from the server. */
+/** Returns the code of a connection error, such as `ECONNREFUSED`. Without a code, returns `no answer`, never text from the server. */
 export function connectionCode(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';

@@ -12,7 +12,7 @@ const POSITION_SOURCE = optionalSection({
   gpsd: { ...GPSD, description: 'A receiver instead of fixed coordinates' },
 });
 
-/** JSON Schema of `connectors.location`: the locations of the hub (`hub`) and of devices, by id. */
+/** JSON Schema of `connectors.location`: locations by device id. The id `hub` stands for the hub itself. */
 export const LOCATION_SECTION = {
   type: 'object',
   minProperties: 1,
@@ -21,11 +21,11 @@ export const LOCATION_SECTION = {
   additionalProperties: POSITION_SOURCE,
 } as const;
 
-/** Locations by device id; `hub` is the hub itself. */
+/** Locations by device id. The id `hub` stands for the hub itself. */
 export type LocationConfig = Settings<typeof LOCATION_SECTION>;
 
 /** The source of a location: coordinates, or a GPS receiver. */
 export type PositionSource = Settings<typeof POSITION_SOURCE>;
 
-/** Host and port of a gpsd. */
+/** Host and port of a GPS daemon (gpsd). */
 export type GpsdAddress = Settings<typeof GPSD>;

@@ -10,7 +10,7 @@ import type { GpsdAddress, LocationConfig, PositionSource } from './location-con
 
 const LIMIT_MS = 15_000;
 
-/** Returns `get_location` over configured coordinates and gpsd. Throws CONFIG_INVALID unless each location has coordinates or gpsd. */
+/** Returns `get_location` for the configured locations. Throws CONFIG_INVALID unless each location has either coordinates or a gpsd. */
 export function openLocation({ clock }: Pick<ConnectorContext, 'clock'>, { location }: Pick<ConnectorsConfig, 'location'>): Connector {
   for (const [id, place] of Object.entries(location ?? {})) requireOneSource(id, place);
   const capability = { type: 'location_access', description: () => 'Where the hub and its devices are' };
@@ -66,7 +66,7 @@ function locationTool(places: LocationConfig, clock: Clock): RegisteredTool {
   );
 }
 
-/** Returns the location with an id. Throws DEVICE_NOT_FOUND if there is none; the error lists the ids that the caller may see. */
+/** Returns the location with this id. If there is none, throws DEVICE_NOT_FOUND with the ids that the caller may see. */
 function requirePlace(places: LocationConfig, id: string, grants: readonly string[]): PositionSource {
   const place = Object.hasOwn(places, id) ? places[id] : undefined;
   if (place) return place;
@@ -75,7 +75,7 @@ function requirePlace(places: LocationConfig, id: string, grants: readonly strin
   throw new AtmoError('DEVICE_NOT_FOUND', `Where ${id} is, is not known at this hub${known}`, { candidates });
 }
 
-/** Returns the configured position; `openLocation` has checked that there are coordinates or gpsd. */
+/** Returns the configured coordinates. The defaults are never used: without a gpsd, `openLocation` requires both coordinates. */
 function configuredPosition({ latitude = 0, longitude = 0, accuracyM }: PositionSource): Position {
   return { latitude, longitude, accuracyM };
 }
@@ -177,16 +177,16 @@ interface Position {
 const ACCURACIES = ['coarse', 'balanced', 'precise'] as const;
 type Accuracy = (typeof ACCURACIES)[number];
 
-/** Decimal places of coordinates in degrees: two for a part of a town, three for a street, seven for all digits. */
+/** Decimal places of coordinates in degrees: two for a part of a town, three for a street, seven for the full precision. */
 const DIGITS: Readonly<Record<Accuracy, number>> = { coarse: 2, balanced: 3, precise: 7 };
 /** Length of a degree of latitude in metres; a degree of longitude is never longer. */
 const METRES_A_DEGREE = 111_320;
 
-/** Rounds a position to the digits of the accuracy; `accuracyM` then includes the rounding error. */
+/** Rounds a position to the decimal places of an accuracy level, and adds the rounding error to `accuracyM`. */
 export function roundPosition(position: Position, accuracy: Accuracy): Position {
   const step = 10 ** -DIGITS[accuracy];
   const round = (degrees: number) => Number(degrees.toFixed(DIGITS[accuracy]));
-  // The largest rounding error is half a step to the north and half a step to the east.
+  // The largest rounding error is half a step in latitude and half a step in longitude: together √½ steps.
   const addedM = accuracy === 'precise' ? 0 : Math.SQRT1_2 * step * METRES_A_DEGREE;
   return {
     ...position,

@@ -2,8 +2,8 @@ import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config
 import { AtmoError } from '../../core/errors.ts';
 
 /**
- * A plain mail address as in browsers (HTML Living Standard, "valid email address"), without names, comments, lists, white space or line
- * breaks: no part of it can become a header or a second address.
+ * A plain mail address, as browsers accept it (HTML Living Standard, "valid email address"). It has no display name, comment, list, white
+ * space or line break. So no part of it can become a mail header or a second address.
  */
 export const MAIL_ADDRESS_PATTERN =
   "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$";
@@ -13,7 +13,7 @@ export const MAX_MAIL_ADDRESS = 254;
 
 const MAIL_ADDRESS = { type: 'string', maxLength: MAX_MAIL_ADDRESS, pattern: MAIL_ADDRESS_PATTERN } as const;
 
-/** JSON Schema of a list of permitted targets. Each is a whole name, or the beginning or end of a name with `*` for the rest. */
+/** JSON Schema of a list of allowed targets. An item is a whole name, or its beginning and then `*`, or `*` and then its end. */
 const ALLOWED_TARGETS = {
   type: 'array',
   minItems: 1,
@@ -22,8 +22,8 @@ const ALLOWED_TARGETS = {
 } as const;
 
 /**
- * Throws PERMISSION_DENIED if the owner did not allow a target; the error names the target and the setting. Letter case is ignored. Without
- * the setting all targets are allowed.
+ * Throws PERMISSION_DENIED, with the target and the setting, if a target matches no item of `allowed`. Ignores letter case. If `allowed` is
+ * undefined, all targets are allowed.
  */
 export function requireAllowedTargets(targets: readonly string[], allowed: readonly string[] | undefined, setting: string): void {
   if (!allowed) return;
@@ -72,7 +72,7 @@ export type Urgency = (typeof URGENCIES)[number];
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
 
-/** JSON Schema of a channel to a recipient: an object with one property, whose name is the kind of the channel. */
+/** JSON Schema of one channel of a recipient: an object with exactly one property. Its name is the type of the channel, such as `sms`. */
 const CHANNEL = {
   ...optionalSection({
     ntfy: optionalSection(
@@ -137,7 +137,7 @@ export const NOTIFY_SECTION = optionalSection(
   ['recipients'],
 );
 
-/** A channel in the configuration file. Exactly one property is present. */
+/** The settings of one channel. Exactly one property is present; its name is the type of the channel. */
 export type ChannelConfig = Settings<typeof CHANNEL>;
 
 /** `connectors.notify`: recipients by name. */

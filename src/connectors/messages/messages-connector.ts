@@ -19,7 +19,7 @@ const CAPABILITIES = [
   { type: 'sms', setting: 'sms', description: 'Sends text messages to phones' },
 ] as const;
 
-/** Returns `notify`, `send_email`, `post_slack`, `send_sms`, and the service for MQTT with the bridge to Home Assistant. */
+/** Returns `notify`, `send_email`, `post_slack` and `send_sms`, and if configured, the MQTT service with the Home Assistant bridge. */
 export function openMessages(context: ConnectorContext, config: MessagesConfig): Connector {
   const { env } = context;
   const { notify } = config;

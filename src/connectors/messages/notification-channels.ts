@@ -13,7 +13,7 @@ import { plainMail, type SmtpMailer } from './smtp-mailer.ts';
 
 /** A message for one recipient. */
 export interface Notification {
-  /** Id that is equal for all attempts of one call, so that a receiver can drop repetitions. */
+  /** Id that is the same for all attempts of one call, so that a receiver can drop duplicates. */
   readonly id: string;
   /** Name of the recipient in the configuration. */
   readonly recipient: string;
@@ -31,13 +31,13 @@ export interface NotificationChannel {
   readonly name: string;
   readonly kind: ChannelKind;
   /**
-   * Resolves with the provider's message id after the provider has confirmed the message. Rejects with SERVICE_UNAVAILABLE or RATE_LIMITED
-   * (nothing was delivered), SERVICE_REFUSED (the provider refuses the message), OUTCOME_UNKNOWN, or the signal's reason.
+   * Resolves with the provider's message id when the provider has confirmed the message. Rejects with SERVICE_UNAVAILABLE or RATE_LIMITED
+   * (not delivered), SERVICE_REFUSED (refused by the provider), OUTCOME_UNKNOWN (maybe delivered), or the signal's reason.
    */
   send(notification: Notification, signal: AbortSignal): Promise<string>;
 }
 
-/** Returns the whole notification as JSON, for channels without a specific form. */
+/** Returns the whole notification as JSON, for channels that require no format of their own. */
 function notificationJson({ id, recipient, title, message, urgency, atMs }: Notification): string {
   return JSON.stringify({ id, recipient, title, message, urgency, timestamp: isoTime(atMs) });
 }
@@ -60,10 +60,10 @@ type Send = NotificationChannel['send'];
 type Settings<Kind extends ChannelKind> = NonNullable<ChannelConfig[Kind]>;
 
 const SUBJECT_LENGTH = 78;
-/** Longest notification by SMS in characters: three SMS, for each of which the provider charges. */
+/** Longest notification by SMS, in characters. It fits into three SMS parts; the provider charges for each part. */
 const SMS_LENGTH = 459;
 
-/** Returns a channel from its settings. Throws CONFIG_INVALID if a secret cannot be read or a service is not configured. */
+/** Returns a channel from its settings. Throws CONFIG_INVALID if a secret cannot be read, or the channel's service is not configured. */
 export function openChannel(name: string, config: ChannelConfig, services: MessageServices): NotificationChannel {
   for (const kind of Object.keys(SENDERS) as ChannelKind[]) {
     const send = openSender(kind, config[kind], services);
@@ -98,7 +98,7 @@ const SENDERS: Senders = {
     const slack = requireService(services, 'slack');
     return (notification, signal) => slack.post({ channel, text: oneText(notification) }, signal);
   },
-  // An MQTT 5.0 broker reports a topic without subscribers; `deliver` then rejects.
+  // If the topic has no subscriber, an MQTT 5.0 broker reports this, and `deliver` rejects.
   mqtt: ({ topic }, services) => {
     const mqtt = requireService(services, 'mqtt');
     return async (notification, signal) => {
@@ -118,7 +118,7 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
-/** Returns a sender for an ntfy topic. It sends JSON because headers would need an encoding. Throws CONFIG_INVALID without a topic. */
+/** Returns a sender for an ntfy topic. Sends JSON, since headers allow few characters. Throws CONFIG_INVALID if the URL has no topic. */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);
@@ -140,8 +140,8 @@ function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
 const STANDARD_SECRET = /^whsec_/;
 
 /**
- * Returns a sender that posts JSON to a URL; a status 2xx confirms the message. Id and signature are in the headers of Standard Webhooks
- * (standardwebhooks.com): a receiver drops a message with a repeated id.
+ * Returns a sender that posts JSON to a URL. A status 2xx confirms the message. The headers are those of Standard Webhooks
+ * (standardwebhooks.com): a signature, and an id by which a receiver can drop duplicates.
  */
 function webhookSender(webhook: Settings<'webhook'>, { env }: MessageServices): Send {
   const url = configuredUrl(webhook.url, 'The address of a webhook');
@@ -167,7 +167,7 @@ const TYPES: Readonly<Record<Urgency, string>> = { low: 'info', medium: 'info', 
 const APPRISE = 'Apprise';
 const NO_CONTENT = 204;
 
-/** Returns a sender for an Apprise API server, which passes messages on to its configured services (github.com/caronc/apprise-api). */
+/** Returns a sender for an Apprise API server (github.com/caronc/apprise-api), which forwards messages to its configured services. */
 function appriseSender({ url: address, tag }: Settings<'apprise'>): Send {
   const url = configuredUrl(address, 'The address of Apprise');
   return async ({ id, title, message, urgency }, signal) => {

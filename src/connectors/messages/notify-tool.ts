@@ -68,7 +68,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   );
 }
 
-/** Returns an id that stays the same for all attempts of a call and for repeats of its request id. Ids of other agents always differ. */
+/** Returns an id for the message of a call. It depends only on the agent and the request id, so repeated attempts have the same id. */
 function deliveryId({ agentId, requestId }: ToolContext): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, requestId]))
@@ -97,7 +97,7 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   return opened;
 }
 
-/** Returns the recipient with a name. Throws NOT_FOUND if there is none; the error lists the configured names. */
+/** Returns the recipient with this name. If there is none, throws NOT_FOUND with the configured names. */
 function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipient {
   const key = normalizedName(wanted);
   const found = recipients.find((recipient) => namesOf(recipient).some((name) => normalizedName(name) === key));
@@ -109,8 +109,8 @@ function findRecipient(wanted: string, recipients: readonly Recipient[]): Recipi
 }
 
 /**
- * Returns the channels to try, the first choice first: those that the caller named by name or kind, or else those that the owner set for
- * the urgency. Throws VALIDATION_ERROR if the recipient has none of the named channels.
+ * Returns the channels to try, first choice first. If the caller named channels by name or type, returns these. Otherwise returns the
+ * owner's channels for the urgency. Throws VALIDATION_ERROR if the recipient has none of the named channels.
  */
 function channelsFor(recipient: Recipient, urgency: Urgency, channels: readonly string[] | undefined): readonly NotificationChannel[] {
   const { ways, order, name } = recipient;
@@ -155,16 +155,16 @@ interface ChannelFailure {
   readonly error: AtmoError;
 }
 
-/** Maximum time of one attempt over a channel in milliseconds, so that time is left for further channels. */
+/** Maximum time of an attempt over one channel, in milliseconds. The rest of the time is for further channels. */
 const MAX_ATTEMPT_MS = 10_000;
-/** Urgencies for which a message with an unknown outcome is also sent over the next channel: twice is better than never. */
+/** For these urgencies, a message with an unknown outcome is also sent over the next channel, although it may then arrive twice. */
 const RESENT_URGENCIES: ReadonlySet<Urgency> = new Set(['high', 'critical']);
 
 /**
- * Tries the channels in order until a provider has taken the message, and returns the provider's id. After a channel with an unknown
- * outcome it tries further channels only if the message is urgent. Rejects with SERVICE_UNAVAILABLE (not delivered; a later attempt may
- * succeed), SERVICE_REFUSED (no attempt will succeed), OUTCOME_UNKNOWN, or the signal's reason; `details.ways` has the error of each
- * channel.
+ * Tries the channels in order until a provider accepts the message, and returns the provider's id. If an attempt has an unknown outcome,
+ * tries further channels only for an urgent message. Rejects with OUTCOME_UNKNOWN (an attempt had an unknown outcome), SERVICE_UNAVAILABLE
+ * (not delivered, but a later attempt may succeed), SERVICE_REFUSED (no later attempt will succeed), or the signal's reason. `details.ways`
+ * has the error of each channel.
  */
 async function deliver(
   notification: Notification,

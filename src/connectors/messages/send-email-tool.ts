@@ -9,7 +9,7 @@ import type { MailAttachment, SmtpMailer } from './smtp-mailer.ts';
 
 const MAX_RECIPIENTS = 50;
 const TIMEOUT_MS = 30_000;
-/** Longest parameters of `send_email` in bytes: attachments of 10 MiB in base64, and a body. */
+/** Maximum size of the parameters of `send_email` in bytes. Attachments of 10 MiB in base64 and a body fit into it. */
 const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
@@ -59,7 +59,7 @@ export function sendEmailTool(mailer: Pick<SmtpMailer, 'send'>): RegisteredTool 
   );
 }
 
-/** Maximum size of a mail's attachments together, in bytes before base64. */
+/** Maximum size of all attachments of a mail together, in bytes before base64 encoding. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576;
 
 const attachmentsParameter = p.array(
@@ -94,7 +94,7 @@ interface AttachmentParams {
   readonly content_type?: string;
 }
 
-/** Returns the decoded files. Throws PAYLOAD_TOO_LARGE if they are larger than 10 MiB together. */
+/** Returns the decoded attachments. Throws PAYLOAD_TOO_LARGE if they are larger than 10 MiB together. */
 function attachmentsOf(files: readonly AttachmentParams[]): readonly MailAttachment[] {
   const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content, 'base64'), 0);
   if (bytes > MAX_ATTACHMENT_BYTES) {

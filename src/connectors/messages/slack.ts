@@ -11,12 +11,12 @@ import { configuredUrl, requireAllowedTargets, type SlackConfig } from './messag
 interface SlackPost {
   readonly channel: string;
   readonly text: string;
-  /** `ts` of the message to which this message replies in a thread. */
+  /** `ts` of the message to which this message replies. The reply appears in the thread of that message. */
   readonly threadTs?: string | undefined;
 }
 
 const SERVICE = 'Slack';
-/** Errors of Slack that mean a rate limit, so that nothing was posted (docs.slack.dev, chat.postMessage, errors). */
+/** Errors by which Slack reports a rate limit (docs.slack.dev, chat.postMessage, errors). In these cases nothing was posted. */
 const RATE_LIMIT_ERRORS = new Set(['ratelimited', 'rate_limited', 'message_limit_exceeded']);
 const UNCERTAIN_ERRORS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable']);
 
@@ -42,7 +42,7 @@ export class SlackPoster {
   }
 }
 
-/** Returns `ts` from Slack's response, or throws Slack's error: the status is 200 in both cases. */
+/** Returns `ts` from Slack's response. Throws an error if the body reports one: even then, Slack's HTTP status is 200. */
 function tsOf(answer: Json): string {
   if (!isJsonObject(answer) || typeof answer.ok !== 'boolean')
     throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered something else than expected`);

@@ -9,7 +9,7 @@ import { configuredUrl, PHONE_PATTERN, requireAllowedTargets, type SmsConfig } f
 const SERVICE = 'The SMS provider';
 const MAX_ID = 256;
 
-/** Sends text messages through the owner's provider over HTTP. Throws CONFIG_INVALID if settings contradict each other. */
+/** Sends text messages through the owner's provider over HTTP. Throws CONFIG_INVALID for contradictory settings or an unreadable secret. */
 export class SmsSender {
   readonly #config: SmsConfig;
   readonly #url: URL;
@@ -67,7 +67,7 @@ type SmsValues = Readonly<Record<'phone' | 'message', string>>;
 
 const PLACEHOLDER = /\{(phone|message)\}/g;
 
-/** Replaces the placeholders in a request body with values. A placeholder inside a value is not replaced. */
+/** Returns a request body with values in place of its placeholders. Text in a value that looks like a placeholder is not replaced. */
 function fillTemplate(template: Json, values: SmsValues): Json {
   if (typeof template === 'string') return template.replaceAll(PLACEHOLDER, (_, name: keyof SmsValues) => values[name]);
   if (Array.isArray(template)) return template.map((item: Json) => fillTemplate(item, values));

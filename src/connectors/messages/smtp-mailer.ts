@@ -17,7 +17,7 @@ export interface MailAttachment {
   readonly contentType?: string;
 }
 
-/** A mail with plain addresses. */
+/** A mail. Its addresses are plain, without display names. */
 interface Mail {
   readonly to: readonly string[];
   readonly cc: readonly string[];
@@ -29,11 +29,11 @@ interface Mail {
   readonly attachments: readonly MailAttachment[];
 }
 
-/** The response of a mail server that accepted a mail. */
+/** The result for a mail that the mail server accepted. */
 interface MailReceipt {
   /** `Message-ID` of the mail, with its angle brackets (RFC 5322 §3.6.4). */
   readonly messageId: string;
-  /** Addresses that the server refused; it accepted the mail for the other recipients. */
+  /** Recipients that the server refused. It accepted the mail for all other recipients. */
   readonly rejected: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function plainMail(to: string, subject: string, body: string): Mail {
   return { to: [to], cc: [], bcc: [], subject, body, isHtml: false, attachments: [] };
 }
 
-/** Sends mails over the owner's mail server, each in a new session. Throws CONFIG_INVALID if the login is unusable or unsafe. */
+/** Sends mails over the owner's mail server, each in a new session. Throws CONFIG_INVALID for an unusable or unencrypted login. */
 export class SmtpMailer {
   readonly #clock: Clock;
   readonly #config: EmailConfig;
@@ -62,9 +62,9 @@ export class SmtpMailer {
   }
 
   /**
-   * Sends a mail; resolves after the server has taken it. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (the
-   * server will never take this mail), OUTCOME_UNKNOWN (no response after the whole mail), PERMISSION_DENIED (the owner did not allow an
-   * address), or the signal's reason.
+   * Sends a mail, and resolves when the server has accepted it. Rejects with SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED
+   * (the server will never accept this mail), OUTCOME_UNKNOWN (the whole mail was sent, but the server did not respond), PERMISSION_DENIED
+   * (the owner did not allow an address), or the signal's reason.
    */
   async send(mail: Mail, signal: AbortSignal): Promise<MailReceipt> {
     const { from, fromName = '', allowedRecipients } = this.#config;
@@ -87,7 +87,7 @@ interface MailHeaders {
   readonly date: Date;
 }
 
-/** Returns the bytes of a mail (RFC 5322, MIME), without the addresses of blind copies. */
+/** Returns the bytes of a mail (RFC 5322, MIME). They do not contain the `bcc` addresses. */
 export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
@@ -99,14 +99,14 @@ export async function composeMail(mail: Mail, { from, messageId, date }: MailHea
     subject: mail.subject,
     ...(mail.isHtml ? { html: mail.body } : { text: mail.body }),
     attachments: [...mail.attachments],
-    // nodemailer must not fetch files or URLs: a mail contains only data of the caller.
+    // Without these settings, nodemailer could attach files of the hub or load URLs. A mail may contain only data from the caller.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return composer.compile().build();
 }
 
-/** Returns an address as an object, because nodemailer would parse a text. */
+/** Returns an address as an object. nodemailer would parse a string, but uses an object as it is. */
 const bareAddress = (address: string) => ({ name: '', address });
 
 /** The mail server's address, and the hub's credentials. */
@@ -125,7 +125,7 @@ const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
  * Delivers a mail in a new session (RFC 5321) and returns the addresses that the server refused. Rejects like `SmtpMailer.send`. If the
- * signal ends the connection before the last line of the mail, the server does not deliver it.
+ * signal aborts before the final line of the mail was sent, the server does not deliver the mail.
  */
 export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
@@ -138,7 +138,7 @@ export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, sign
   try {
     return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // nodemailer starts to read the stream when the server has requested the mail, and sends the final line when the stream has ended.
+    // nodemailer reads the stream only after the server has requested the mail. After the stream's end, it sends the final line.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
     connection.close();
@@ -187,13 +187,13 @@ interface SmtpErrorFacts {
   /** SMTP reply code: 4xx is a temporary error, 5xx a permanent error (RFC 5321 §4.2.1). */
   readonly status?: number;
   readonly step?: string;
-  /** Original error code of the system or of TLS; nodemailer sets `code` to its own code. */
+  /** Original error code of the system or of TLS. nodemailer replaces `code` by a code of its own. */
   readonly originalCode: string;
 }
 
 /**
- * Returns the error for a failed session. With a status from the server the outcome is certain. Without a status the outcome is unknown if
- * the whole mail was sent, because the server may have taken it.
+ * Returns the error for a failed session. If the server sent a status, the outcome is certain. Without a status, the outcome is unknown if
+ * the whole mail was sent, because the server may have accepted it.
  */
 function smtpError(thrown: unknown, { isSent, signal }: { readonly isSent: boolean; readonly signal: AbortSignal }): unknown {
   const { code, message, status, step, originalCode } = parseSmtpError(thrown);

@@ -18,13 +18,13 @@ export function messagesOf(prompt: Json, system?: string): readonly JsonObject[]
   return system === undefined ? [user] : [{ role: 'system', content: system }, user];
 }
 
-/** Sends messages to a model and returns the text that it writes. Rejects like `requestModel`. */
+/** Sends messages to a model and returns its response. Rejects like `requestModel` and `chatAnswer`. */
 export async function chat(model: NamedModel, { signal, ...request }: ChatRequest): Promise<ChatAnswer> {
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body: bodyOf(model, request), signal });
   return chatAnswer(model, answerOf(model, answer));
 }
 
-/** Sends messages to a model; `onText` receives each piece of its text. A service without streaming sends one whole response. */
+/** Sends messages to a model. Calls `onText` with each new piece of its text; if the service does not stream, never calls `onText`. */
 export async function streamedChat(
   model: NamedModel,
   { signal, ...request }: ChatRequest,
@@ -37,7 +37,7 @@ export async function streamedChat(
     if (text !== '') onText(text);
   };
   const answer = await requestModel(model, { path: COMPLETIONS_PATH, body, signal, onPart }).catch((error: unknown) => {
-    // The error must not lead to a retry of the call, which would emit the beginning of the text twice.
+    // After the first piece of text, the error must not cause a retry: the retry would pass the beginning of the text to `onText` again.
     const isRepeatable = error instanceof AtmoError && error.code === 'SERVICE_UNAVAILABLE';
     throw stream.hasText && isRepeatable ? unusableAnswer(model, 'half a stream and broke off') : error;
   });
@@ -49,23 +49,21 @@ function bodyOf({ model }: NamedModel, { messages, maxTokens, temperature }: Omi
   return { model, messages, max_tokens: maxTokens, temperature };
 }
 
-/** The text that a model returned. */
+/** The response of a model. */
 export interface ChatAnswer {
   readonly text: string;
-  /** Reason why the model stopped: `stop`, `length`, or another value of the service. */
+  /** Why the model stopped: `stop` (it was done), `length` (it reached the maximum length), or another value of the service. */
   readonly finishReason?: string;
   readonly tokens?: TokenCount;
 }
 
-/** Numbers of tokens; absent if the service does not report them. */
+/** Numbers of tokens in the prompt and in the response, as the service reports them. */
 interface TokenCount {
   readonly prompt: number;
   readonly completion: number;
 }
 
-/**
- * Parses the response of `/chat/completions` (OpenAI API reference, chat completion object). Throws SERVICE_REFUSED if it has another form.
- */
+/** Parses a response of `/chat/completions` (OpenAI API, chat completion object). Throws SERVICE_REFUSED if it has no message. */
 export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   const choice = Array.isArray(answer.choices) ? answer.choices[0] : undefined;
   const message = isJsonObject(choice) ? choice.message : undefined;
@@ -77,7 +75,7 @@ export function chatAnswer(model: NamedModel, answer: JsonObject): ChatAnswer {
   });
 }
 
-/** Returns the token counts in the field `usage` of a response. */
+/** Returns the token counts in the field `usage` of a response; undefined if there are none. */
 function tokenCount(usage: Json | undefined): TokenCount | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
@@ -85,12 +83,12 @@ function tokenCount(usage: Json | undefined): TokenCount | undefined {
   return { prompt: Number(prompt), completion: Number.isInteger(completion) ? Number(completion) : 0 };
 }
 
-/** Longest line of an event stream, in characters; a usual line contains a few words. */
+/** Maximum length of a line in an event stream, in characters. Usual lines contain only a few words. */
 const MAX_LINE = 1_048_576;
 
 /**
- * Assembles a response that arrives in pieces (OpenAI API reference, chat completion chunk object; lines as in WHATWG HTML 9.2,
- * server-sent events).
+ * Joins the pieces of a streamed response (OpenAI API reference, chat completion chunk object). The pieces arrive as server-sent events
+ * (WHATWG HTML 9.2).
  */
 export class ChatStream {
   readonly #model: NamedModel;
@@ -109,7 +107,7 @@ export class ChatStream {
     return this.#text !== '';
   }
 
-  /** Reads the next bytes and returns the text in them. Throws SERVICE_REFUSED if the stream does not follow the API. */
+  /** Reads the next bytes of the stream and returns the new text in them. Throws SERVICE_REFUSED if the stream does not follow the API. */
   take(bytes: Uint8Array): string {
     const lines = (this.#line + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r/);
     this.#line = lines.pop() ?? '';
@@ -119,7 +117,7 @@ export class ChatStream {
     return this.#text.slice(before);
   }
 
-  /** Returns the whole response. Throws SERVICE_REFUSED if the stream ended too early. */
+  /** Returns the whole response at the end of the stream. Throws SERVICE_REFUSED if the stream ended too early. */
   answer(): ChatAnswer {
     if (!this.#isDone && this.#finishReason === undefined) throw unusableAnswer(this.#model, 'with half a stream');
     return present({ text: this.#text, finishReason: this.#finishReason, tokens: this.#tokens });

@@ -7,13 +7,13 @@ import { modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 100_000 } as const;
 const textDescription = 'A text, or a list of up to 256';
-/** Schema of a text or a list of texts, for which the parameter builder has no TypeScript type. */
+/** A parameter that is a text or a list of texts. The parameter builder `p` has no such type, so the schema is written here. */
 const textParameter = {
   ...p.json({ description: textDescription }),
   schema: { anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1, maxItems: 256 }], description: textDescription },
 };
 
-/** Returns `generate_embedding`, which returns vectors of texts. */
+/** Returns the tool `generate_embedding`, which converts texts to vectors. */
 export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   return defineTool(
     {
@@ -47,13 +47,13 @@ export function generateEmbeddingTool(embedder: Embedder): RegisteredTool {
   );
 }
 
-/** Computes vectors of texts; texts with similar meanings have near vectors. */
+/** Converts texts to vectors. Texts with similar meanings get similar vectors. */
 export type Embedder = Pick<ModelEmbedder, keyof ModelEmbedder>;
 
-/** Maximum number of texts per request. Services limit this number. */
+/** Maximum number of texts in one request. Services limit this number. */
 const BATCH = 64;
 
-/** Computes embeddings with the owner's models over `/embeddings` (OpenAI API reference, create embeddings). */
+/** Converts texts to vectors with the owner's models, by the endpoint `/embeddings` (OpenAI API reference, create embeddings). */
 export class ModelEmbedder {
   readonly #models: ModelRegistry;
 
@@ -61,12 +61,12 @@ export class ModelEmbedder {
     this.#models = models;
   }
 
-  /** Returns `name`, or the name of the default model. Throws VALIDATION_ERROR if it is no model for embeddings. */
+  /** Returns `name` or, if it is absent, the default model's name. Throws VALIDATION_ERROR if no such model computes embeddings. */
   modelName(name?: string): string {
     return this.#models.pick('embeddings', name).name;
   }
 
-  /** Returns one vector for each text, in the order of the texts and all of the same length. Rejects like `requestModel`. */
+  /** Returns one vector for each text, in the same order. All vectors have the same length. Rejects like `requestModel`. */
   async embed(texts: readonly string[], name: string, signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     const model = this.#models.pick('embeddings', name);
     const vectors: (readonly number[])[] = [];

@@ -8,7 +8,7 @@ import { type ChatAnswer, chat, messagesOf, streamedChat } from './chat-completi
 import { type ModelRegistry, type NamedModel, requestModel } from './model-client.ts';
 import { LONG_TIMEOUT_MS, modelParameter } from './model-inputs.ts';
 
-/** Longest text of a progress event, in characters. */
+/** Maximum length of the text in a progress event, in characters. */
 const MAX_PIECE = 4_000;
 
 const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
@@ -18,7 +18,7 @@ const COMPLETION_RETURNS = resultSchema(['text', 'model_used'], {
   finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
 });
 
-/** Returns `llm_complete`, which lets a language model write a text. If requested, it reports the pieces as progress. */
+/** Returns the tool `llm_complete`, which lets a language model write a text. With `stream`, it reports each piece of text as progress. */
 export function llmCompleteTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -70,7 +70,7 @@ function completion({ name }: NamedModel, { text, finishReason, tokens }: ChatAn
   };
 }
 
-/** Returns a function that reports progress. Each piece counts as one of `maxTokens`, since the real total is unknown. */
+/** Returns a function that reports a piece of text as progress. The total is unknown, so each piece counts as one of `maxTokens`. */
 function progressReporter(context: ToolContext, maxTokens: number): (text: string) => void {
   let pieces = 0;
   return (text) => {
@@ -86,7 +86,7 @@ const CODEGEN_PROMPT =
   'no explanation before or after it.';
 const CODE_BLOCK = /```([A-Za-z0-9+#_-]*)[^\n]*\n([\s\S]*?)\n?```/;
 
-/** Returns `tool_codegen`, which lets a model write a program from a description, without running it. */
+/** Returns the tool `tool_codegen`, which lets a model write a program from a description. The program is not run. */
 export function codegenTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -122,14 +122,14 @@ export function codegenTool(models: ModelRegistry): RegisteredTool {
   );
 }
 
-/** Returns the first code block of a text; the whole text if it has no code block. */
+/** Returns the first code block of a text. Without a code block, returns the whole text. */
 export function codeOf(text: string): { readonly code: string; readonly language?: string } {
   const [, language = '', code] = CODE_BLOCK.exec(text) ?? [];
   if (code === undefined) return { code: text.trim() };
   return { code, ...(language !== '' && { language: language.toLowerCase() }) };
 }
 
-/** Returns `run_model`, which runs any configured model with its own input form and returns its unchanged output. */
+/** Returns the tool `run_model`, which sends the caller's input to a configured model and returns the JSON of the response unchanged. */
 export function runModelTool(models: ModelRegistry): RegisteredTool {
   return defineTool(
     {
@@ -167,7 +167,7 @@ export function runModelTool(models: ModelRegistry): RegisteredTool {
   );
 }
 
-/** Returns the path and the body of a request. The caller's parameters cannot choose another model. */
+/** Returns the path and body of a request, as the model's tasks require. `params` cannot select another model or replace the input. */
 function requestOf(model: NamedModel, input: Json, params: JsonObject): { readonly path: string; readonly body: JsonObject } {
   const { tasks, model: id } = model;
   if (tasks.includes('run')) return { path: model.path, body: { ...params, input, model: id } };

@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { callEndpoint, type EndpointResponse, jsonOf } from '../http-client/endpoint-call.ts';
 import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
 
-/** A model of the configuration with its endpoint. */
+/** A configured model, together with the settings of its endpoint. */
 export interface NamedModel extends Omit<ModelConfig, 'endpoint'> {
   /** Name in the configuration. */
   readonly name: string;
-  /** Name of the endpoint in error messages. */
+  /** Name of the endpoint for error messages. */
   readonly service: string;
-  /** Base URL without a trailing slash. */
+  /** Base URL of the endpoint, without a trailing slash. */
   readonly baseUrl: string;
   readonly key?: string;
 }
@@ -20,7 +20,7 @@ export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** Throws CONFIG_INVALID if an endpoint is missing, a default model lacks its task, or a secret cannot be read. */
+  /** Throws CONFIG_INVALID if a model names an unknown endpoint, a default model lacks its task, or a secret cannot be read. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };
@@ -50,14 +50,14 @@ export class ModelRegistry {
     return this.#having(task).map(({ name }) => name);
   }
 
-  /** Returns the model with a name, or the task's default model without a name. Throws VALIDATION_ERROR if no such model has the task. */
+  /** Returns the model `name` or, if `name` is absent, the task's default model. Throws VALIDATION_ERROR if no such model has the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);
     const wanted = name ?? this.#defaults[task] ?? able[0]?.name;
     return able.find((model) => model.name === wanted) ?? unknownModel(`${JSON.stringify(wanted)} for ${task}`, this.names(task));
   }
 
-  /** Returns the model with a name, whatever its task. Throws VALIDATION_ERROR if there is none; the error lists all models. */
+  /** Returns the model `name`, whatever its tasks are. Throws VALIDATION_ERROR if there is no such model; the error lists all models. */
   named(name: string): NamedModel {
     return this.#models.get(name) ?? unknownModel(JSON.stringify(name), [...this.#models.keys()]);
   }
@@ -77,18 +77,18 @@ function invalid(message: string): AtmoError {
 }
 
 interface ModelRequest {
-  /** Path below the base URL, such as `/chat/completions`. */
+  /** Path below the base URL of the endpoint, such as `/chat/completions`. */
   readonly path: string;
-  /** Request body: JSON, to which the model's own options are added, or a form with files. */
+  /** Request body: JSON, or a form with files. `options` from the model's settings are added to either of them. */
   readonly body: JsonObject | FormData;
   readonly signal: AbortSignal;
   readonly onPart?: (part: Uint8Array) => void;
 }
 
-/** Maximum length of a response in bytes: vectors of some hundred texts, or an event stream of some ten thousand words. */
+/** Maximum size of a response in bytes: enough for vectors of some hundred texts, or an event stream of some ten thousand words. */
 const MAX_BYTES = 16_777_216;
 
-/** Sends a request to a model. The request has no side effects. Rejects like `callEndpoint`; no error contains the key. */
+/** Sends a request without side effects to a model. Rejects like `callEndpoint`, but no error message contains the API key. */
 export async function requestModel(model: NamedModel, request: ModelRequest): Promise<EndpointResponse> {
   try {
     return await callEndpoint({
@@ -107,7 +107,7 @@ export async function requestModel(model: NamedModel, request: ModelRequest): Pr
   }
 }
 
-/** Returns the JSON object of a response. Throws SERVICE_REFUSED if the body is no JSON object, or contains an error. */
+/** Returns the JSON object in a response. Throws SERVICE_REFUSED if the body is no JSON object, or if the object contains an error. */
 export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'status' | 'body'>): JsonObject {
   const json = jsonOf(model, answer);
   if (!isJsonObject(json)) throw unusableAnswer(model, 'with JSON that is no object');
@@ -115,19 +115,19 @@ export function answerOf(model: NamedModel, answer: Pick<EndpointResponse, 'stat
   return json;
 }
 
-/** Returns SERVICE_REFUSED for a response that does not follow the API; `what` completes the message. */
+/** Returns SERVICE_REFUSED for a response that does not follow the API. `what` is the part of the message that describes the response. */
 export function unusableAnswer({ service, name }: NamedModel, what: string): AtmoError {
   return new AtmoError('SERVICE_REFUSED', `${service} answered ${what}, asked for the model ${name}; is its task right?`, { model: name });
 }
 
-/** Returns the request body. The owner's options replace the caller's fields of the same name. */
+/** Returns the request body with the `options` of the model's settings. An option replaces a field of the same name. */
 function withOptions({ options }: NamedModel, body: ModelRequest['body']): string | FormData {
   if (!(body instanceof FormData)) return JSON.stringify({ ...body, ...options });
   for (const [name, value] of Object.entries(options)) body.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   return body;
 }
 
-/** Returns the request headers. For a form, `Response` adds the media type with the boundary. */
+/** Returns the request headers. The content type of a form is not among them: `Response` sets it later, with the form's boundary. */
 function headersOf({ key }: NamedModel, body: ModelRequest['body']): Readonly<Record<string, string>> {
   return {
     accept: 'application/json, text/event-stream',

@@ -10,7 +10,7 @@ export const modelParameter = p
   .string({ description: 'Name of one of the models that the owner configured; the default one of the task when absent', maxLength: 64 })
   .optional();
 
-/** Returns a parameter for a picture or recording: its bytes, or its URL. */
+/** Returns a parameter that takes a picture or recording, either as bytes or as a URL. */
 export const mediaParameter = (description: string) =>
   p.string({
     description,
@@ -21,12 +21,12 @@ export const mediaParameter = (description: string) =>
     ],
   });
 
-/** Default time limit of the tools that write texts or transcribe, in milliseconds. */
+/** Default time limit in milliseconds of tools that let a model write text or transcribe speech. */
 export const LONG_TIMEOUT_MS = 120_000;
-/** Default time limit of the tools for embeddings and pictures, in milliseconds. */
+/** Default time limit in milliseconds of tools that compute embeddings or analyze pictures. */
 export const SHORT_TIMEOUT_MS = 60_000;
 
-/** Maximum size of parameters with a picture or recording, in bytes: enough for camera pictures and some minutes of speech in base64. */
+/** Maximum size in bytes of a call's parameters if one is a picture or recording: room for some minutes of speech in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
 
 /** The bytes of a picture or recording, with their media type. */
@@ -45,14 +45,14 @@ interface MediaRequest {
 const WEB_URL = /^https?:\/\//i;
 const DATA_URI = /^data:[^,]{0,200};base64,/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** Largest picture or recording in MiB: enough for camera pictures and some minutes of speech. */
+/** Maximum size of a picture or recording in MiB: enough for camera pictures and some minutes of speech. */
 export const MAX_MEDIA_MB = 20;
 const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
- * Loads the value of a parameter `image` or `audio`: `data:…;base64,…`, base64, or an http or https URL, for which the caller needs
- * net:read. Rejects with VALIDATION_ERROR (another form or media type), PERMISSION_DENIED (no net:read), PAYLOAD_TOO_LARGE (over 20 MiB),
- * or the errors of the fetch.
+ * Loads a picture or recording. `source` is `data:…;base64,…`, base64, or an http or https URL. For a URL, the caller needs net:read.
+ * Rejects with VALIDATION_ERROR (another form or media type), PERMISSION_DENIED (no net:read), PAYLOAD_TOO_LARGE (a download over 20 MiB),
+ * SERVICE_REFUSED (the URL returns no status 2xx), or the errors of the fetch.
  */
 export async function loadMedia(source: string, { kind, context, fetchPublic }: MediaRequest): Promise<Media> {
   const bytes = WEB_URL.test(source) ? await fetched(source, context, fetchPublic) : decoded(source.replace(DATA_URI, ''));

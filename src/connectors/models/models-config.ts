@@ -1,6 +1,6 @@
 import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 
-/** Tasks of a model: to write text, to analyse images, to transcribe speech, to embed texts, or to return any JSON. */
+/** Tasks that a model can have, in this order: write text, analyze images, transcribe speech, convert texts to vectors, return any JSON. */
 export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;
 export type ModelTask = (typeof MODEL_TASKS)[number];
 
@@ -51,8 +51,8 @@ export const MODELS_SECTION = optionalSection(
   ['endpoints', 'models'],
 );
 
-/** The models of the owner, by name. */
+/** `connectors.models` of the configuration: the endpoints, the models, and the default model of each task. */
 export type ModelsConfig = Settings<typeof MODELS_SECTION>;
 
-/** A model of the configuration. */
+/** Settings of one model. */
 export type ModelConfig = Settings<typeof MODEL>;

@@ -20,8 +20,8 @@ import { analyzeImageTool, lookThroughCameraTool } from './vision-tools.ts';
 
 const DOCUMENTS = 'rag.db';
 /**
- * Returns the tools over models and cameras, and the document search. Throws CONFIG_INVALID if settings contradict each other or a secret
- * cannot be read.
+ * Returns a connector with the tools for models, cameras and document search. Throws CONFIG_INVALID if settings contradict each other or a
+ * secret cannot be read.
  */
 export function openModels(
   { env, stateDir, store: anchors, logger, problems }: Pick<ConnectorContext, 'env' | 'stateDir' | 'store' | 'logger' | 'problems'>,
@@ -63,7 +63,7 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
   embeddings: [{ type: 'embeddings', description: () => 'Models that turn texts into vectors' }],
   run: [],
 };
-/** Maximum length of a constraint's text in a capability that hubs announce, in characters. */
+/** Maximum length of a constraint in characters. Hubs announce constraints together with a capability. */
 const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 
@@ -73,7 +73,7 @@ function modelCapabilities(registry: ModelRegistry): readonly Capability[] {
   return [...ofTasks, ...(isRunnable(registry) ? [ML_RUNTIME] : [])];
 }
 
-/** Returns the constraints of a task: the models' names if they are not too long, and for the task vision the largest picture. */
+/** Returns the constraints for a task: the models' names (if not too long) and, for the task `vision`, the maximum size of a picture. */
 function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capability, 'constraints'> {
   const model = registry.names(task).join(', ');
   const constraints = {
@@ -83,7 +83,7 @@ function constraintsOf(registry: ModelRegistry, task: ModelTask): Pick<Capabilit
   return { constraints };
 }
 
-/** Returns the tools over models. A tool without a model for its task is listed as not configured. */
+/** Returns the tools for models. If no model has a tool's task, the tool is listed as not configured. */
 function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: FetchPublic): readonly RegisteredTool[] {
   const having = (task: ModelTask, tool: RegisteredTool) =>
     registry.tasks().includes(task) ? tool : unconfigured(tool, missingModel(task));
@@ -98,12 +98,11 @@ function modelTools(registry: ModelRegistry, embedder: Embedder, fetchPublic: Fe
   ];
 }
 
-/** Returns the message that says how to configure a model for a task. */
 function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }
 
-/** Returns whether there is a model for `run_model`, which takes no recordings. */
+/** Returns whether `run_model` can run a model. It takes no recordings, so a model with only the task `speech` does not count. */
 function isRunnable(registry: ModelRegistry): boolean {
   return registry.tasks().some((task) => task !== 'speech');
 }

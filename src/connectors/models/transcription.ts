@@ -23,7 +23,7 @@ const RETURNS = resultSchema(['text', 'segments', 'model_used'], {
   model_used: { type: 'string' },
 });
 
-/** Returns `transcribe_audio` over the models with the task speech. */
+/** Returns the tool `transcribe_audio`, which uses the models with the task `speech`. */
 export function transcribeAudioTool(models: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
@@ -72,7 +72,7 @@ interface Transcription {
   readonly language?: string;
   /** Parts of the recording with their texts; times are in seconds. */
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[];
-  /** Geometric mean of the words' probabilities, 0 to 1; absent if the service does not send them. */
+  /** Geometric mean of the words' probabilities, 0 to 1; absent if the service sends no probabilities. */
   readonly confidence?: number;
 }
 
@@ -83,8 +83,8 @@ interface Speech {
 }
 
 /**
- * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). If the model refuses `verbose_json`, requests
- * `json`, which has no segments and no confidence. Rejects like `requestModel`.
+ * Sends a recording to `/audio/transcriptions` (OpenAI API reference, create transcription). If the service refuses the format
+ * `verbose_json`, requests `json`, which has no segments and no confidence. Rejects like `requestModel`.
  */
 async function transcribe(model: NamedModel, speech: Speech): Promise<Transcription> {
   try {
@@ -120,7 +120,7 @@ function transcriptionOf(model: NamedModel, answer: JsonObject): Transcription {
   });
 }
 
-/** Returns the mean probability of the words: each segment has a mean log probability, which is weighted by the segment's duration. */
+/** Returns the geometric mean of the words' probabilities. Each segment's mean log probability is weighted by the segment's duration. */
 function confidenceOf(segments: readonly JsonObject[]): number | undefined {
   const weighed = segments.flatMap(({ start, end, avg_logprob: mean }) =>
     typeof mean === 'number' ? [{ mean, weight: Math.max(seconds(end) - seconds(start), 0.1) }] : [],

@@ -10,7 +10,7 @@ import { chat, messagesOf } from './chat-completion.ts';
 import type { ModelRegistry, NamedModel } from './model-client.ts';
 import { loadMedia, MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter, SHORT_TIMEOUT_MS } from './model-inputs.ts';
 
-/** Returns `analyze_image` over the models with the task vision. */
+/** Returns the tool `analyze_image`, which uses the models with the task `vision`. */
 export function analyzeImageTool(models: ModelRegistry, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
     {
@@ -49,7 +49,7 @@ export function analyzeImageTool(models: ModelRegistry, fetchPublic: FetchPublic
   );
 }
 
-/** Returns `look_through_camera`, which lets a model analyze a new picture of a camera, without returning the picture. */
+/** Returns the tool `look_through_camera`. It takes a picture and returns what a model finds in it, but not the picture itself. */
 export function lookThroughCameraTool(models: ModelRegistry, cameras: Cameras): RegisteredTool {
   const tool = defineTool(
     {
@@ -95,7 +95,7 @@ export function lookThroughCameraTool(models: ModelRegistry, cameras: Cameras): 
   return missing.length === 0 ? tool : unconfigured(tool, `set ${missing.join(' and ')} in the configuration`);
 }
 
-/** Tasks of analyze_image. */
+/** What a model can be asked to do with a picture. */
 export const IMAGE_TASKS = ['detect_objects', 'classify', 'segment', 'ocr', 'describe', 'custom'] as const;
 type ImageTask = (typeof IMAGE_TASKS)[number];
 
@@ -115,16 +115,16 @@ const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 
 interface ImageFinding {
   readonly result: Json;
-  /** Confidence, 0 to 1, as the model estimates it. */
+  /** Confidence from 0 to 1 that the model itself states. */
   readonly confidence?: number;
 }
 
-/** Returns the prompt for a model with an image. */
+/** Returns the prompt that the model receives together with the image. */
 export function imageQuestion(task: ImageTask, prompt: string | undefined): string {
   return [QUESTIONS[task], ...(prompt === undefined ? [] : [`Request: ${prompt}`]), UNTRUSTED, ANSWER_FORMAT].join('\n');
 }
 
-/** Parses the requested JSON from a model's text. Any other JSON or text becomes the result as it is. */
+/** Parses a model's response to `imageQuestion`. If the response is not the requested JSON object, it becomes `result` as it is. */
 export function imageFinding(text: string): ImageFinding {
   const plain = text.trim();
   const json = tryParseJson(FENCE.exec(plain)?.[1] ?? plain);
@@ -134,7 +134,7 @@ export function imageFinding(text: string): ImageFinding {
   return { result, ...(isShare && { confidence }) };
 }
 
-/** Maximum number of tokens of an image analysis: a list of some hundred objects, or a page of text. */
+/** Maximum length of an analysis in tokens: enough for a list of some hundred objects, or for a page of text. */
 const MAX_TOKENS = 4_096;
 
 const imageParameters = {
@@ -150,14 +150,14 @@ const IMAGE_RETURNS = {
   processing_ms: { type: 'integer', minimum: 0 },
 } as const;
 
-/** Lets a model analyze a picture. Rejects with VALIDATION_ERROR if `custom` has no prompt, otherwise like `requestModel`. */
+/** Lets a model analyze a picture. Rejects with VALIDATION_ERROR if the task `custom` has no prompt, otherwise like `requestModel`. */
 async function analyzeImage(
   model: NamedModel,
   picture: { readonly bytes: Uint8Array; readonly type: string },
   { task, prompt, signal }: { readonly task: ImageTask; readonly prompt: string | undefined; readonly signal: AbortSignal },
 ): Promise<ImageFinding> {
   if (task === 'custom' && prompt === undefined) throw new AtmoError('VALIDATION_ERROR', 'The task custom needs a prompt; say what to do');
-  // The picture is sent as a data: URI (OpenAI API reference, chat completions), which local servers accept too.
+  // The picture is sent as a data: URI (OpenAI API reference, chat completions). Local model servers accept this form too.
   const url = `data:${picture.type};base64,${Buffer.from(picture.bytes).toString('base64')}`;
   const messages = messagesOf([
     { type: 'text', text: imageQuestion(task, prompt) },

@@ -9,7 +9,7 @@ import { certificateFailure } from '../http-client/http-request.ts';
 export interface MqttMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
-  /** True for a retained message: the broker stored it earlier, so it is not a current command. */
+  /** True for a retained message. The broker stored it earlier, so it is not a current command. */
   readonly isRetained: boolean;
 }
 
@@ -19,20 +19,20 @@ interface MqttWill {
   readonly payload: string;
 }
 
-/** Port: a connection to the broker. The first use opens it, and it reconnects after each break. */
+/** Port: a connection to the broker. It is opened at the first use, and again after each break. */
 export interface MqttConnection extends AsyncDisposable {
   /**
-   * Resolves when the broker has confirmed the message (QoS 1). Rejects with SERVICE_UNAVAILABLE (no connection; the message is dropped),
-   * SERVICE_REFUSED (the broker refused it, or reported that the topic has no subscriber), or OUTCOME_UNKNOWN.
+   * Sends a message with QoS 1, and resolves when the broker has confirmed it. Rejects with SERVICE_UNAVAILABLE (no connection; the message
+   * is dropped), SERVICE_REFUSED (the broker refused it, or the topic has no subscriber), or OUTCOME_UNKNOWN (no confirmation).
    */
   deliver(topic: string, payload: string, signal: AbortSignal): Promise<void>;
-  /** Makes the broker retain a state; an empty payload deletes the retained message. Does nothing without a connection. */
+  /** Publishes a message that the broker retains. An empty payload deletes the retained message. Does nothing without a connection. */
   retain(topic: string, payload: string): void;
   /** Sends a message to the current subscribers. Does nothing without a connection. */
   publish(topic: string, payload: string): void;
   /** Connects, and reconnects after each break. Calls `onUp` each time, since a new connection has no subscriptions. */
   open(listeners: MqttListeners, will: MqttWill): void;
-  /** Subscribes until the connection breaks; `onUp` must subscribe again. */
+  /** Subscribes for the time of the current connection. After a reconnection, `onUp` must subscribe again. */
   subscribe(filters: readonly string[]): void;
 }
 
@@ -54,12 +54,12 @@ interface BrokerAddress {
 const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
-/** Longest received message in bytes: commands and announcements are short, but a broker delivers up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
+/** Longest received message in bytes. Real ones are short, but without a limit, a broker delivers up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
 const MAX_PACKET_BYTES = 65_536;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 const STOPPING = 'the hub is stopping';
 
-/** A connection over MQTT 5.0. It stores no messages: a message that cannot be sent now is dropped, not sent after a reconnection. */
+/** A connection over MQTT 5.0. A message that cannot be sent now is dropped. It is not sent later, after a reconnection. */
 export class BrokerConnection implements MqttConnection {
   readonly #logger: Logger;
   readonly #address: BrokerAddress;
@@ -84,7 +84,7 @@ export class BrokerConnection implements MqttConnection {
     const giveUp = () => reject(notAcknowledged(topic));
     client.on('packetreceive', onPacket);
     signal.addEventListener('abort', giveUp, { once: true });
-    // The client calls this callback while it handles the PUBACK of this message, so the last received PUBACK belongs to this message.
+    // The client calls back while it handles the PUBACK of this message, so the last received PUBACK is the one of this message.
     client.publish(topic, payload, { qos: 1 }, (error) => (error ? reject(publishError(topic, error)) : resolve()));
     try {
       await promise;
@@ -168,11 +168,11 @@ export class BrokerConnection implements MqttConnection {
   #onDown(client: MqttClient): void {
     if (this.#connected && !this.#isEnded) this.#logger.warn('mqtt.disconnected', { broker: this.#address.url });
     this.#connected = undefined;
-    // Removes unconfirmed messages: the client would send them again after a reconnection, long after their callers got an error.
+    // Drops unconfirmed messages. Otherwise the client would resend them after a reconnection, although their callers got an error.
     for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id));
   }
 
-  /** Logs a problem once, and not at each attempt. */
+  /** Logs a problem only once, although each attempt to connect reports it again. */
   #onProblem(problem: string): void {
     if (problem !== this.#problem) this.#logger.warn('mqtt.unreachable', { broker: this.#address.url, problem });
     this.#problem = problem;
@@ -183,14 +183,14 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerAddress, w
   const { protocol: scheme, hostname, port } = new URL(url);
   const protocol = scheme === 'mqtts:' ? 'mqtts' : 'mqtt';
   return {
-    // The address is not passed as a URL: the package would parse it with a deprecated function of Node.
+    // The package would parse a URL with a deprecated function of Node.js. So it gets the parts of the URL instead.
     protocol,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     protocolVersion: 5,
     properties: { maximumPacketSize: MAX_PACKET_BYTES },
     clientId,
-    // The broker stores no commands while the hub is offline, since an old command must not run later.
+    // With `clean`, the broker stores no commands while the hub is offline: an old command must not run later.
     clean: true,
     resubscribe: false,
     queueQoSZero: false,
@@ -221,14 +221,14 @@ function errorReason(error: unknown): string {
   return typeof code === 'string' && code !== '' ? code : error.message.slice(0, 200);
 }
 
-/** Returns SERVICE_UNAVAILABLE: without a connection nothing was sent. */
+/** Returns SERVICE_UNAVAILABLE, for a message that was not sent because there is no connection. */
 function notConnected(reason: string): AtmoError {
   const certificate = certificateFailure('The MQTT broker', reason);
   if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `The MQTT broker cannot be reached (${reason}); nothing was sent`, { reason });
 }
 
-/** Returns OUTCOME_UNKNOWN: the message was sent and not confirmed. */
+/** Returns OUTCOME_UNKNOWN, for a message that was sent but not confirmed. */
 function notAcknowledged(topic: string): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', `The MQTT broker did not say whether it took the message to ${topic}`);
 }

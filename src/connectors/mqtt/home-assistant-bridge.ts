@@ -22,15 +22,15 @@ interface BridgeCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
   readonly calls?: AgentCalls;
 }
 
-/** Time in milliseconds within which changes, such as all readings of a device, are published together. */
+/** Changes within this many milliseconds, such as all readings of a device, are published together. */
 const DEBOUNCE_MS = 500;
-/** Interval in milliseconds at which all messages are compared again, since sensors can be added or removed without an event. */
+/** Interval in milliseconds at which all messages are computed again, since sensors can be added or removed without an event. */
 const RECONCILE_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 64;
 
 /**
- * Publishes the home on an MQTT broker in Home Assistant's format, and runs Home Assistant's commands if the owner allows it. The broker
- * retains states. Commands that were retained, or arrived while the hub was offline, never run.
+ * Publishes the home on an MQTT broker in Home Assistant's format. If the owner allows it, also runs Home Assistant's commands. The broker
+ * retains states, but a command never runs if the broker retained it, or if it arrived while the hub was offline.
  */
 export class HomeAssistantBridge implements Service {
   readonly #parts: BridgeCollaborators;
@@ -45,7 +45,7 @@ export class HomeAssistantBridge implements Service {
     this.#parts = parts;
   }
 
-  /** Connects the bridge. Rejects with CONFIG_INVALID if the configured permissions cannot be granted. */
+  /** Starts to connect to the broker. Rejects with CONFIG_INVALID if the configured permissions cannot be granted. */
   async start(): Promise<void> {
     const { events, clock, link, topics, calls } = this.#parts;
     calls?.may('device:control');
@@ -78,7 +78,7 @@ export class HomeAssistantBridge implements Service {
     const reading = readings.current(parseSensorId(id));
     const topic = topics.state(id);
     const before = this.#retained.get(topic);
-    // The first value of a sensor determines the kind of its entity: all messages are computed again.
+    // The first value of a sensor determines the type of its entity. So all messages are computed again.
     if (!reading || before === undefined || before === 'None') this.#scheduleChanges();
     else this.#retain(topic, statePayload(reading));
   }
@@ -95,7 +95,7 @@ export class HomeAssistantBridge implements Service {
     );
   }
 
-  /** Publishes all messages that differ from the retained ones, and clears the messages of removed entities. */
+  /** Publishes each message that differs from the retained one. Deletes the retained messages of removed entities. */
   #publishChanges(): void {
     const { readings, devices, hub, topics } = this.#parts;
     const isControlled = (sensor: SensorInfo) => this.#isControlled(sensor);
@@ -134,7 +134,7 @@ export class HomeAssistantBridge implements Service {
     if (sensor !== undefined) {
       if (!isRetained) void this.#onCommand(topic, sensor, payload);
     } else if (topics.isDiscovery(topic)) {
-      // An announced device may have been removed while the hub was offline: its announcement is deleted.
+      // This entity was removed, for example while the hub was offline. So its retained announcement is deleted.
       if (payload.length > 0 && !this.#retained.has(topic)) this.#clear(topic);
     } else if (topic === topics.homeAssistantStatus && !isRetained && textOf(payload) === 'online') this.#publishAll();
   }
@@ -159,7 +159,7 @@ export class HomeAssistantBridge implements Service {
     throw new AtmoError('VALIDATION_ERROR', 'There is nothing here that takes such a command');
   }
 
-  /** Publishes the error, and publishes the state again because the sender assumes that its command worked. */
+  /** Publishes the error. Then publishes the state again, because the sender assumes that its command worked. */
   #onFailure(topic: string, sensor: string, { code, message }: AtmoError): void {
     if (this.#stopped.signal.aborted) return;
     const { link, topics, clock, logger } = this.#parts;
@@ -172,7 +172,7 @@ export class HomeAssistantBridge implements Service {
 
 const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 
-/** Opens the broker connection and the bridge. Throws CONFIG_INVALID if settings contradict each other or a secret is unreadable. */
+/** Creates the broker connection and the bridge. Throws CONFIG_INVALID if settings contradict each other or a secret is unreadable. */
 export function openMqtt(context: ConnectorContext, config: MqttConfig): { readonly link: MqttConnection; readonly service: Service } {
   const { url, user, password, caFile, clientId, bridge } = config;
   if (url.startsWith('mqtt:') && caFile !== undefined) {

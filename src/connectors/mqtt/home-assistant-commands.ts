@@ -7,14 +7,14 @@ export interface BridgeCommand {
   readonly params: JsonObject;
 }
 
-/** Kinds of commands. A command for a reading arrives on the reading's command topic. */
+/** The type of commands that a reading accepts on its command topic. */
 export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
-/** Device id of the board itself; each of its output lines has separate tools. */
+/** Device id of the board's own lines. Each output line has tools of its own, such as `gpio:pump_turn_on`. */
 const BOARD_LINES = 'gpio';
-/** A Map, because on a plain object a payload such as `constructor` would find an inherited property. */
+/** This is a Map, because in a plain object, the payload `constructor` would find an inherited property. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
   ['OFF', 'turn_off'],
@@ -26,7 +26,7 @@ const COVER_ENDS = new Map([
 /** The modes of `set_thermostat`; Home Assistant uses the same names. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
-/** Returns the kind of command for a reading; undefined for a measurement. */
+/** Returns the type of commands that a reading accepts; undefined if it accepts none. */
 export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
   if (device === BOARD_LINES && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
@@ -36,13 +36,13 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
 }
 
-/** Returns the permission for commands to a reading. For an output of the board, also returns the tool that must be registered. */
+/** Returns the permission that commands to a reading need. For an output of the board, also returns the tool that must be registered. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
   return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
 }
 
-/** Returns the call for a payload on the command topic of a reading; undefined if the reading has no such command. */
+/** Returns the tool call for a payload on a reading's command topic; undefined if the reading does not accept this payload. */
 export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand | undefined {
   const kind = commandKindOf(sensor);
   return kind && COMMANDS[kind](sensor, payload.trim());
@@ -75,7 +75,7 @@ const COMMANDS: Readonly<Record<CommandKind, (sensor: SensorInfo, payload: strin
   },
 };
 
-/** Returns the call of `control_device`. If the reading's name ends with an endpoint number, the action's name ends with it too. */
+/** Returns a call of `control_device`. If the reading's name ends with an endpoint number such as `_2`, the action gets this ending too. */
 function controlDevice({ device, name }: SensorInfo, action: string, params: JsonObject = {}): BridgeCommand {
   const suffix = /_\d+$/.exec(name)?.[0] ?? '';
   return { tool: 'control_device', params: { device_id: device, command: `${action}${suffix}`, params } };

@@ -48,7 +48,7 @@ interface BridgedDevice {
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
-/** Returns the entities of a device: one for each part that receives commands, and a sensor for each other reading. */
+/** Returns the entities of a device. Each part that receives commands is one entity. Each other reading with a value is a sensor. */
 function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeAssistantEntity[] {
   const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
@@ -90,7 +90,7 @@ function onOffEntity(device: BridgedDevice, main: Reading, topics: BridgeTopics)
       brightness_state_topic: topics.state(brightness.sensor.id),
       brightness_command_topic: topics.command(brightness.sensor.id),
       brightness_scale: 100,
-      // With this setting, Home Assistant turns on a dimmed light with the brightness alone; otherwise it would send two commands.
+      // With this setting, Home Assistant turns on a dimmed light by a single command: the brightness. Otherwise it would send two.
       on_command_type: 'brightness',
     }),
   };
@@ -130,7 +130,7 @@ function sensorEntity(main: Reading, topics: BridgeTopics): HomeAssistantEntity 
   return { component: isBinary ? 'binary_sensor' : 'sensor', main, config: { state_topic: topics.state(sensor.id), ...known } };
 }
 
-/** Returns topic and payload that announce an entity to Home Assistant. */
+/** Returns the topic and the payload of the message that announces an entity to Home Assistant. */
 function discoveryMessage(
   entity: HomeAssistantEntity,
   device: BridgedDevice,
@@ -173,7 +173,7 @@ function deviceOf({ id, device, readings }: BridgedDevice, { node }: BridgeTopic
 
 /** The topics of the home on the broker. */
 export class BridgeTopics {
-  /** Id in topics that distinguishes this hub from other hubs. */
+  /** Id of this hub in topics. Other hubs have other ids. */
   readonly node: string;
   readonly #base: string;
   readonly #discoveryPrefix: string;
@@ -185,7 +185,7 @@ export class BridgeTopics {
     this.#discoveryPrefix = discoveryPrefix;
   }
 
-  /** Returns the topic of the hub's state: `online`, or `offline` after the hub has stopped or its connection has broken (last will). */
+  /** Returns the topic of the hub's state. Its payload is `online`, or `offline` after the hub has stopped or lost the connection. */
   get status(): string {
     return `${this.#base}/status`;
   }
@@ -194,7 +194,7 @@ export class BridgeTopics {
     return `${this.#base}/errors`;
   }
 
-  /** Returns the topic on which Home Assistant publishes its start. */
+  /** Returns the topic on which Home Assistant announces that it has started. */
   get homeAssistantStatus(): string {
     return `${this.#discoveryPrefix}/status`;
   }
@@ -204,7 +204,7 @@ export class BridgeTopics {
     return this.command('#');
   }
 
-  /** Returns the topic filter for every entity that a hub with this name ever announced. */
+  /** Returns the topic filter for the announcements of all entities of this hub, including those that it announced in earlier runs. */
   get discoveryFilter(): string {
     return this.discovery('+', '+');
   }
@@ -221,7 +221,7 @@ export class BridgeTopics {
     return `${this.#base}/set/${sensor}`;
   }
 
-  /** Returns the sensor of a command topic; undefined for other topics. */
+  /** Returns the id of the sensor to which a command topic belongs; undefined for other topics. */
   sensorOfCommand(topic: string): string | undefined {
     const prefix = this.command('');
     return topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
@@ -239,7 +239,7 @@ export class BridgeTopics {
   }
 }
 
-/** Device classes with their units, by the kind of the reading (home-assistant.io/integrations/sensor, device class). */
+/** Device class for each kind of reading, and the units of that class (home-assistant.io/integrations/sensor, device class). */
 const SENSOR_CLASSES: ReadonlyMap<string, readonly [deviceClass: string, ...units: string[]]> = new Map([
   ['temperature', ['temperature', '°C', '°F', 'K']],
   ['setpoint', ['temperature', '°C', '°F', 'K']],
@@ -263,7 +263,7 @@ const SENSOR_CLASSES: ReadonlyMap<string, readonly [deviceClass: string, ...unit
   ['time_left', ['duration', 's', 'min', 'h']],
 ]);
 
-/** Device class of readings that are true or false (home-assistant.io/integrations/binary_sensor, device class). */
+/** Device class for each kind of boolean reading (home-assistant.io/integrations/binary_sensor, device class). */
 const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     occupancy: 'occupancy',
@@ -276,7 +276,7 @@ const BINARY_SENSOR_CLASSES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Returns the discovery fields of a measurement. Only energy counts as a growing total (`total_increasing`). */
+/** Returns the discovery fields of a measurement. Energy is a growing total; all else with a unit is a current value. */
 function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Readonly<Record<string, string>> {
   if (unit === '') return {};
   if (kind === 'energy') return { device_class: 'energy', unit_of_measurement: unit, state_class: 'total_increasing' };
@@ -285,7 +285,7 @@ function measurementClass({ kind, unit }: Pick<SensorInfo, 'kind' | 'unit'>): Re
   return { ...known, unit_of_measurement: unit, state_class: 'measurement' };
 }
 
-/** Returns the device class of a boolean reading; an empty object if Home Assistant has no class for it. */
+/** Returns the discovery field with the device class of a boolean reading. It is missing if Home Assistant has no such class. */
 function binaryClass(kind: string): Readonly<Record<string, string>> {
   const deviceClass = BINARY_SENSOR_CLASSES.get(kind);
   return deviceClass === undefined ? {} : { device_class: deviceClass };

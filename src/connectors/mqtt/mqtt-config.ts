@@ -33,7 +33,7 @@ export const MQTT_SECTION = optionalSection(
   ['url'],
 );
 
-/** `connectors.mqtt.bridge`: the publication of the home on the broker, in Home Assistant's format. */
+/** `connectors.mqtt.bridge`: settings for publishing the home on the broker in Home Assistant's format. */
 export type BridgeConfig = Settings<typeof BRIDGE>;
 
 /** `connectors.mqtt`: the broker of the home. */

@@ -5,7 +5,7 @@ import { INVOCATION_POLICY } from '../../tools/definition/invocation-policy.ts';
 import { type ConnectionEvents, type Connector, type ConnectorContext, optionalSecret } from '../connector.ts';
 import type { ConnectorsConfig } from '../connectors-config.ts';
 
-/** Returns the publisher of events over NATS, if the owner configured a server. Throws CONFIG_INVALID if a secret cannot be read. */
+/** Returns a service that publishes events over NATS, if a server is configured. Throws CONFIG_INVALID if a secret cannot be read. */
 export function openNats({ env, nodeId, events, logger }: ConnectorContext, { nats }: ConnectorsConfig): Connector {
   if (!nats) return { tools: [] };
   const { servers, user, password, token, subjectPrefix, types } = nats;
@@ -27,8 +27,8 @@ interface PublisherOptions {
 const MAX_PENDING = 1_000;
 
 /**
- * Publishes events with their type as the subject (such as `agi.tool.created`), each as a CloudEvents 1.0 JSON document. Core NATS delivers
- * at most once. While the server is unreachable the newest thousand events wait; the log has the number of dropped events.
+ * Publishes each event as a CloudEvents 1.0 JSON document, on a NATS subject with the event's type, such as `agi.tool.created`. Core NATS
+ * delivers at most once. While the server is unreachable, the newest thousand events wait; the number of dropped events is logged.
  */
 export class NatsPublisher implements Service {
   readonly #parts: PublisherCollaborators;
@@ -108,9 +108,7 @@ interface NatsTarget {
 
 const RETRY_MS = 2_000;
 
-/**
- * Opens a connection with the package `@nats-io/transport-node`, which only this function loads, and returns before the connection is open.
- */
+/** Starts a connection with the package `@nats-io/transport-node`, which only this function loads. Does not wait for the connection. */
 export async function connectNats({ servers, ...who }: NatsTarget, { onReady, onDown }: ConnectionEvents): Promise<NatsConnection> {
   // `@nats-io/transport-node` is a CommonJS package: in the bundle its exports exist only on `default`.
   const { default: nats } = await import('@nats-io/transport-node');
@@ -136,7 +134,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
       if (!isOpen) return await made.close();
       connection = made;
       void watch(made);
-      // The package gives up only for a permanent cause, such as a changed password; then the hub opens a new connection.
+      // The package closes a connection only for a permanent cause, such as a changed password. Then the hub opens a new connection.
       void made.closed().then((error) => isOpen && again(error instanceof Error ? error.message : 'closed'));
       onReady();
     } catch (error) {
@@ -156,7 +154,7 @@ export async function connectNats({ servers, ...who }: NatsTarget, { onReady, on
     async [Symbol.asyncDispose]() {
       isOpen = false;
       clearTimeout(timer);
-      // Sends all published events before the end, unless the server is unreachable.
+      // `drain` sends all published events before it closes. If the server is unreachable, the connection is closed without this.
       await connection?.drain().catch(() => connection?.close());
     },
   };

@@ -10,7 +10,7 @@ import { type ConnectionEvents, type Connector, type ConnectorContext, optionalS
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { RedisConfig } from './redis-config.ts';
 
-/** Returns the mirror of tools and calls in Redis, if configured. Throws CONFIG_INVALID if the password cannot be read. */
+/** Returns a service that mirrors tools and calls to Redis, if configured. Throws CONFIG_INVALID if the password cannot be read. */
 export function openRedis({ env, nodeId, clock, logger, events, registry }: ConnectorContext, { redis }: ConnectorsConfig): Connector {
   if (!redis) return { tools: [] };
   const keys = new RegistryCommands(redis.prefix, nodeId);
@@ -26,19 +26,19 @@ interface MirrorCollaborators extends Pick<ConnectorContext, 'clock' | 'logger' 
 
 type MirrorConfig = RedisConfig & { readonly secret?: string };
 
-/** Time in milliseconds within which changes are collected into one transaction, since they come in bursts. */
+/** Changes within this many milliseconds are collected into one transaction, since changes come in bursts. */
 const DEBOUNCE_MS = 250;
-/** Interval at which all tools are written again in case Redis was emptied, in milliseconds. */
+/** Interval in milliseconds at which all tools are written again, in case Redis was emptied. */
 const REFRESH_MS = 600_000;
-/** Pause in milliseconds after Redis has refused a transaction, for example for lack of memory. */
+/** Pause in milliseconds before a new attempt if Redis has refused a transaction, for example for lack of memory. */
 const RETRY_MS = 5_000;
 const MAX_PENDING_CALLS = 1_000;
 /** Maximum number of commands in a transaction; enough for two hundred tools. */
 const COMMANDS_PER_TRANSACTION = 600;
 
 /**
- * Writes the tools of this hub and its newest calls to Redis, for the monitors of the HTTP tool service. The hub never reads tools from
- * Redis. While Redis is unreachable, the newest thousand calls wait and older calls are dropped.
+ * Writes the tools and the newest calls of this hub to Redis, where monitors of the HTTP tool service read them. The hub takes no tools
+ * from Redis. While Redis is unreachable, the newest thousand calls wait and older calls are dropped.
  */
 export class RedisMirror implements Service {
   readonly #parts: MirrorCollaborators;
@@ -88,7 +88,7 @@ export class RedisMirror implements Service {
     await this.#link?.[Symbol.asyncDispose]();
   }
 
-  /** Logs a problem once: while Redis is unreachable, the same error repeats every half second. */
+  /** Logs a problem only once, although each attempt to reconnect reports it again. */
   #warn(reason: string): void {
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
@@ -160,15 +160,15 @@ export class RedisMirror implements Service {
 
 const HISTORY_LENGTH = 500;
 
-/** A finished call. */
+/** A finished call, as an entry for the usage histories. */
 interface UsageEntry {
   readonly agent: string;
   readonly entry: JsonObject;
 }
 
 /**
- * Creates commands on the keys of the HTTP tool service (`tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
- * `tools:global:usage_history`) and on `tools:node:<hub>`, which is the set of this hub's tool ids.
+ * Creates Redis commands. Their keys are those of the HTTP tool service (`tools:registry`, `tool:<id>`, `tools:<agent>:usage_history`,
+ * `tools:global:usage_history`), and `tools:node:<hub>` for the set of this hub's tool ids.
  */
 export class RegistryCommands {
   readonly #prefix: string;
@@ -210,7 +210,7 @@ export class RegistryCommands {
   }
 }
 
-/** Returns the entry of a finished call; undefined for other events. */
+/** Returns the usage entry for the event of a finished call; undefined for other events. */
 function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | undefined {
   const isFailed = type === 'agi.tool.failed';
   if (type !== 'agi.tool.result' && !isFailed) return undefined;
@@ -223,7 +223,7 @@ function usageOf(type: string, data: JsonObject, atMs: number): UsageEntry | und
 export type RedisCommand = readonly [name: string, ...args: string[]];
 
 interface RedisConnection extends AsyncDisposable {
-  /** Runs the commands as one transaction (MULTI). Rejects without a connection; then no command has run. */
+  /** Runs the commands as one transaction (MULTI). Without a connection, runs none of them and rejects. */
   transact(commands: readonly RedisCommand[]): Promise<void>;
   members(key: string): Promise<readonly string[]>;
 }
@@ -231,7 +231,7 @@ interface RedisConnection extends AsyncDisposable {
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** Opens a connection with the package `@redis/client`, which only this function loads, and returns before the connection is open. */
+/** Starts a connection with the package `@redis/client`, which only this function loads. Does not wait for the connection. */
 export async function connectRedis(
   { url, user, secret }: Pick<MirrorConfig, 'url' | 'user' | 'secret'>,
   { onReady, onDown }: ConnectionEvents,
@@ -241,7 +241,7 @@ export async function connectRedis(
   const client = redis.createClient({
     url,
     ...present({ username: user, password: secret }),
-    // Commands are not queued without a connection, since the mirror writes all tools again after a reconnection.
+    // Without a connection, commands fail instead of waiting in a queue: the mirror writes all tools again after a reconnection.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: INVOCATION_POLICY.connectTimeoutMs,
@@ -250,7 +250,7 @@ export async function connectRedis(
   });
   client.on('ready', onReady);
   client.on('error', (error: Error) => onDown(error.message));
-  // The promise is not awaited: it resolves at the first connection, which may never be established.
+  // Nothing waits for this promise: it resolves at the first connection, which may never be established.
   void client.connect().catch((error: Error) => onDown(error.message));
   return {
     async transact(commands) {

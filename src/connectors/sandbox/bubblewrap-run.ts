@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
-/** A command in a sandbox. */
+/** A command that bubblewrap runs in a sandbox. */
 interface BubblewrapRun {
   /** Path of bwrap. */
   readonly bubblewrap: string;
@@ -29,19 +29,19 @@ export interface RunBounds {
 }
 
 const WATCH_EVERY_MS = 25;
-/** Priority (nice value) of sandboxed programs, below the hub's priority. */
+/** Nice value of sandboxed programs. It gives them less processor time than the hub. */
 const NICE = 15;
-/** Out-of-memory score: if memory runs out, the kernel kills this program first (proc(5), oom_score_adj). */
+/** Out-of-memory score of sandboxed programs (proc(5), oom_score_adj). If memory runs out, the kernel kills them first. */
 const OOM_SCORE = 1000;
 const BYTES_PER_MB = 1_048_576;
-/** Longest status message of bubblewrap, in bytes. */
+/** Maximum length of bubblewrap's status message, in characters. */
 const MAX_REPORT = 4096;
 const NO_FILTER = Buffer.alloc(0);
 
 /**
- * Runs a command to its end. All processes that it started end with it, because the first process of their namespace ends. Rejects with
- * RESOURCE_EXCEEDED above a limit, NOT_CONFIGURED if bubblewrap cannot be started, VALIDATION_ERROR if a text contains NUL, or the signal's
- * reason.
+ * Runs a command until it ends. The kernel then ends all processes that the command started, since they are in its process namespace.
+ * Rejects with RESOURCE_EXCEEDED (a limit is exceeded), NOT_CONFIGURED (bubblewrap cannot be started), VALIDATION_ERROR (an option or
+ * argument contains NUL), or the signal's reason.
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
@@ -73,14 +73,14 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
-/** Throws VALIDATION_ERROR if a text contains NUL. NUL separates options, so such a text could add an option that exposes the machine. */
+/** Throws VALIDATION_ERROR if a text contains NUL. NUL separates options, so such a text could add an option that exposes files. */
 function requireNoNul(texts: readonly string[]): void {
   const broken = texts.find((text) => text.includes('\0'));
   if (broken === undefined) return;
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
 }
 
-/** Starts bubblewrap and passes its options through a pipe, since every user of the machine can read command lines. */
+/** Starts bubblewrap. Passes the options through a pipe: they may contain secrets, and every user of the machine can read command lines. */
 function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
   const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
@@ -97,14 +97,14 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   ];
   for (const [fd, content] of feeds) {
     const pipe = child.stdio[fd] as Writable | null;
-    // A program may end without reading its input, which breaks the pipe.
+    // If a program ends before it has read all of its input, the pipe emits an error. The error is ignored.
     pipe?.on('error', () => {});
     pipe?.end(content);
   }
   return child;
 }
 
-/** Lowers bubblewrap's priorities for processor and memory before it gets its options. Its children inherit the priorities. */
+/** Lowers bubblewrap's priorities for processor and memory. Children inherit them: bubblewrap starts none before it gets its options. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -116,25 +116,25 @@ function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * Kills bubblewrap and the first process of its namespace, whose end also ends all other processes there (pid_namespaces(7)). Killing only
- * bubblewrap is not enough: until the first process has set up its view (PR_SET_PDEATHSIG), it would survive bubblewrap.
+ * Kills bubblewrap and the first process in the sandbox. The kernel then ends all other processes in the sandbox (pid_namespaces(7)).
+ * Killing only bubblewrap is not enough: the first process survives if it has not yet called prctl(2) with PR_SET_PDEATHSIG.
  */
 function killNamespace(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const before = childProcesses(pid);
   child.kill('SIGKILL');
-  // bubblewrap may have started the first process in the meantime.
+  // bubblewrap may have started the first process after `before` was read.
   for (const first of new Set([...before, ...childProcesses(pid)])) {
     try {
       process.kill(first, 'SIGKILL');
     } catch {
-      // The process has ended in the meantime.
+      // The process has already ended.
     }
   }
 }
 
-/** Watches the resource usage of the processes inside. Returns a function that stops the watch. */
+/** Checks the number and the memory of the sandboxed processes, and calls `stop` above a limit. Returns a function that ends the checks. */
 function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -156,7 +156,7 @@ function watchUsage(child: ChildProcess, bounds: RunBounds, stop: (why: unknown)
   };
 }
 
-/** Returns the process id, as the host numbers it, of the first process in the sandbox (bwrap(1), json-status-fd). */
+/** Returns the host's id of the first process in the sandbox, from bubblewrap's status message (bwrap(1), json-status-fd). */
 async function firstProcess(child: ChildProcess): Promise<number | undefined> {
   let report = '';
   const stream = child.stdio[4] as Readable;
@@ -176,42 +176,42 @@ export function exceeded(event: string, bound: JsonObject): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${event} and was ended`, { ...bound, permanent: true });
 }
 
-/** The file system view and the rights of a sandboxed program, with absolute paths of the host. */
+/** What a sandboxed program can use: files, environment variables and network. Paths are the absolute paths on the host. */
 export interface SandboxView {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly hasNetwork: boolean;
-  /** False if the kernel forbids to mount another /proc, as in many containers. */
+  /** True if the sandbox has a /proc of its own. In many containers, the kernel does not allow mounting one. */
   readonly hasProc: boolean;
-  /** True for a hub that runs as root: bubblewrap makes no user namespace, and `setpriv` drops root. */
+  /** True if bubblewrap runs as root. It then creates no user namespace, and `setpriv` makes the program run as the user `nobody`. */
   readonly isRoot: boolean;
   readonly cwd: string;
-  /** Size in bytes of /tmp, and also of /dev/shm. Every program can write to both. */
+  /** Size of /tmp in bytes. /dev/shm has the same size. Every program can write to both. */
   readonly tempBytes: number;
 }
 
-/** Limits of the kernel for each single process (getrlimit(2)). */
+/** Limits that the kernel enforces (getrlimit(2)): `processes` for all processes of a user, the other limits for each single process. */
 interface ProcessLimits {
   readonly processes: number;
   readonly cpuSeconds: number;
   readonly fileBytes: number;
-  /** Maximum size of data and heap in bytes; absent for runtimes that reserve more memory than they use. */
+  /** Maximum size of data and heap in bytes. Absent (no limit) for runtimes such as Node.js, which reserve more memory than they use. */
   readonly dataBytes?: number;
-  /** Number of programs whose processes the kernel counts together; default 1. If the hub runs as root, programs share one user. */
+  /** Number of programs that may run as the same user at once; default 1. The kernel counts their processes together. */
   readonly together?: number;
 }
 
-/** Folders of programs inside the sandbox. */
+/** Folders in which a sandboxed program finds other programs: its PATH. */
 export const PROGRAM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const SETTINGS = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/usr/share/zoneinfo'];
 const NETWORK_SETTINGS = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/services'];
-/** User and group id of `nobody` and `nogroup` in Debian. */
+/** Id of the user `nobody` and of the group `nogroup` in Debian. */
 const NOBODY = '65534';
 const OPEN_FILES = 256;
 const AS_USER = ['--unshare-user', '--disable-userns', '--uid', NOBODY, '--gid', NOBODY, '--cap-drop', 'ALL'];
-/** Options for a hub that runs as root; the remaining capabilities are needed to become `nobody`. */
+/** Options for a hub that runs as root. They drop all capabilities except those that `setpriv` needs to become `nobody`. */
 const AS_ROOT = ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP'];
 const BECOME_NOBODY = [
   ...['/usr/bin/setpriv', '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups'],
@@ -219,8 +219,8 @@ const BECOME_NOBODY = [
 ];
 
 /**
- * Returns the options of bwrap(1): new namespaces, no capabilities, and a file system that consists of the system's programs and the paths
- * of the view.
+ * Returns the options of bwrap(1). They create new namespaces and drop capabilities. The file system contains only the system's programs
+ * and the paths of `view`.
  */
 export function bubblewrapOptions(view: SandboxView): readonly string[] {
   return [
@@ -236,7 +236,7 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
     ...['/dev/shm', '/tmp'].flatMap((folder) => ['--perms', '1777', '--size', String(view.tempBytes), '--tmpfs', folder]),
     ...view.read.flatMap((path) => [...foldersTo(path), '--ro-bind', path, path]),
     ...view.write.flatMap((path) => [...foldersTo(path), '--bind', path, path]),
-    // The root becomes read-only: folders that bubblewrap creates for these paths are in memory without a size limit.
+    // The root folder is in memory, without a size limit. It becomes read-only, so that no program can fill the memory with files.
     ...['--remount-ro', '/', '--chdir', view.cwd],
     ...Object.entries({ PATH: PROGRAM_PATH.join(':'), HOME: '/tmp', LANG: 'C.UTF-8', ...view.env }).flatMap(([name, value]) => [
       '--setenv',
@@ -246,14 +246,14 @@ export function bubblewrapOptions(view: SandboxView): readonly string[] {
   ];
 }
 
-/** Returns a command line that runs `command` under prlimit(1). It must run in the sandbox, where the kernel counts separately. */
+/** Returns a command line that runs `command` under prlimit(1). It must run in the sandbox: a user namespace has its own process count. */
 export function withProcessLimits(
   limits: ProcessLimits,
   { isRoot }: Pick<SandboxView, 'isRoot'>,
   command: readonly string[],
 ): readonly string[] {
   const bounds = {
-    // The two additional processes are those of bubblewrap itself.
+    // Two more processes are allowed, since bubblewrap itself needs two.
     nproc: (limits.processes + 2) * (limits.together ?? 1),
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,
@@ -261,7 +261,7 @@ export function withProcessLimits(
     core: 0,
     ...(limits.dataBytes !== undefined && { data: limits.dataBytes }),
   };
-  // A hub that runs as root first becomes `nobody`, since the kernel does not limit root's processes.
+  // For a hub that runs as root, the command first becomes `nobody`: the kernel does not limit the number of root's processes.
   return [
     ...(isRoot ? BECOME_NOBODY : []),
     '/usr/bin/prlimit',
@@ -271,13 +271,13 @@ export function withProcessLimits(
   ];
 }
 
-/** Returns options that create the parent folders of a mount: by default only the hub's user could enter them. */
+/** Returns options that create the parent folders of a mount, open to every user. By default only the hub's user could enter them. */
 function foldersTo(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
 }
 
-/** Returns options for a system folder. On modern systems it is a link into /usr, which the options create again. */
+/** Returns options for a system folder such as /bin. If the folder is a link (into /usr on modern systems), they create the same link. */
 function systemFolder(path: string): readonly string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return [];
@@ -287,8 +287,8 @@ function systemFolder(path: string): readonly string[] {
 const BYTES_PER_KB = 1024;
 
 /**
- * Returns the number of processes in a tree, and their memory: private and shared pages without files (proc(5), RssAnon and RssShmem).
- * Stops counting above `maxProcesses`, and skips processes that have ended.
+ * Returns the number of processes in a tree, and their total memory without mapped files (proc(5), RssAnon and RssShmem).
+ * Stops counting above `maxProcesses`. A process that has just ended counts with no memory.
  */
 function processTreeUsage(root: number, maxProcesses: number): { readonly processes: number; readonly memoryBytes: number } {
   const waiting = [root];
@@ -301,7 +301,7 @@ function processTreeUsage(root: number, maxProcesses: number): { readonly proces
   return { processes, memoryBytes };
 }
 
-/** Returns the ids of a process's living children; none if it has ended. The kernel lists children per thread. */
+/** Returns the ids of a process's children; none if the process has ended. The kernel lists the children of each thread separately. */
 function childProcesses(pid: number): readonly number[] {
   try {
     const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
@@ -321,7 +321,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** Collects the output of a program, up to a common limit for all its streams. */
+/** Collects the output of a program. One limit applies to all streams together; above it, calls `onExceeded`. */
 export class BoundedOutput {
   readonly #maxBytes: number;
   readonly #onExceeded: () => void;
@@ -332,7 +332,7 @@ export class BoundedOutput {
     this.#onExceeded = onExceeded;
   }
 
-  /** Reads a stream as UTF-8; the returned function returns the text that was read. */
+  /** Starts to read a stream as UTF-8. Returns a function that returns the text read so far. */
   collect(stream: Readable): () => string {
     const parts: Buffer[] = [];
     stream.on('data', (part: Buffer) => {

@@ -16,17 +16,17 @@ interface SandboxCollaborators {
   readonly rules: SafetyRules;
   /** Absent if the owner has not configured a container engine. */
   readonly engine?: ContainerEngine;
-  /** Environment variables with the search path for bwrap. */
+  /** Environment variables. Their PATH lists the folders in which bwrap may be. */
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The variant of the sandbox that works on this machine. */
+/** A variant of the sandbox. Which variants work depends on the machine. */
 type SandboxMode = Pick<SandboxView, 'hasProc' | 'isRoot'>;
 
 const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
 const TRIAL_TIMEOUT_MS = 5_000;
-/** Modes in the order of the trials, the best mode first. */
+/** The modes in the order in which they are tried. The best mode is first. */
 const MODES: readonly SandboxMode[] = [
   { hasProc: true, isRoot: false },
   { hasProc: false, isRoot: false },
@@ -35,12 +35,12 @@ const HOME = '/tmp';
 const INSTALL = 'install bubblewrap (apt install bubblewrap)';
 const ALLOW_NAMESPACES = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
 
-/** Runs programs in new namespaces, which bubblewrap creates for each run. */
+/** Runs each command in new namespaces, which bubblewrap creates. Container images run in the container engine instead. */
 export class BubblewrapSandbox implements ProgramSandbox {
   readonly #parts: SandboxCollaborators;
   readonly #bounds: SandboxConfig;
   readonly #limiter: CallerConcurrencyLimiter;
-  /** Outcome of bubblewrap's trial run, which starts with the first program. */
+  /** The mode that bubblewrap's trial run found. The trial run starts with the request for the first program. */
   #trial: Promise<SandboxMode> | undefined;
   #problem: string | undefined;
 
@@ -82,7 +82,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  /** Runs work when a slot is free. Calls `confirm` directly before the work, since files and rules may have changed during the wait. */
+  /** Waits for a free slot, then runs the work. Calls `confirm` just before the work, since files and rules may change during the wait. */
   async #inTurn({ caller, signal, confirm }: ProgramRequest, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#limiter.enter(caller, signal);
     try {
@@ -97,7 +97,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
     const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
-    // The kernel enforces this limit between two measurements of the memory that the program really uses.
+    // The hub measures the used memory only every 25 ms. In between, this limit of the kernel stops a program that grows fast.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
@@ -134,7 +134,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
 
   #mode(): Promise<SandboxMode> {
     this.#trial ??= this.#try().catch((error: unknown) => {
-      // A trial that took too long is repeated for the next program.
+      // If `#problem` is not set, the trial took too long. The next program then starts a new trial.
       if (this.#problem === undefined) this.#trial = undefined;
       throw error;
     });
@@ -142,8 +142,8 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   /**
-   * Returns the first mode in which bubblewrap works. Throws NOT_CONFIGURED with bubblewrap's error if none works (cached until the hub
-   * restarts), and SERVICE_UNAVAILABLE if the trial takes too long.
+   * Returns the first mode in which bubblewrap works. If no mode works, throws NOT_CONFIGURED with bubblewrap's error; this result stays
+   * until the hub restarts. If the trial takes too long, throws SERVICE_UNAVAILABLE.
    */
   async #try(): Promise<SandboxMode> {
     const reasons: string[] = [];
@@ -180,7 +180,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 }
 
-/** Returns the path of a program inside the sandbox. Throws NOT_CONFIGURED if no visible folder has the program. */
+/** Returns the path of a program. Throws NOT_CONFIGURED if no folder that the sandbox can see contains the program. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
   const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
@@ -190,7 +190,7 @@ function pathOf(program: string, { read, write }: SandboxView): string {
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 
-/** Returns whether a file is executable. Tool lists call it often: `existsSync` costs less than an error for each missing file. */
+/** Returns whether a file is executable. `existsSync` is called first: for a missing file, it is faster than the error of `accessSync`. */
 function isExecutable(path: string): boolean {
   if (!existsSync(path)) return false;
   try {
@@ -201,7 +201,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns the configured sandbox, which starts nothing before the first program. Throws CONFIG_INVALID if a power cannot be granted. */
+/** Returns the configured sandbox. Starts no process before the first program. Throws CONFIG_INVALID as `new GrantedPowers` does. */
 export function openProgramSandbox(
   config: SandboxConfig,
   { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -212,7 +212,7 @@ export function openProgramSandbox(
   return new BubblewrapSandbox({ powers, rules, env, ...(engine && { engine }) }, config);
 }
 
-/** Returns the configured container engine, or undefined. */
+/** Returns the configured container engine; undefined if none is configured. */
 export function openEngine({ containerEngine }: SandboxConfig, env: NodeJS.ProcessEnv): ContainerEngine | undefined {
   return containerEngine === undefined ? undefined : new ContainerEngine(containerEngine, { env });
 }

@@ -2,50 +2,50 @@ import { basename } from 'node:path';
 import { parseShell } from './shell-parser.ts';
 import { approximateCommands, countKeywords, type ShellCommand, type ShellWord } from './shell-words.ts';
 
-/** The commands that a command would run, as far as they are known before the run. */
+/** The analysis of a command before it runs: all commands that it would start, as far as they are known. */
 interface CommandAnalysis {
-  /** The commands. Each argument of a runner such as `env` counts as the start of a command, since not all runner options are known. */
+  /** The commands. A runner such as `env` could run any of its arguments, so each argument counts as the start of a command. */
   readonly commands: readonly ShellCommand[];
-  /** Words of all commands, and the names of the files that they read and write. */
+  /** The words of all commands, and the names of the files in their redirections. */
   readonly words: readonly ShellWord[];
-  /** True if a program or shell text is known only at run time: it could be any program. */
+  /** True if a program's name or a shell text is known only at run time. The command could then run any program. */
   readonly isComputed: boolean;
-  /** The construct at which the parsing ended, if any; the text after it could be anything. */
+  /** The construct that the parser cannot read; undefined if there is none. The text after the construct is unknown. */
   readonly unreadable: string | undefined;
 }
 
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
-/** Shells with other grammars than `sh` and bash. */
+/** Shells whose grammar differs from that of `sh` and bash. */
 const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
-/** Shell builtins that change the grammar, or run their arguments: their effect cannot be parsed. */
+/** Shell builtins whose effect is not analyzed, because they change the grammar or run their arguments. */
 const UNREADABLE_BUILTINS = /^(alias|bind|compgen|complete|enable|fc)$/;
 const AWKS = /^[gmn]?awk$/;
-/** Matches an awk program that runs other programs or reads their output. */
+/** Matches the text of an awk program that runs other programs or reads their output. */
 const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
-/** Programs that execute their input. */
+/** Programs that run code from a file, from an argument or from standard input. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
-/** Programs and shell builtins that run their arguments. */
+/** Programs and shell builtins that run a command which is among their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
-/** Options after which a runner's command begins; runners that are not listed need no option. */
+/** Options after which a runner's command begins. For a runner that is not listed, the command begins after its own options. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
 ]);
-/** Options whose value is a shell text; the value may follow without a space. */
+/** Options of runners whose value is a shell text. The value is the rest of the option's word or, if that is empty, the next word. */
 const TEXT_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(?:-[a-z]*S|--split-string=?)/],
   ['script', /^(?:-[a-z]*c|--command=?)/],
   ['flock', /^(?:-[a-z]*c|--command=?)/],
 ]);
-/** Paths that mean the program's standard input or another open file. */
+/** Paths that stand for standard input, or for another file that the program already has open. */
 const INPUT_FILES = /^(-|\/dev\/(stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
-/** An option of an interpreter whose next word is a program text. */
+/** Options of interpreters after which the code to run follows, such as `-c` and `--eval`. */
 const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
 const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
-/** Options of runners whose value is the next word. That word does not begin a command. */
+/** Options of runners that have the next word as their value, so that the next word does not begin a command. */
 const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
   ['nice', /^(-n|--adjustment)$/],
@@ -57,21 +57,21 @@ const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
   ['time', /^-[a-z]*[fo]$/],
   ['watch', /^-[a-z]*n$/],
 ]);
-/** Options of interpreters whose value is the next word. */
+/** Options of interpreters that have the next word as their value. */
 const VALUE_OPTION = /^([-+][oO]|-[WXIr]|--rcfile|--init-file|--require|--import)$/;
 const REPLACE_OPTION = /^(-[iI]|--replace)/;
 const REPLACEMENT = '{}';
-/** Stands for an argument that a program reads from its input. */
+/** Stands for the arguments that `xargs` reads from its input and appends to its command. */
 const FROM_INPUT: ShellWord = { text: '', isComputed: true };
 /** Maximum nesting of commands. A deeper command counts as unknown: it could be any program. */
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
-/** Maximum number of a runner's arguments; a runner with more arguments counts as unreadable. */
+/** Maximum number of arguments of a runner. With more arguments, the command counts as unreadable. */
 const MAX_ARGUMENTS = 200;
-/** Maximum number of characters in all shell texts of a command together. */
+/** Maximum number of characters in all shell texts of a command together. With more, the command counts as unreadable. */
 const MAX_CHARACTERS = 262_144;
 
-/** Returns the commands that a program with these arguments runs; `stdin` is its standard input, if known. */
+/** Returns the commands that `argv` runs; `argv[0]` is the program. `stdin` is the program's standard input, if known. */
 export function analyzeCommand(argv: readonly string[], stdin?: string): CommandAnalysis {
   const walk = new CommandAnalyzer(stdin);
   walk.visit({ words: argv.map((text) => ({ text, isComputed: false })), files: [], isFed: false }, 0);
@@ -79,9 +79,9 @@ export function analyzeCommand(argv: readonly string[], stdin?: string): Command
 }
 
 interface VisitedCommand extends ShellCommand {
-  /** True for a runner's command, whose words have already been checked. */
+  /** True for the command of a runner. Its words are arguments of the runner and were checked with the runner. */
   readonly isInner?: true;
-  /** Text in the command's words that the runner replaces by names, such as `{}` of xargs. */
+  /** Placeholder in the command's words that a runner replaces by file names, such as `{}` of find. */
   readonly place?: string;
 }
 
@@ -97,7 +97,7 @@ class CommandAnalyzer implements CommandAnalysis {
   isComputed = false;
   unreadable: string | undefined;
   readonly #stdin: string | undefined;
-  /** Already parsed texts, with their context. */
+  /** Texts that were already parsed, each with its `isFed` and `place`. No text is parsed twice in the same way. */
   readonly #texts = new Set<string>();
   #characters = 0;
 
@@ -148,14 +148,14 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // If the text is the standard input, `isFed` is false, since its commands then have no other input.
+      // If the text is the standard input, `isFed` is false: the text is all of the input, so its commands get no other input.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
     }
   }
 
-  /** Handles awk programs and builtins with a special grammar, most of which count as unreadable. */
+  /** Handles awk programs, and the builtins that are not analyzed. An awk program counts as unreadable only if it may run commands. */
   #readOwn(name: string, args: readonly ShellWord[]): void {
     const runsBack = /^(mapfile|readarray)$/.test(name) && args.some(({ text }) => /^-[a-z]*C/.test(text));
     if ((UNREADABLE_BUILTINS.test(name) && args.length > 0) || runsBack) this.unreadable ??= `\`${name}\``;
@@ -166,7 +166,7 @@ class CommandAnalyzer implements CommandAnalysis {
     }
   }
 
-  /** Analyses a runner. Its options are not always known: any word could begin the command. */
+  /** Analyzes a runner such as `env`. Not all options of runners are known, so any word could begin the command. */
   #run(name: string, args: readonly ShellWord[], { isFed, depth, place }: CommandContext): void {
     const placed = name === 'xargs' ? withInput(args) : args;
     if (placed.length > MAX_ARGUMENTS) {
@@ -187,7 +187,7 @@ class CommandAnalyzer implements CommandAnalysis {
   }
 }
 
-/** Returns the arguments that a program runs as shell text, itself or through a shell. */
+/** Returns those arguments that the program runs as a shell text, such as the text after `sh -c` or `eval`. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
   if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
@@ -197,7 +197,7 @@ function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
 
-/** Returns the text of the option at `index`: `rest` (the remainder of its word) or, if `rest` is empty, the next word. */
+/** Returns the value of the option at `index`: `rest` (the remainder of the option's word) or, if `rest` is empty, the next word. */
 function textAt(args: readonly ShellWord[], index: number, rest: string): readonly ShellWord[] {
   const arg = args[index];
   if (!arg || rest === arg.text) return [];
@@ -205,7 +205,7 @@ function textAt(args: readonly ShellWord[], index: number, rest: string): readon
 }
 
 interface ShellArguments {
-  /** The first word that is neither an option nor an option's value: with `-c` a program text, else a file. */
+  /** The first word that is neither an option nor an option's value. With `-c` it is a shell text, otherwise a file. */
   readonly operand: ShellWord | undefined;
   readonly isInline: boolean;
   readonly isInput: boolean;
@@ -235,7 +235,7 @@ function joined(words: readonly ShellWord[]): ShellWord {
   return { text: words.map(({ text }) => text).join(' '), isComputed: words.some(({ isComputed }) => isComputed) };
 }
 
-/** Returns true if the program of an interpreter is unknown: it is expanded at run time, or read from the interpreter's input. */
+/** Returns true if an interpreter runs unknown code: the code is computed at run time, or comes from unknown input. */
 function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean): boolean {
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
@@ -246,14 +246,14 @@ function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean)
   return file === undefined ? isFed : file.isComputed || (isFed && INPUT_FILES.test(file.text));
 }
 
-/** Returns whether an interpreter reads its input: it has neither a program text nor a file among its arguments. */
+/** Returns whether an interpreter reads its code from its input, because its arguments contain neither code nor a file. */
 function readsInput(name: string, args: readonly ShellWord[]): boolean {
   if ((SHELLS.test(name) ? inlineText(args).length : args.filter(({ text }) => INLINE.test(text)).length) > 0) return false;
   const file = fileIn(name, args);
   return file === undefined || INPUT_FILES.test(file.text);
 }
 
-/** Returns the program file of an interpreter; undefined if the interpreter reads its input. */
+/** Returns the argument that names an interpreter's program file; undefined if the interpreter reads its code from its input. */
 function fileIn(name: string, args: readonly ShellWord[]): ShellWord | undefined {
   if (SHELLS.test(name)) {
     const { operand, isInput } = shellArguments(args);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** Returns the arguments of `xargs` and marks where its input goes: at the placeholder (`-I {}`) or, without one, after the last word. */
+/** Returns the arguments of `xargs` with its input as computed words: words with the placeholder of `-I`, or else a new last word. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -276,12 +276,12 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** Returns the commands of a runner: the words after each option in RUN_OPTIONS or, for other runners, the words after their options. */
+/** Returns the commands of a runner. They begin after an option of RUN_OPTIONS; a runner that is not listed there needs no such option. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // find replaces `{}` by a file name. The name counts as known if `{}` is a whole word or in a shell text, otherwise as unknown.
+  // find replaces `{}` by a file name. A word in which `{}` is only a part counts as computed, unless the word is a shell text.
   return runs.map((words) => {
     const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
     const isMixed = (word: ShellWord) => word !== text && word.text !== REPLACEMENT && word.text.includes(REPLACEMENT);
@@ -289,7 +289,7 @@ function runBy(name: string, args: readonly ShellWord[]): readonly (readonly She
   });
 }
 
-/** Returns the words after the runner's own options, assignments of variables, numbers and durations. */
+/** Returns the command of a runner: the words after the runner's options, variable assignments, numbers and durations. */
 function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
   const option = VALUE_OF_RUNNERS.get(name);
   const isOwn = ({ text }: ShellWord, index: number) =>

@@ -15,8 +15,8 @@ import { type FilledCommand, NamedCommands, schemaOf } from './named-commands.ts
 import type { CommandConfig } from './sandbox-config.ts';
 
 /**
- * Returns the tools that run the owner's commands; without commands they are listed as not configured. Throws CONFIG_INVALID if a command
- * uses an unknown parameter or power, or has a parameter in place of its program.
+ * Returns a connector with the tools for the owner's commands and containers. Without commands, the tools for them are not configured.
+ * Throws CONFIG_INVALID if a command uses an unknown parameter or power, or if it begins with a parameter instead of a program.
  */
 export function openSandbox(
   { env, programs }: Pick<ConnectorContext, 'env' | 'programs'>,
@@ -47,12 +47,12 @@ const RETURNS = resultSchema(['stdout', 'stderr', 'exit_code'], {
   exit_code: { type: 'integer', description: '0 when all went well' },
 });
 
-/** Returns a tool for each permitted command, and two tools that take a command line. */
+/** Returns a tool for each permitted command, and the tools `exec` and `shell`, which take a command line. */
 function commandTools(services: CommandServices): readonly RegisteredTool[] {
   const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
   const lines = [execTool(services), shellTool(services)];
   if (named.length === 0) return lines.map((tool) => unconfigured(tool, SETTING));
-  // The tools count as configured until the first program shows that the sandbox does not work.
+  // Until the first program starts, the tools are unavailable only if bubblewrap is missing. That start shows whether the sandbox works.
   return [...named, ...lines].map((tool) => whileConfigured(tool, () => services.programs.missingSetting('cmd')));
 }
 
@@ -137,7 +137,7 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** Returns the program that a command line would run, or a general description while the line is unknown. */
+/** Returns the program that a command line would run. While the command line is unknown, returns a general description. */
 function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
   if (command) return planOf(command, programs);
   return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };

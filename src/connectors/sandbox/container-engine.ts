@@ -22,7 +22,7 @@ const LIST_ARGUMENTS = {
   images: ['images', '--format', '{{.Repository}}:{{.Tag}}'],
 } as const;
 const LIST_BYTES = 1_048_576;
-/** Exit code of podman-run(1) and docker-run(1) if the engine itself failed. */
+/** Exit code of podman-run(1) and docker-run(1) if the engine fails, and not the program in the container. */
 const ENGINE_FAILED = 125;
 
 /** Runs containers with Podman, Docker, or an engine that takes the same arguments. */
@@ -38,12 +38,12 @@ export class ContainerEngine {
   }
 
   /**
-   * Runs a local image; nothing is pulled. Rejects with RESOURCE_EXCEEDED (the output is too long), SERVICE_UNAVAILABLE (the engine fails),
-   * NOT_FOUND (no such image), or the signal's reason. Does not reject if the container runs out of memory: then only its program ends.
+   * Runs a local image; the engine downloads none. Rejects with RESOURCE_EXCEEDED (the output is too long), SERVICE_UNAVAILABLE (the engine
+   * fails), NOT_FOUND (no such image), or the signal's reason. If memory runs out, the program is killed and the result has its exit code.
    */
   async run(run: ContainerRun): Promise<ProgramResult> {
     const name = `atmo-${randomBytes(8).toString('hex')}`;
-    // Stopping a run also removes the container, which would otherwise outlive the engine's client process.
+    // Removes the container of a stopped run. If only the engine's client process were killed, the container would go on.
     const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
     const { bounds, signal, env } = run;
     const result = await this.#call(runArguments(run, name), {
@@ -59,7 +59,7 @@ export class ContainerEngine {
     throw engineFailed(result.stderr);
   }
 
-  /** Returns the containers with image and state, or the images with tag. Rejects with SERVICE_UNAVAILABLE if the engine fails. */
+  /** Returns a line for each container (with image and state) or image (with tag). Rejects with SERVICE_UNAVAILABLE if the engine fails. */
   async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
     const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
     if (result.exitCode !== 0) throw engineFailed(result.stderr);
@@ -70,7 +70,7 @@ export class ContainerEngine {
     args: readonly string[],
     call: {
       readonly input: string;
-      /** Environment variables for the container. `--env NAME` passes only the name, so the list of processes shows no value. */
+      /** Environment variables for the container. The command line has only their names, since every user can read command lines. */
       readonly env: Readonly<Record<string, string>>;
       readonly maxBytes: number;
       readonly signal: AbortSignal;

@@ -6,7 +6,7 @@ import { isWithin, realPath } from '../../core/files/file-system.ts';
 import type { ProgramPower, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
-/** The combined rights of several powers. */
+/** The rights of one power, or of several powers together. */
 export interface GrantedAccess {
   readonly hasNetwork: boolean;
   readonly read: readonly string[];
@@ -19,7 +19,7 @@ export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, GrantedAccess>;
   readonly #stateDir: string;
 
-  /** Throws CONFIG_INVALID if a folder contains the hub's state or is inside it, or if an environment variable's value cannot be read. */
+  /** Throws CONFIG_INVALID if a power's folder contains the state directory or is inside it, or if a power's variable cannot be read. */
   constructor(
     powers: Readonly<Record<string, PowerConfig>>,
     { stateDir, env }: { readonly stateDir: string; readonly env: NodeJS.ProcessEnv },
@@ -33,7 +33,7 @@ export class GrantedPowers {
     this.#stateDir = stateDir;
   }
 
-  /** Throws CONFIG_INVALID if the code is in a folder that contains the hub's state, since programs see the whole folder. */
+  /** Throws CONFIG_INVALID if a path contains the hub's state directory, since a program could then read the state. */
   requireCodeOutsideState(paths: readonly string[]): void {
     const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;
@@ -47,8 +47,8 @@ export class GrantedPowers {
   }
 
   /**
-   * Describes the rights that powers grant to a program. Also returns a version of each visible file that the program's arguments name,
-   * since other programs may change the file. A version contains the file's inode and its change time, which no program can set.
+   * Describes the rights of a program with these powers. Also returns a version of each file among the arguments that the program can
+   * see, since other programs may change the file. A version contains the inode and the change time, which no program can set.
    */
   inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],
@@ -103,7 +103,7 @@ function fileVersion(path: string): string {
   }
 }
 
-/** Throws CONFIG_INVALID if a path is inside the state directory or contains it, since the state directory has the keys of the home. */
+/** Throws CONFIG_INVALID if a path is inside the state directory or contains it. The state directory has the keys of the home. */
 function requireOutsideState(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;

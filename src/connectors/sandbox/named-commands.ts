@@ -8,7 +8,7 @@ import { argumentParameters, fillArguments, fixedTexts } from '../../tools/progr
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CommandConfig, SandboxConfig } from './sandbox-config.ts';
 
-/** A command of the owner with filled-in parameters. */
+/** A command of the owner, with values in place of its parameters. */
 export interface FilledCommand {
   readonly name: string;
   readonly argv: readonly string[];
@@ -28,7 +28,7 @@ export class NamedCommands {
   readonly #parts: CommandCollaborators;
   readonly #config: Pick<SandboxConfig, 'commands' | 'powers'>;
 
-  /** Throws CONFIG_INVALID if a command uses an unknown parameter or power, or has a parameter in place of its program. */
+  /** Throws CONFIG_INVALID if a command uses an unknown parameter or power, or if it begins with a parameter instead of a program. */
   constructor(parts: CommandCollaborators, config: Pick<SandboxConfig, 'commands' | 'powers'>) {
     this.#parts = parts;
     this.#config = config;
@@ -39,14 +39,14 @@ export class NamedCommands {
     return Object.entries(this.#config.commands);
   }
 
-  /** Returns the longest time limit of all commands. */
+  /** Returns the longest time limit of all commands in milliseconds; 0 if there are no commands. */
   get timeoutMs(): number {
     return Math.max(0, ...this.entries().map(([, { timeoutSeconds }]) => timeoutSeconds * 1_000));
   }
 
   /**
-   * Returns the command that matches a line. Throws VALIDATION_ERROR if the owner allows no such command, and RULE_BLOCKED if a safety rule
-   * forbids it.
+   * Returns the command that matches a command line. Throws VALIDATION_ERROR if no command matches or `cwd` is not allowed, and
+   * RULE_BLOCKED if a safety rule forbids the command.
    */
   fromLine(line: string, cwd?: string): FilledCommand {
     const argv = parseCommandLine(line);
@@ -58,7 +58,7 @@ export class NamedCommands {
     throw new AtmoError('VALIDATION_ERROR', `No command of this form is allowed; there is ${known.join('; ')}`, { commands: known });
   }
 
-  /** Fills a command with validated parameters. Throws VALIDATION_ERROR if `cwd` is not allowed, and RULE_BLOCKED by a safety rule. */
+  /** Fills in validated parameters. Throws VALIDATION_ERROR if `cwd` is not allowed, RULE_BLOCKED if a safety rule forbids the command. */
   fill(name: string, params: JsonObject, cwd?: string): FilledCommand {
     const config = this.#config.commands[name];
     if (!config) throw new AtmoError('NOT_FOUND', `There is no command ${name}; the owner can add connectors.sandbox.commands.${name}`);
@@ -70,7 +70,7 @@ export class NamedCommands {
     return { name, argv, config, ...(folder !== undefined && { cwd: folder }) };
   }
 
-  /** Returns the effect of a command, for permissions, rules and approvals. */
+  /** Returns the effect of a command, for the checks by permissions, rules and approvals. */
   effectOf({ name, argv, config }: FilledCommand): Effect {
     const isActing = config.powers.some((power) => this.#parts.programs.power(power)?.isActing);
     const risk = config.approval ? 'dangerous' : isActing ? 'medium' : 'low';
@@ -103,7 +103,7 @@ export function schemaOf({ parameters, optional }: Pick<CommandConfig, 'paramete
   return { type: 'object', properties: parameters, additionalProperties: false, ...(required.length > 0 && { required }) };
 }
 
-/** Returns the parameters (not validated) with which the owner's template yields exactly these arguments; undefined if there are none. */
+/** Returns the parameters (not validated) with which the owner's template gives exactly the arguments `given`; undefined if none do. */
 export function matchTemplate(
   { argv, parameters }: Pick<CommandConfig, 'argv' | 'parameters'>,
   given: readonly string[],
@@ -120,7 +120,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Matches arguments with templates. A template with parameters may be skipped. `failed` has the remaining lengths of failed attempts. */
+/** Matches arguments with templates. A template with parameters may match no argument. `failed` keeps the attempts that failed. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
@@ -135,8 +135,8 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
 }
 
 /**
- * Returns the values of a template's parameters, which are the texts between its fixed parts. Each fixed part matches as late as possible.
- * The time is linear, unlike with a regular expression.
+ * Returns the values of the parameters in one template: the texts between its fixed parts. Each fixed part matches as late as possible.
+ * This takes linear time; a regular expression could take much longer.
  */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
@@ -157,20 +157,20 @@ function matchArgument(template: string, given: string): Texts | undefined {
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** Converts a text of a command line to a number or boolean if the schema requires it; else returns the text. */
+/** Converts a text of a command line to a number or boolean if the schema requires one. Returns any other text unchanged. */
 function plainValue(text: string, schema: JsonSchema | undefined): Json {
   if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   const isNumber = schema?.type === 'integer' || schema?.type === 'number';
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** Characters with a meaning for a shell, outside of quotes. */
+/** Characters that have a special meaning for a shell outside of quotes. */
 const SHELL_CHARACTERS = /[|&;<>()$`\\*?[\]#~!{}\n\r]/;
 const TOKEN = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
- * Returns the arguments of a command line with plain words and both kinds of quotes (POSIX, 2.2 quoting). No shell runs: throws
- * VALIDATION_ERROR if the line needs a shell, such as for pipes, variables or wildcards.
+ * Splits a command line into arguments: plain words, and texts in single or double quotes (POSIX, 2.2 quoting). Throws VALIDATION_ERROR if
+ * the line has pipes, variables, wildcards or other signs that need a shell, since no shell runs.
  */
 export function parseCommandLine(line: string): readonly string[] {
   const words: string[] = [];

@@ -7,7 +7,7 @@ import type { ShellCommand, ShellWord } from './shell-words.ts';
 
 type SafetyRule = SandboxConfig['safetyRules'][number];
 
-/** The default safety rules, which the owner may remove. */
+/** The safety rules that apply unless the owner turns them off. */
 export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   {
     name: 'nothing destructive',
@@ -49,13 +49,13 @@ export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
   },
 ];
 
-/** Name of the rule that refuses commands whose words are known only at run time, so that they cannot be checked. */
+/** Name of the rule against commands that cannot be checked, because they are unreadable or known only at run time. */
 const UNREADABLE = 'nothing that computes its command';
 const COMPUTED =
   'The safety rules cannot know before it runs what this command does, and so refuse it. Write the command out, with -- before arguments that are computed, or run a script file that the owner has read';
 const MAX_WORDS = 2_000;
 
-/** The parsed rules. */
+/** Checks commands against the safety rules before they run. */
 export class SafetyRules {
   readonly #rules: readonly { readonly name: string; readonly patterns: readonly SafetyPattern[] }[];
 
@@ -63,7 +63,7 @@ export class SafetyRules {
     this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(parsePattern) }));
   }
 
-  /** Throws RULE_BLOCKED if a command breaks a rule or cannot be checked. `argv[0]` is the program; relative paths are below `cwd`. */
+  /** Throws RULE_BLOCKED if a command breaks a rule or cannot be checked. `argv[0]` is the program; relative paths start at `cwd`. */
   requireSafe(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
     const { commands, words, isComputed, unreadable } = analyzeCommand(argv, stdin);
@@ -83,7 +83,7 @@ export class SafetyRules {
       const message = `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
       throw new AtmoError('RULE_BLOCKED', message, { rule: UNREADABLE });
     }
-    // The rules can judge only commands that are known before the run: a computed command could be any command.
+    // A computed command is refused: it could be any command, and the rules can judge only what is known before the run.
     const patterns = this.#rules.flatMap((rule) => rule.patterns);
     const isHidden =
       isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && mayMatchCommand(pattern, command)));
@@ -91,19 +91,20 @@ export class SafetyRules {
   }
 }
 
-/** A command or path that a rule forbids. */
+/** What a rule forbids: a path, a name in a path, or a program with certain arguments. */
 type SafetyPattern =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'segment'; readonly name: RegExp; readonly text: string }
   | { readonly kind: 'program'; readonly program: RegExp; readonly words: readonly string[] };
 
-/** Long forms of options in GNU programs. */
+/** Long options of GNU programs, by the letter of the short option with the same meaning. */
 const LONG_OPTIONS: Readonly<Record<string, readonly string[]>> = { r: ['recursive'], R: ['recursive'], f: ['force'] };
 const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
- * Parses a pattern. `/etc/shadow` means this path and all paths below it. `.ssh/` means a folder with this name anywhere. Any other text,
- * such as `rm -r`, means a program with these options and arguments. `*` matches any characters of a name.
+ * Parses a pattern. `/etc/shadow` means this path and all paths below it. `.ssh/` means all paths in which a file or folder has this name.
+ * Any other text, such as `rm -r`, means a program with these options and arguments. In such a name, and in a program's name, `*` matches
+ * any characters.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
@@ -120,7 +121,7 @@ function matchesCommand(pattern: SafetyPattern, { words }: ShellCommand): boolea
   return pattern.words.every((word) => hasArgument(args, word));
 }
 
-/** Returns whether a command may match the pattern after the shell has expanded its variables and substitutions. */
+/** Returns whether a command may match the pattern once the shell has replaced variables, substitutions and wildcards. */
 function mayMatchCommand(pattern: SafetyPattern, { words }: ShellCommand): boolean {
   if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
   const args = words.slice(1);
@@ -134,7 +135,7 @@ function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program
   return word !== undefined && program.test(basename(word.text));
 }
 
-/** The tokens of a name with wildcards; brackets are one token, and so is a backslash with its character. */
+/** The tokens of a name with wildcards. A token is a bracket expression, a backslash with the next character, or a single character. */
 type GlobTokens = readonly string[];
 
 interface NamedPaths {
@@ -143,7 +144,7 @@ interface NamedPaths {
   readonly wildcards: readonly (readonly GlobTokens[])[];
 }
 
-/** Returns the paths that a word may name, with and without resolved links; relative paths are below `cwd`. */
+/** Returns the paths that a word may name, both as written and with links resolved. Relative paths start at `cwd`. */
 function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
   if (wildcard !== undefined)
     return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(globTokens)) };
@@ -165,8 +166,8 @@ function matchesPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' 
 }
 
 /**
- * Returns whether a path with wildcards may match the pattern. A name with too few letters (`*`, `.*`, `[a-z]*`) could be any name: it
- * matches only patterns with whole paths.
+ * Returns whether a path with wildcards may match the pattern. A name with too few fixed characters, such as `*` or `[a-z]*`, could be any
+ * name: it counts only for patterns that are whole paths.
  */
 function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly GlobTokens[]): boolean {
   if (pattern.kind === 'segment') return segments.some((segment) => isSpecific(segment) && globMatches(segment, pattern.text));
@@ -174,7 +175,7 @@ function mayMatchPath(pattern: Exclude<SafetyPattern, { readonly kind: 'program'
   return segments.length >= forbidden.length && forbidden.every((name, index) => globMatches(segments[index] ?? [], name));
 }
 
-/** Returns true if wildcards contain two or more fixed characters. Brackets around one or two characters count as one fixed character. */
+/** Returns true if a name has at least two fixed characters. Brackets around one or two characters count as one fixed character. */
 function isSpecific(wildcard: GlobTokens): boolean {
   return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
@@ -182,7 +183,7 @@ function isSpecific(wildcard: GlobTokens): boolean {
 /** Returns whether a name matches shell wildcards (POSIX, 2.13). A wildcard at the beginning does not match a leading dot. */
 function globMatches(wildcard: GlobTokens, name: string): boolean {
   if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
-  // Indexes of the name that can be reached, token by token. The time is bounded by both lengths, unlike with a regular expression.
+  // The positions in `name` that the tokens up to now can reach. A regular expression could need much more time.
   let reached = new Set([0]);
   for (const sign of wildcard) {
     const next = new Set<number>();
@@ -200,7 +201,7 @@ function globTokens(wildcard: string): GlobTokens {
   const last = wildcard.lastIndexOf(']');
   for (let at = 0; at < wildcard.length; at += signs.at(-1)?.length ?? 1) {
     const isEscaped = wildcard[at] === '\\';
-    // A `]` as the first character inside brackets does not close them.
+    // Inside brackets, a `]` as the first character does not close them.
     const first = at + (/[!^]/.test(wildcard[at + 1] ?? '') ? 3 : 2);
     const end = wildcard[at] === '[' && first <= last ? wildcard.indexOf(']', first) : at + (isEscaped ? 1 : 0);
     signs.push(wildcard.slice(at, end + 1));
@@ -208,12 +209,12 @@ function globTokens(wildcard: string): GlobTokens {
   return signs;
 }
 
-/** Returns whether a token matches a character. Brackets match every character, because what is in them may depend on the locale. */
+/** Returns whether a token matches a character. Brackets match every character, since their meaning may depend on the locale. */
 function tokenMatches(sign: string, letter: string): boolean {
   return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
 }
 
-/** Returns whether the arguments have a word. An option such as `-r` also counts in `-fr` and as `--recursive`, but not after `--`. */
+/** Returns whether `word` is among the arguments. The option `-r` is also found in `-fr` and in `--recursive`, but not after `--`. */
 function hasArgument(args: readonly ShellWord[], word: string): boolean {
   if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && mayMatchArgument(wildcard, word)));
   const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
@@ -235,14 +236,14 @@ function hasLetter(option: string, letter: string): boolean {
   return (LONG_OPTIONS[letter] ?? []).some((name) => isLongOption(option, name));
 }
 
-/** Returns whether an option is a GNU long option or its abbreviation: `rm --r` is `rm --recursive`. */
+/** Returns whether `option` is the GNU long option `name` or an abbreviation of it, such as `--r` for `--recursive`. */
 function isLongOption(option: string, name: string): boolean {
   if (!option.startsWith('--')) return false;
   const given = option.slice(2).split('=', 1)[0] ?? '';
   return given !== '' && name.startsWith(given);
 }
 
-/** Returns the texts of an argument that may be paths: the argument itself, and its text after `=` or an option letter. */
+/** Returns the parts of an argument that may be paths: the argument itself, the text after `=`, and the text after an option letter. */
 function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
   return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));

@@ -53,10 +53,10 @@ export const SANDBOX_SECTION = section({
   },
 });
 
-/** Rights of a program in addition to processor time and its own memory. */
+/** Settings of a power: the network, folders and environment variables that a program with this power can use. */
 export type PowerConfig = SandboxConfig['powers'][string];
 
-/** A permitted command line with placeholders for parameters. */
+/** Settings of a permitted command: its command line, with placeholders for parameters. */
 export type CommandConfig = SandboxConfig['commands'][string];
 
 /** `connectors.sandbox` of the configuration. */

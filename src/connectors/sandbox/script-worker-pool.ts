@@ -7,20 +7,20 @@ import type { ScriptEngine, ScriptRun } from '../../tools/programs/program-sandb
 import { FUEL_GLOBAL } from '../../tools/programs/wasm-limits.ts';
 import type { ScriptJob, ScriptOutcome } from './script-worker.ts';
 
-/** Limits of the JavaScript engine that runs a script's thread; the script's own memory has another limit. */
+/** Memory limits in MB for a thread and its JavaScript engine. The script in the thread has its own limit (`maxMemoryBytes`). */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
-/** Maximum idle time of a thread in milliseconds; threads are kept, since a start takes most of a call's time. */
+/** Maximum idle time of a thread in milliseconds. Threads are kept, because starting one takes most of the time of a call. */
 const IDLE_MS = 30_000;
 /** Maximum number of concurrent calls, each of which runs in a thread with separate memory. */
 const MAX_CONCURRENT = 4;
-/** Longest result in characters of JSON: in memory, nested lists take twenty times the length of their text. */
+/** Maximum length of a result in characters of JSON. Parsed, nested lists take twenty times as much memory as their text. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
 /** `threadId` of a thread that has ended. */
 const ENDED = -1;
 
 /**
- * Runs each call of a script in a thread with separate memory. After a result, the thread may run another call; after a stopped script, the
- * thread ends. Four calls run at a time; other calls wait.
+ * Runs each call of a script in a thread with separate memory. After a result, the thread may run another call. After an error or an
+ * exceeded limit, the thread ends. Four calls run at a time; further calls wait.
  */
 export class ScriptWorkerPool implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;
@@ -56,7 +56,7 @@ export class ScriptWorkerPool implements ScriptEngine {
     return idle && idle.worker.threadId !== ENDED ? idle.worker : undefined;
   }
 
-  /** Keeps at most one idle thread, since it holds memory. */
+  /** Keeps an idle thread for the next call. If another thread is already kept, ends this thread, since idle threads hold memory. */
   #keep(worker: Worker): void {
     if (this.#idle) {
       void worker.terminate();

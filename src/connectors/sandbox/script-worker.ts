@@ -1,37 +1,37 @@
-/** The program of the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. */
+/** The program of a thread that runs scripts: JavaScript in QuickJS (which is compiled to WebAssembly), or a WebAssembly module. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type BoundedEnvironment, ENTER_ENVIRONMENT } from '../../tools/programs/program-sandbox.ts';
 
-/** A call that a thread runs. */
+/** One call of a script, in the form in which the thread receives it. */
 export interface ScriptJob {
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   /** Parameters as JSON text. */
   readonly params: string;
   readonly config: string;
-  /** Time and random numbers of a bounded script. */
+  /** Fixed time and random seed; absent unless the tool has the determinism `bounded`. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
-  /** Name of the exported global with which a module counts its fuel. */
+  /** Name of the exported global in which a WebAssembly module counts its remaining steps. */
   readonly fuelGlobal: string;
 }
 
 /** The outcome of a call: JSON, the exceeded limit, or an error. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
-/** Value of `workerData` in a thread that runs this program. Where this file is only imported, `workerData` has another value. */
+/** If `workerData` has this value, this file is the program of a thread. If it has another value, the file is only imported. */
 export const SCRIPT_PROGRAM = 'atmo-script';
-/** The URL of the running file. The bundler replaces a plain `import.meta.url` by the place of the source file. */
+/** URL of this file at run time. The bundler would replace a plain `import.meta.url` by the place of the source file. */
 export const SCRIPT_WORKER_URL = new URL(String(Reflect.get(import.meta, 'url')));
 
 const PAGE_BYTES = 65_536;
-/** Number of WebAssembly pages for QuickJS itself. */
+/** Number of WebAssembly pages (64 KiB each) that QuickJS itself gets. */
 const RUNTIME_PAGES = 256;
 /** Number of steps between two calls of the interrupt handler: JS_INTERRUPT_COUNTER_INIT of quickjs.c. */
 const STEPS_PER_LOOK = 10_000;
 
-/** Properties of WebAssembly that Node's types lack. */
+/** Members of `WebAssembly` that the type declarations of Node.js lack. */
 interface WebAssemblyApi {
   readonly Memory: new (limits: { readonly initial: number; readonly maximum: number }) => { readonly buffer: ArrayBuffer };
   compile(code: Uint8Array): Promise<WebAssembly.Module>;
@@ -41,7 +41,7 @@ const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyApi;
 
 if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
-/** Runs the calls that arrive at a port. Each script has separate memory; only the interpreter's code is kept. */
+/** Runs the calls that arrive at a port. Each call has separate memory; only the interpreter's code stays loaded. */
 function serve(port: MessagePort): void {
   port.on('message', (order: ScriptJob) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
@@ -57,7 +57,7 @@ async function outcomeOf(given: ScriptJob): Promise<ScriptOutcome> {
   }
 }
 
-/** Runs JavaScript in QuickJS with two memory limits: QuickJS enforces and reports the first; the second holds independently of QuickJS. */
+/** Runs JavaScript in QuickJS, which has a memory limit. A larger limit on its WebAssembly memory holds even if QuickJS exceeds its own. */
 async function runQuickJs({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptJob): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');
@@ -102,8 +102,8 @@ function messageOf(dumped: unknown): string {
 }
 
 /**
- * Runs a WebAssembly module. `alloc(length)` returns an address for the input (JSON in UTF-8). `execute(address, length)` returns a 64-bit
- * number: its upper half is the address of the result, its lower half the length.
+ * Runs a WebAssembly module, which exports two functions. `alloc(length)` returns an address for the input (JSON in UTF-8).
+ * `execute(address, length)` returns a 64-bit number: the address of the result in the upper half, its length in the lower half.
  */
 async function runWasm({ code, params, config, fuelGlobal }: ScriptJob): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);

@@ -1,6 +1,6 @@
-/** Builds a filter in classic BPF (seccomp(2), linux/filter.h) against system calls that no tool needs and that had vulnerabilities. */
+/** Builds a filter (classic BPF, seccomp(2), linux/filter.h). It denies system calls that no tool needs and that had vulnerabilities. */
 
-/** A processor architecture: its AUDIT_ARCH, the numbers of `socket` and `clone`, and the numbers of the denied system calls. */
+/** Numbers of a processor architecture: AUDIT_ARCH, the system calls `socket` and `clone`, and the denied system calls. */
 interface Machine {
   readonly audit: number;
   readonly socket: number;
@@ -9,10 +9,10 @@ interface Machine {
 }
 
 /**
- * The denied system calls of X64 and ARM64, in order: memfd_create, memfd_secret, shmget, msgget, semget (memory that belongs to no
- * process); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl; ptrace, process_vm_readv, process_vm_writev; kexec_load,
- * kexec_file_load, init_module, finit_module, delete_module; mount, umount2, pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff,
- * reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
+ * The denied system calls in the order of X64 and ARM64. The first five use memory that belongs to no process: memfd_create, memfd_secret,
+ * shmget, msgget, semget. Then follow userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl, ptrace, process_vm_readv,
+ * process_vm_writev, kexec_load, kexec_file_load, init_module, finit_module, delete_module, mount, umount2, pivot_root, chroot, setns,
+ * unshare, quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
  */
 const X64 = [
   319, 447, 29, 68, 64, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168,
@@ -22,7 +22,7 @@ const ARM64 = [
   279, 447, 194, 186, 190, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142,
   116, 89, 264, 265, 92,
 ];
-/** Denied on all machines: io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr. */
+/** Denied on all machines: io_uring_setup, _enter, _register, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr. */
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 const MACHINES: Readonly<Record<string, Machine>> = {
@@ -31,13 +31,13 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 };
 /** Address families of sockets that every program may use: AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
-/** AF_UNIX, allowed only without network: with the machine's network, programs could reach services at abstract addresses. */
+/** AF_UNIX is allowed only without network: in the machine's network, programs could connect to the abstract sockets of services. */
 const UNIX_FAMILY = 1;
-/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET. Denied: the creator of a user namespace gets all capabilities. */
+/** The flags of `clone` that create namespaces (CLONE_NEW*). They are denied: in a new user namespace, a program has all capabilities. */
 const NEW_NAMESPACES = 0x7e020000;
-/** clone3 is refused, so that libraries use `clone` instead: the flags of clone3 are in memory, which a filter cannot read. */
+/** clone3 has its flags in memory, which a filter cannot read. It fails with ENOSYS, so that libraries use `clone` instead. */
 const CLONE3 = 435;
-/** Flag of system calls in the x32 interface on x86-64. */
+/** System calls of the x32 interface of x86-64 have numbers from this value on. The filter denies all of them. */
 const X32 = 0x40000000;
 
 const LOAD = 0x20;
@@ -49,7 +49,7 @@ const ALLOW = 0x7fff0000;
 const REFUSE_EPERM = 0x00050001;
 const REFUSE_ENOSYS = 0x00050026;
 const KILL = 0x80000000;
-/** Offsets in `struct seccomp_data`. */
+/** Offsets of the fields in `struct seccomp_data`. */
 const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
 
 type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
@@ -89,7 +89,7 @@ function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly
   ];
 }
 
-/** Encodes `struct sock_filter`: 16, 8, 8 and 32 bits in the machine's byte order; both supported machines are little-endian. */
+/** Encodes each instruction as a `struct sock_filter`: 16, 8, 8 and 32 bits. Both supported machines are little-endian. */
 function encode(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, [code, jumpTrue, jumpFalse, k]] of program.entries()) {

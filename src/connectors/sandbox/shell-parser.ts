@@ -10,21 +10,21 @@ import {
   ShellWordParser,
 } from './shell-words.ts';
 
-/** The commands of a shell text. */
+/** Result of parsing a shell text. */
 interface ParsedShell {
   readonly commands: readonly ShellCommand[];
-  /** The construct at which parsing ended; the text after it is not among the commands. */
+  /** The construct at which the parsing ended; absent if all of the text was parsed. Commands after the construct are missing. */
   readonly unreadable?: string;
 }
 
 interface ParseShellOptions {
   /** True if the commands get input from outside of the text, such as from a pipe. */
   readonly isFed: boolean;
-  /** Placeholder that the program around the shell replaces by a word, such as `{}` of find. */
+  /** Placeholder that another program replaces by a word before the shell reads the text, such as `{}` of find. */
   readonly place: string | undefined;
 }
 
-/** Reserved words that begin a group of commands, with the words that end it; all commands of a group share their input. */
+/** Reserved words that begin a group of commands, each with the word that ends the group. All commands of a group share their input. */
 const GROUPS: ReadonlyMap<string, string> = new Map([
   ['while', 'done'],
   ['until', 'done'],
@@ -35,7 +35,7 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
 const GROUP_ENDS = /^(?:done|fi|\}|esac)$/;
 /** Reserved words after which a command begins. */
 const PREFIXES = /^(?:if|then|else|elif|do|while|until|!|\{)$/;
-/** Bash keywords with a special grammar. */
+/** Keywords of bash whose special grammar is not parsed. */
 const OWN_GRAMMAR = /^(?:function|select|coproc)$/;
 const FUNCTION_NAME = /^[\w.:@+-]+$/;
 const MAX_DEPTH = 16;
@@ -50,10 +50,10 @@ const DELIMITER = /(?:'(\w+)'|"(\w+)"|\\(\w+)|(\w+))(?=[ \t\n;&|<>()]|$)/y;
 const EMPTY_PARENTHESES = /\([ \t]*\)/y;
 
 /**
- * Returns the commands of a text, also inside of substitutions, as far as they are known before the run. The common grammar of `sh` and
- * bash is parsed exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
- * functions (POSIX, 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. No text is skipped: comments and the lines
- * of here-documents are among the commands, as text.
+ * Returns the commands of a text and of its substitutions, as far as they are known before the run. Parses the common grammar of `sh` and
+ * bash: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and functions (POSIX,
+ * 2.2 to 2.10), and the braces of bash. Any other construct ends the parsing. Also returns comments and the lines of here-documents, as
+ * commands with `isText`.
  */
 export function parseShell(text: string, options: ParseShellOptions): ParsedShell {
   const commands: ShellCommand[] = [];
@@ -86,10 +86,10 @@ interface HereDocument {
 }
 
 interface ParserOptions {
-  /** The parenthesis that ends the parsed part; empty for the whole text. */
+  /** `)` if the parser reads a substitution, which ends there. Empty if it reads the whole text. */
   readonly end: '' | ')';
   readonly isFed: boolean;
-  /** Number of texts that enclose this text. */
+  /** Number of texts, such as substitutions, that enclose this text. */
   readonly depth: number;
 }
 
@@ -99,13 +99,13 @@ class ShellParser extends ShellWordParser {
   #words: ShellWord[] = [];
   #files: ShellWord[] = [];
   #isFed: boolean;
-  /** True after a redirection, where reserved words are ordinary words. */
+  /** True after a redirection in the current command. From there on, no reserved word and no group can begin. */
   #isRedirected = false;
-  /** True after `&>`, which ends a command in `sh` but not in bash. */
+  /** True after `&>`. It ends a command in `sh` but not in bash, so words after it are refused. */
   #isSplit = false;
-  /** True directly after a pipe, and also after a new line that follows the pipe. */
+  /** True directly after a pipe, or after new lines that follow the pipe. */
   #isPiped = false;
-  /** True if the next group is the body of a function, whose input is unknown until it is called. */
+  /** True if the next group is the body of a function. What the function gets as input is unknown until its call. */
   #isBody = false;
   #isFor = false;
   /** True between `[[` and `]]`. */
@@ -156,7 +156,7 @@ class ShellParser extends ShellWordParser {
     this.pushText(this.text.slice(from + 1, this.source.at));
   }
 
-  /** Parses a substitution, whose content is a separate text. */
+  /** Parses a substitution by a new parser, since its content is a text of its own. */
   protected nested(head: number, isFed: boolean): void {
     this.source.at += head;
     const { depth } = this.#options;
@@ -172,7 +172,7 @@ class ShellParser extends ShellWordParser {
     return new ShellParser({ ...this.source, text, at: 0 }, { end: '', isFed: this.#isFed, depth: this.#options.depth + 1 });
   }
 
-  /** Parses a redirection; the file or text after the operator is no word of the command. */
+  /** Parses a redirection. The file or text after the operator is not a word of the command. */
   #redirection(): void {
     const isNumber = this.word?.isBare === true && /^\d+$/.test(this.word.pattern);
     if (this.word?.isBare && /^(?:\d\d+|\{\w+\})$/.test(this.word.pattern)) refuse('a redirection of a file above 9');
@@ -218,7 +218,7 @@ class ShellParser extends ShellWordParser {
     for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** Reads the bodies of here-documents up to the line after them. Substitutions in a body run, unless the here-document is quoted. */
+  /** Reads the bodies of a line's here-documents. If the delimiter is not quoted, the body's substitutions are parsed, since they run. */
   #readDocuments(): void {
     const first = this.#documents[0];
     if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
@@ -287,7 +287,7 @@ class ShellParser extends ShellWordParser {
     return this.#group.stage !== undefined && this.#group.stage !== 'commands';
   }
 
-  /** Parses a separator in `case`, whose patterns are no commands. */
+  /** Parses a separator in the parts of `case` that are not commands, such as the patterns. */
   #separatorInCase(sign: string): void {
     const { stage } = this.#group;
     if (stage === 'pattern end' && sign === ')') {
@@ -328,7 +328,7 @@ class ShellParser extends ShellWordParser {
     else this.#end(')');
   }
 
-  /** Handles a reserved word at the beginning of a command. Returns false if the word is an ordinary word there. */
+  /** If the text is a reserved word at this place, handles it and returns true. If it is an ordinary word, returns false. */
   #readReserved(text: string): boolean {
     const end = GROUPS.get(text);
     if (end === undefined && text !== 'case' && ![GROUP_ENDS, PREFIXES, OWN_GRAMMAR].some((words) => words.test(text))) return false;
@@ -344,7 +344,7 @@ class ShellParser extends ShellWordParser {
     return true;
   }
 
-  /** Expands a word. Also analyses quoted substitutions as text, since bash runs them in a numeric context: `$((x))` with `x='a[$(…)]'`. */
+  /** Expands a word. Also analyzes a quoted substitution, since bash may run it in arithmetic: `x='a[$(…)]'; echo $((x))`. */
   #wordsOf(word: PartialWord): readonly ShellWord[] {
     const words = expandWord(word);
     if (!words) refuse('a long word with wildcards or braces');

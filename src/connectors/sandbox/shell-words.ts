@@ -5,7 +5,7 @@ export interface ShellParserState {
   readonly text: string;
   at: number;
   readonly commands: ShellCommand[];
-  /** Placeholder that the program around the shell replaces by a word, such as `{}` of find. */
+  /** Placeholder that another program replaces by a word before the shell reads the text, such as `{}` of find. */
   readonly place: string | undefined;
   /** Number of words that brace expansion may still produce. */
   readonly budget: { words: number };
@@ -33,7 +33,7 @@ export abstract class ShellWordParser {
     this.text = source.text;
   }
 
-  /** Skips `head` characters, such as `$(`, and parses the substitution that follows as a separate text. */
+  /** Skips the first `head` characters of a substitution, such as `$(`, and parses the rest of the substitution as a separate text. */
   protected abstract nested(head: number, isFed: boolean): void;
 
   /** Parses the text between backquotes as a separate text. */
@@ -47,7 +47,7 @@ export abstract class ShellWordParser {
     return this.text.startsWith(text, this.source.at);
   }
 
-  /** Matches an expression at the current position and moves the position behind the match. Returns undefined without a match. */
+  /** Matches an expression at the current position and moves behind the match. If nothing matches, returns undefined. */
   protected found(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.source.at;
     const found = expression.exec(this.text) ?? undefined;
@@ -85,7 +85,7 @@ export abstract class ShellWordParser {
     return end === -1 ? this.text.length : end;
   }
 
-  /** Parses all of the text as the body of a here-document, in which double quotes have no meaning. */
+  /** Parses the whole text as the body of a here-document, in which double quotes have no meaning. */
   readBody(): void {
     while (this.sign !== '') {
       if (this.isAt('\\\n')) refuse('a backslash at the end of a line of a here-document');
@@ -95,7 +95,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Returns the character. Refuses white space other than space and tab: its meaning depends on the shell and its locale. */
+  /** Returns `sign` and moves behind it. Refuses rare white space and control characters: their meaning depends on shell and locale. */
   #oneSign(sign: string): string {
     if (INVISIBLE.test(sign)) refuse('a blank or control character that is none of a blank, a tab and a new line');
     this.source.at++;
@@ -107,7 +107,7 @@ export abstract class ShellWordParser {
     this.add(this.#upTo("'"), { isQuoted: true });
   }
 
-  /** Returns the text before the next `sign`, and moves the position behind it. */
+  /** Returns the text before the next `sign`, and moves behind that `sign`. */
   #upTo(sign: string): string {
     const from = this.source.at;
     const end = this.text.indexOf(sign, from);
@@ -164,7 +164,7 @@ export abstract class ShellWordParser {
     }
   }
 
-  /** Parses `$'…'`: in bash it has escapes, in `sh` it has none. */
+  /** Parses `$'…'`. Bash replaces escapes in it, but `sh` does not, so the word counts as computed. */
   #ansiQuoted(): void {
     this.source.at += 2;
     const text = this.#upTo("'");
@@ -194,7 +194,7 @@ export abstract class ShellWordParser {
     this.add('', { isQuoted: true, isComputed: true });
   }
 
-  /** Parses `[`. After a name it begins a subscript of bash, which has a different grammar. */
+  /** Parses `[`. After a variable's name it begins a subscript of bash, which has another grammar. */
   #bracket(): void {
     const isSubscript = this.word?.isName === true;
     const text = this.found(isSubscript ? SUBSCRIPT : BRACKETS)?.[0];
@@ -203,7 +203,7 @@ export abstract class ShellWordParser {
   }
 }
 
-/** Throws the error that ends the parsing at a construct. */
+/** Ends the parsing: throws an error that names the construct. */
 export function refuse(construct: string): never {
   throw new AtmoError('RULE_BLOCKED', construct);
 }
@@ -213,7 +213,7 @@ export interface ShellWord {
   readonly text: string;
   /** True if the shell expands a part of the word at run time. */
   readonly isComputed: boolean;
-  /** The word with its wildcards, if it has any; escaped characters are no wildcards. */
+  /** The word as a pattern, if it has wildcards. Escaped characters are not wildcards. */
   readonly wildcard?: string;
 }
 
@@ -223,13 +223,13 @@ export interface ShellCommand {
   readonly files: readonly ShellWord[];
   /** True if the command's input comes from a pipe, a here-document or a file. */
   readonly isFed: boolean;
-  /** True for words of comments, here-documents and quoted texts: they can break a rule, but never count as unknown. */
+  /** True for the words of comments, here-documents and quoted texts. They can break a rule, but never count as computed. */
   readonly isText?: true;
 }
 
-/** A word during the parsing. */
+/** A word that is still being parsed. */
 export interface PartialWord {
-  /** The word with its wildcards and braces. */
+  /** The word with its wildcards and braces. Quoted wildcards and braces are escaped by a backslash. */
   pattern: string;
   isComputed: boolean;
   /** True while no part of the word is quoted or expanded. */
@@ -238,14 +238,14 @@ export interface PartialWord {
   isName: boolean;
 }
 
-/** Maximum number of words that a word with braces expands to; above it the word stays unexpanded. */
+/** Maximum number of words into which the braces of a word may expand. With more, the word stays unexpanded. */
 const MAX_BRACED = 64;
 /** Maximum length of a parsed word with wildcards or braces, in characters. */
 const MAX_PATTERN = 1_024;
 const PATTERN_CHARACTERS = /[\\*?[\]{},]/g;
 const SPECIAL = /[\\*?[{]/;
 const PATTERN = /[*?[{]/;
-/** Matches reserved words, and assignments of variables before a program. */
+/** Matches a reserved word before a command, or an assignment such as `X=1`. */
 const KEYWORDS = /^(?:if|then|else|elif|do|while|until|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
 
 /** Returns the number of reserved words and assignments before the program. */
@@ -254,12 +254,12 @@ export function countKeywords(words: readonly ShellWord[]): number {
   return first === -1 ? words.length : first;
 }
 
-/** Returns a pattern without its escapes, as the shell uses it if no file matches. */
+/** Returns a pattern without the backslashes of its escapes. If no file matches the pattern, the shell uses this text. */
 function unescapePattern(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** Returns the words that the shell expands from braces; they may have wildcards. Returns undefined for a word that is too long. */
+/** Returns the words into which the braces of a word expand. Wildcards stay. If the word is too long for this, returns undefined. */
 export function expandWord({ pattern, isComputed }: PartialWord): readonly ShellWord[] | undefined {
   if (!SPECIAL.test(pattern)) return [{ text: pattern, isComputed }];
   const bare = pattern.replaceAll(/\\./gs, '');
@@ -268,7 +268,7 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
   const isDeep = bare.split('{').length > MAX_BRACED;
   const patterns = isDeep ? [pattern] : expandBraces(pattern);
   const isTooMany = isDeep || patterns.length > MAX_BRACED;
-  // A shell drops an empty word, so that the next word takes its place.
+  // If one of the words is empty, all count as computed: a shell drops an empty word, and the next word takes its place.
   const isUnsure = isComputed || isTooMany || hasAmbiguousBraces(bare) || (patterns.length > 1 && patterns.includes(''));
   return (isTooMany ? [pattern] : patterns).map((one) => {
     const word = { text: unescapePattern(one), isComputed: isUnsure };
@@ -277,8 +277,8 @@ export function expandWord({ pattern, isComputed }: PartialWord): readonly Shell
 }
 
 /**
- * Returns the commands of a text as if each of its lines ran, without regard to quotes. Used for comments, here-documents and quoted texts,
- * in addition to the exact parser: this can only add commands.
+ * Returns the commands that a text may contain. Each part between separators counts as a command; quotes are ignored. Used for comments,
+ * here-documents and quoted texts, in addition to the commands that the parser finds.
  */
 export function approximateCommands(text: string): readonly ShellCommand[] {
   return text.split(/[;&|\n()`{}]+/).flatMap((part) => {
@@ -304,7 +304,7 @@ function expandBraces(pattern: string): readonly string[] {
   return [pattern];
 }
 
-/** Returns the texts between the commas of a brace; undefined for a brace without alternatives. */
+/** Returns the texts between the commas of the brace at `open`; undefined if the brace has no commas. */
 function braceAlternatives(pattern: string, open: number): { readonly texts: readonly string[]; readonly end: number } | undefined {
   const texts: string[] = [];
   let from = open + 1;
@@ -330,7 +330,7 @@ function nextCharacter(pattern: string, sign: string, from: number): number {
   return -1;
 }
 
-/** Returns true for braces that shells expand differently: ranges, which give many words, and unbalanced braces with commas. */
+/** Returns true for braces that shells expand differently: ranges such as `{1..9}`, and unbalanced braces with commas. */
 function hasAmbiguousBraces(bare: string): boolean {
   const hasComma = bare.includes(',');
   const commas: number[] = [];

@@ -9,7 +9,7 @@ import { type Connector, type ConnectorContext, hasPermission, resultSchema } fr
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import type { StorageConfig } from './storage-config.ts';
 
-/** Returns the tools over values that agents store on the hub; they need no configuration. */
+/** Returns the tools with which agents store values on the hub. These tools need no configuration. */
 export function openStorage(
   { store, clock }: Pick<ConnectorContext, 'store' | 'clock'>,
   { storage }: Pick<ConnectorsConfig, 'storage'>,
@@ -22,7 +22,7 @@ export function openStorage(
 }
 
 const KEY = '^[a-zA-Z0-9_/.-]+$';
-/** Longest lifetime of a value in seconds: a hundred years, which is within the range of JavaScript's times. */
+/** Longest lifetime of a value in seconds: a hundred years. Its end is still within the range of JavaScript's dates. */
 const MAX_TTL_SECONDS = 3_155_760_000;
 
 const key = p.string({ description: 'Key, such as notes/shopping; keys below shared/ are everybody’s', pattern: KEY, maxLength: 256 });
@@ -160,7 +160,7 @@ interface PutRequest {
 }
 
 interface PutResult {
-  /** False if the call left an existing value unchanged. */
+  /** True if the new value was stored. False if an existing value was left unchanged. */
   readonly isKept: boolean;
   readonly isNew: boolean;
   readonly expiresAtMs?: number;
@@ -169,8 +169,8 @@ interface PutResult {
 const SHARED = 'shared/';
 
 /**
- * Values that agents store by key. Each principal has separate keys; keys below `shared/` are common to all agents with the permission. An
- * agent and its descendants share one limit. A stored value is on the disk when `put` returns.
+ * Values that agents store by key. Keys below `shared/` are common to all agents with the permission. All other keys are separate for each
+ * principal. An agent and its descendants share one limit. A stored value is on the disk when `put` returns.
  */
 export class AgentData {
   readonly #parts: Pick<ConnectorContext, 'store' | 'clock'>;
@@ -185,7 +185,7 @@ export class AgentData {
     return entryOf(this.#parts.store.get(...storeKeyOf(principal, key)));
   }
 
-  /** Stores a value. Throws RESOURCE_EXCEEDED if the agent's limit would be exceeded, or an error of the store. */
+  /** Stores a value. Throws RESOURCE_EXCEEDED above the agent's limit, or the store's error if the store cannot write the value. */
   put(principal: Principal, key: string, { value, ttlMs, isOnlyNew }: PutRequest): PutResult {
     const { store, clock } = this.#parts;
     const before = this.get(principal, key);
@@ -202,7 +202,7 @@ export class AgentData {
     return this.#parts.store.delete(...storeKeyOf(principal, key));
   }
 
-  /** Returns the principal's own and shared entries whose keys have the prefix, sorted by key. */
+  /** Returns the values whose keys have the prefix, sorted by key: the principal's own values and the shared ones. */
   list(principal: Principal, prefix: string): readonly StoredValue[] {
     const spaces = [spaceOf(principal, ''), spaceOf(principal, SHARED)];
     return spaces
@@ -223,7 +223,7 @@ export class AgentData {
   }
 }
 
-/** Returns the space and the key in the store. The key is a hash of the agent's id and key, because keys in the store must be short. */
+/** Returns the space and the key for the store. That key is a hash of owner and key, because keys in the store must be short. */
 function storeKeyOf(principal: Principal, key: string): [space: string, id: string] {
   const id = createHash('sha256')
     .update(`${ownerOf(principal, key)}\n${key}`)

@@ -4,18 +4,18 @@ import { networkInterfaces } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { addressBytes } from '../../core/ip-address.ts';
 
-/** Returns whether the owner allows a request for this URL to this IP address, public or not. */
+/** Returns whether the owner's list of hosts contains this URL's host or this IP address. The address may be private. */
 type HostRule = (url: URL, address: string) => boolean;
 
-/** JSON Schema pattern of an allowed host: a name, an address or a network, optionally with a port. */
+/** JSON Schema pattern of an allowed host: a name, an IP address or a network. A port may follow. */
 export const ALLOWED_HOST = '^(\\[[0-9a-fA-F:.]+\\]|[0-9a-fA-F:.]+/[0-9]{1,3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]+|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$';
 
 const WITH_PORT = /^(\[.+\]|[^:[\]]+):(\d+)$/;
 const DEFAULT_PORT: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
 /**
- * Returns a rule for the owner's entries, such as `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24` and `[fd00::7]:80`. Throws
- * CONFIG_INVALID if a network is malformed.
+ * Returns a rule that allows the hosts in the owner's list. An entry looks like `nas.lan`, `nas.lan:8080`, `192.168.1.20`, `192.168.1.0/24`
+ * or `[fd00::7]:80`. Throws CONFIG_INVALID if a network is malformed.
  */
 export function hostRule(entries: readonly string[]): HostRule {
   const rules = entries.map(entryRule);
@@ -52,7 +52,7 @@ function portOf({ port, protocol }: URL): string {
 
 type AddressRule = (address: string) => boolean;
 
-/** IPv4 networks without public machines (IANA special-purpose registry, RFC 6890): `network/prefix`. */
+/** IPv4 networks (with prefix lengths) that contain no public machines (IANA special-purpose registry, RFC 6890). */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -71,20 +71,20 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 /**
- * Networks of public IPv6 addresses (RFC 4291 §2.4). They exclude loopback, local, multicast, mapped IPv4 and local NAT64 (RFC 8215). An
- * address of the well-known NAT64 network counts as its IPv4 address (RFC 6052).
+ * IPv6 networks with public addresses (RFC 4291 §2.4). Not among them are loopback, local, multicast, mapped IPv4 and local NAT64 addresses
+ * (RFC 8215). For an address in the well-known NAT64 network 64:ff9b::/96, the IPv4 address in it decides (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
-/** Non-public networks inside GLOBAL_IPV6, in order: protocol assignments (with Teredo), documentation, 6to4 (has IPv4), documentation. */
+/** Networks inside GLOBAL_IPV6 that are not public. In order: protocol assignments (with Teredo), documentation, 6to4, documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const isSpecial = addressSet([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
 const isGlobalIpv6 = addressSet(GLOBAL_IPV6);
 
 /**
- * Returns whether an address is public. An address in a special range or in a current network of this machine is not public, since a home
- * may have public IPv6 addresses. A NAT64 address is public only if its IPv4 address is public. Returns false for a text that is no
- * address.
+ * Returns whether an address is public. Addresses in special ranges are not public. Addresses in this machine's networks are not public
+ * either, since the devices of a home may have IPv6 addresses of a public range. A NAT64 address is public only if its IPv4 address is
+ * public. Returns false for a text that is no address.
  */
 export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
@@ -94,7 +94,7 @@ export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embedd
   return !ownNetworks()(address) && (ipv4 === undefined || isPublicAddress(ipv4));
 }
 
-/** Returns a rule for addresses in networks `network/prefix`; a mapped address (`::ffff:1.2.3.4`) counts as IPv4. */
+/** Returns a rule that matches addresses in the networks `address/prefix length`. A mapped address (`::ffff:1.2.3.4`) counts as IPv4. */
 export function addressSet(networks: readonly string[]): AddressRule {
   const set = new BlockList();
   for (const network of networks) {
@@ -113,13 +113,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** A NAT64 network: one of its addresses, and the length of its prefix. */
+/** A NAT64 network: any address in it, and the length of its prefix in bits. */
 interface Nat64Prefix {
   readonly network: string;
   readonly prefix: number;
 }
 
-/** Offsets of the four IPv4 bytes in an address, by the length of the prefix; byte 8 is skipped (RFC 6052 §2.2). */
+/** Offsets of the four IPv4 bytes in a NAT64 address, by the length of the prefix in bits. Byte 8 is never used (RFC 6052 §2.2). */
 const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   32: [4, 5, 6, 7],
   40: [5, 6, 7, 9],
@@ -128,16 +128,16 @@ const IPV4_OFFSETS: Readonly<Record<number, readonly number[]>> = {
   64: [9, 10, 11, 12],
   96: [12, 13, 14, 15],
 };
-/** The well-known NAT64 prefix (RFC 6052 §2.1). Addresses with the prefix for local use (RFC 8215) are not public. */
+/** The well-known NAT64 prefix (RFC 6052 §2.1). The prefix for local use (RFC 8215) is not needed: its addresses are never public. */
 const WELL_KNOWN: Nat64Prefix = { network: '64:ff9b::', prefix: 96 };
-/** A name that has only IPv4 addresses; if a resolver returns IPv6 addresses, the network has NAT64 (RFC 7050). */
+/** A host name that has only IPv4 addresses. If a resolver returns IPv6 addresses for it, the network has NAT64 (RFC 7050). */
 const IPV4_ONLY = 'ipv4only.arpa';
 const IPV4_ONLY_ADDRESSES: ReadonlySet<string> = new Set(['192.0.0.170', '192.0.0.171']);
 
-/** Returns the IPv4 address to which NAT64 translates an address; undefined for an address that it does not translate. */
+/** Returns the IPv4 address to which NAT64 translates an IPv6 address. Returns undefined if NAT64 does not translate the address. */
 export type EmbeddedIpv4 = (address: string) => string | undefined;
 
-/** Returns the translation of addresses in these networks and in the well-known network. */
+/** Returns a function that finds the IPv4 address in an address of these NAT64 networks or of the well-known network. */
 export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: addressBytes(network).subarray(0, prefix / 8), prefix }));
   return (address) => {
@@ -148,7 +148,7 @@ export function embeddedIpv4(networks: readonly Nat64Prefix[]): EmbeddedIpv4 {
   };
 }
 
-/** Returns the NAT64 networks in a resolver's answers for `ipv4only.arpa` (RFC 7050 §3). */
+/** Returns the NAT64 networks to which a resolver's answers for `ipv4only.arpa` belong (RFC 7050 §3). */
 export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[] {
   return answers.filter(isTranslatable).flatMap((network) => {
     const bytes = addressBytes(network);
@@ -159,13 +159,13 @@ export function nat64Prefixes(answers: readonly string[]): readonly Nat64Prefix[
   });
 }
 
-/** Asks the machine's resolver for the NAT64 translation of its network. Without an answer, returns the well-known translation. */
+/** Finds the NAT64 networks with the machine's resolver. If it gives no answer, only addresses of the well-known network are translated. */
 export async function discoverNat64(): Promise<EmbeddedIpv4> {
   const answers = await lookup(IPV4_ONLY, { all: true, family: 6 }).catch(() => []);
   return embeddedIpv4(nat64Prefixes(answers.map(({ address }) => address)));
 }
 
-/** Returns whether NAT64 may translate an address: an IPv6 address without a zone, which would bind it to a link. */
+/** Returns whether NAT64 may translate an address. It must be IPv6 and have no zone (such as `%eth0`), which binds it to a link. */
 function isTranslatable(address: string): boolean {
   return isIPv6(address) && !address.includes('%');
 }

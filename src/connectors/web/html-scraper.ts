@@ -9,7 +9,7 @@ import { bodyText, mediaType, requireSuccess } from './fetch-tools.ts';
 import { parsePage } from './page-text.ts';
 import type { FetchPublic } from './public-fetch.ts';
 
-/** Longest page in bytes: its tree takes many times as much memory. */
+/** Maximum size of a page in bytes. The parsed page takes many times as much memory. */
 const PAGE_BYTES = 1_048_576;
 
 const RETURNS = resultSchema(['items'], {
@@ -24,7 +24,7 @@ const RETURNS = resultSchema(['items'], {
   },
 });
 
-/** Returns `html_scraper`, which finds elements of a page by CSS selectors. A page's tree may take 90 MB: one page is read at a time. */
+/** Returns the tool `html_scraper`, which finds elements by CSS selectors. Parses one page at a time, since a page may take 90 MB. */
 export function htmlScraperTool(fetchPublic: FetchPublic, reading = new ConcurrencyLimiter({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
     {
@@ -73,16 +73,16 @@ type DomHandler = InstanceType<typeof import('htmlparser2').DomHandler>;
 type PageNode = DomHandler['dom'][number];
 type Select = (selector: string, nodes: PageNode[]) => PageNode[];
 
-/** Time limit of the selection in milliseconds: a hostile pair of selectors and page could run forever. */
+/** Time limit in milliseconds for finding the elements. Without it, a hostile page or selector could make the hub compute forever. */
 const SELECT_MS = 500;
 const MAX_TEXT = 2_000;
 const MAX_ATTRIBUTE = 1_000;
 const HIDDEN_TAGS = new Set(['script', 'style', 'noscript', 'template']);
 
 /**
- * Returns the elements of a page that match the selectors, in document order, each with tag, text (white space folded, at most 2,000
- * characters) and attributes. Rejects with VALIDATION_ERROR (a selector is invalid), RESOURCE_EXCEEDED (the work took over half a second)
- * or SERVICE_REFUSED (the page is nested too deep).
+ * Returns the elements that match the selectors, selector by selector, each with tag, attributes and text. White space in the text is
+ * folded, and the text has at most 2,000 characters. Rejects with VALIDATION_ERROR (a selector is invalid), RESOURCE_EXCEEDED (the
+ * selection took over half a second), or SERVICE_REFUSED (the page is nested too deep).
  */
 export async function pageElements(html: string, { selectors, maxItems, signal }: ElementQuery): Promise<readonly JsonObject[]> {
   const [{ DomHandler }, { selectAll }] = await Promise.all([import('htmlparser2'), import('css-select')]);
@@ -102,7 +102,7 @@ function selectNodes(selector: string, nodes: PageNode[], select: Select) {
   }
 }
 
-/** Runs work with a time limit; only `vm` can end synchronous work. */
+/** Runs synchronous work with a time limit. In the same thread, only `vm` can interrupt synchronous work. */
 function withTimeLimit<T>(work: () => T): T {
   try {
     return runInNewContext('work()', { work }, { timeout: SELECT_MS }) as T;

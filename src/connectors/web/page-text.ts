@@ -21,10 +21,10 @@ interface ReadingBounds {
 }
 
 const SLICE_CHARACTERS = 16_384;
-/** Maximum nesting of tags, deeper than any page for people. Above it a parser needs more and more time for each tag. */
+/** Maximum nesting of tags. Pages for people stay far below it. With deeper nesting, the parser needs more and more time for each tag. */
 const MAX_DEPTH = 1_000;
 
-/** Returns a page as Markdown or text of at most `maxCharacters`. Throws SERVICE_REFUSED if it is nested too deep. */
+/** Returns a page as Markdown or text. Stops reading soon after `maxCharacters`. Throws SERVICE_REFUSED if the page is nested too deep. */
 export async function pageText(
   { html, url }: Page,
   form: PageFormat,
@@ -35,7 +35,7 @@ export async function pageText(
   return writer.text;
 }
 
-/** Parses HTML for a handler in pieces, so that other work runs in between. Rejects like `pageText`. */
+/** Parses HTML and passes tags and texts to `handler`. Works in pieces, so that other work can run in between. Rejects like `pageText`. */
 export async function parsePage(html: string, handler: PageHandler, { signal, isEnough }: ReadingBounds): Promise<void> {
   const { Parser } = await import('htmlparser2');
   const parser = new Parser(boundedDepth(handler));
@@ -63,10 +63,10 @@ function boundedDepth(handler: PageHandler): PageHandler {
   };
 }
 
-/** Form of the result: Markdown with links and emphasis, or only words. */
+/** Form of the result: Markdown with links and emphasis, or plain text. */
 export type PageFormat = 'markdown' | 'text';
 
-/** Elements without text for readers. */
+/** Elements whose content is not text for readers. */
 const HIDDEN = new Set([
   'script',
   'style',
@@ -87,7 +87,7 @@ const BLOCKS = new Set(
   ),
 );
 const MARKS: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', code: '`' };
-/** Maximum number of indents; deeper elements are indented no further. Otherwise a small page could become an endless text. */
+/** Maximum number of indents. Deeper elements are indented no further, since otherwise a small page could become a huge text. */
 const MAX_INDENTS = 8;
 const SAFE_LINK = /^(https?|mailto|tel):/;
 
@@ -199,7 +199,7 @@ class PageWriter {
     return Object.hasOwn(MARKS, name) ? MARKS[name] : undefined;
   }
 
-  /** Returns an absolute URL; an empty text unless the scheme is http, https, mailto or tel. */
+  /** Returns the absolute URL of a link or picture. If the scheme is not http, https, mailto or tel, returns an empty text. */
   #absolute(reference: string | undefined): string {
     const url = reference === undefined ? null : URL.parse(reference, this.#baseUrl);
     if (!url || !SAFE_LINK.test(url.href)) return '';
@@ -221,11 +221,11 @@ class PageWriter {
   }
 }
 
-/** Builds lines of text: it folds white space as browsers do, and begins a new line for each block. */
+/** Builds a text from pieces. Folds white space as browsers do, and begins each block in a new line. */
 class TextBuilder {
-  /** Non-empty parts of the text. They are joined only at the end, since each change of one long text would copy the whole text. */
+  /** Non-empty parts of the text. They are joined only at the end, since each addition to one long text would copy that text. */
   readonly #parts: string[] = [];
-  /** The indexes of the parts that are open marks. */
+  /** The indexes in `#parts` of the marks that are still open. */
   readonly #marks: number[] = [];
   #length = 0;
   /** Prefix of every new line, such as `> `. */
@@ -246,12 +246,12 @@ class TextBuilder {
     return this.#parts.join('').trim();
   }
 
-  /** Sets the text before the next line's content, such as `## `. Ignored within emphasis, which contains no line breaks. */
+  /** Sets a text that begins the next line after its prefix, such as `## `. Ignored within open marks, which contain no line breaks. */
   set lead(lead: string) {
     if (this.#marks.length === 0) this.#lead = lead;
   }
 
-  /** Adds text with white space folded to one space, and without white space at the beginning of a line. */
+  /** Adds text. White space becomes a single space; at the beginning of a line it is dropped. */
   appendFolded(text: string): void {
     const words = text.replaceAll(/[\s\u00a0]+/g, ' ');
     if (words.startsWith(' ')) this.#space();
@@ -263,7 +263,7 @@ class TextBuilder {
     this.#isSpaceDue = words.endsWith(' ');
   }
 
-  /** Adds unchanged text, line by line. */
+  /** Adds text without folding white space. Each new line gets the prefix. */
   appendVerbatim(text: string): void {
     this.#begin();
     this.#add(text.replaceAll(/\r?\n/g, `\n${this.prefix}`));

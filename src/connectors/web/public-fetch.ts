@@ -10,7 +10,7 @@ import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddre
 /** A request to a URL that an agent chose. */
 interface PublicRequest {
   readonly url: string;
-  /** GET when absent. */
+  /** HTTP method; default: GET. */
   readonly method?: 'GET' | 'HEAD';
   readonly signal: AbortSignal;
   /** Longest decompressed body, in bytes. */
@@ -18,7 +18,7 @@ interface PublicRequest {
   readonly accept?: string;
 }
 
-/** A response with any status; redirects were followed. */
+/** The last response after all redirects. It may have any status. */
 export interface PublicResponse {
   readonly status: number;
   /** URL after the redirects. */
@@ -30,17 +30,17 @@ export interface PublicResponse {
 /** Port: fetches any URL of the public internet. */
 export type FetchPublic = (request: PublicRequest) => Promise<PublicResponse>;
 
-/** Port: resolves the addresses of a name. */
+/** Port: finds the IP addresses of a host name. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 interface PublicFetchOptions {
-  /** Private hosts that the owner allows, in the forms of `hostRule`. */
+  /** Private hosts that the owner allows, in the form that `hostRule` takes. */
   readonly allowedHosts?: readonly string[];
-  /** The machine's resolver when absent. */
+  /** Resolves host names; default: the machine's resolver. */
   readonly resolve?: ResolveHost;
-  /** Returns the NAT64 translation of the network; default: found through the machine's resolver. */
+  /** Returns the NAT64 translation of this network; default: `discoverNat64`. */
   readonly translation?: () => Promise<EmbeddedIpv4>;
-  /** Time limit of the whole fetch with its redirects in milliseconds; default: 30 s. */
+  /** Time limit in milliseconds for the whole fetch, including redirects; default: 30 s. */
   readonly timeoutMs?: number;
 }
 
@@ -53,10 +53,10 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * Returns a function that fetches URLs of agents: HTTP and HTTPS only, no private hosts. Every DNS answer is checked, and the connection
- * uses the checked addresses, so that a name cannot change in between; each redirect is checked again. The fetch rejects with
- * VALIDATION_ERROR (no web URL), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED (endless
- * redirects, a malformed response), PAYLOAD_TOO_LARGE, TIMEOUT, or the signal's reason.
+ * Returns a function that fetches URLs which agents choose. It fetches only HTTP and HTTPS, and only public or allowed hosts. It checks all
+ * addresses of a host and connects only to these, so that a later DNS answer cannot lead elsewhere. It checks each redirect in the same
+ * way. Rejects with VALIDATION_ERROR (no web URL), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE (no connection), SERVICE_REFUSED
+ * (too many redirects, a malformed response), PAYLOAD_TOO_LARGE, TIMEOUT, or the signal's reason.
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
@@ -135,7 +135,7 @@ function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses
   );
 }
 
-/** Returns a lookup that always gives the checked addresses, since another DNS query could give other addresses. */
+/** Returns a lookup function that always gives the checked addresses. A new DNS query could give other addresses. */
 function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   const [first = { address: '', family: 4 }] = addresses;
   return (_, { all }, done) => {

@@ -15,7 +15,7 @@ interface WebSearch {
   readonly signal: AbortSignal;
 }
 
-/** The found pages in the server's order, and the total number of results. */
+/** The found pages in the server's order, and the total number of results that the server reports. */
 interface WebSearchResults {
   readonly results: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
   readonly total: number;
@@ -28,8 +28,8 @@ const SERVICE = 'The SearXNG server';
 const MAX_PAGES = 10;
 
 /**
- * Searches with SearXNG (docs.searxng.org, "Search API"), page by page until there are `count` results or no new results. Rejects like
- * `callEndpoint`, and with SERVICE_REFUSED if the server's settings do not allow JSON.
+ * Searches with SearXNG (docs.searxng.org, "Search API"). Requests pages until there are `count` results or a page has no new ones. Rejects
+ * like `callEndpoint`, and with SERVICE_REFUSED if the server's settings do not allow JSON.
  */
 async function searchWeb(server: SearxngServer, search: WebSearch): Promise<WebSearchResults> {
   const found = new Map<string, WebSearchResults['results'][number]>();
@@ -60,7 +60,7 @@ async function requestPage(server: SearxngServer, search: WebSearch, page: numbe
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} answered without results; is its address right?`);
 }
 
-/** Rethrows an error. Adds an explanation to a 403, which SearXNG returns for formats that its settings do not list. */
+/** Throws an error again. If its status is 403, adds an explanation: SearXNG returns 403 if its settings do not allow JSON. */
 function explainForbidden(error: unknown): never {
   if (!(error instanceof AtmoError) || error.details.status !== 403) throw error;
   throw new AtmoError('SERVICE_REFUSED', `${SERVICE} gives no JSON: add json to search.formats in its settings.yml`, { status: 403 });
@@ -83,7 +83,7 @@ function resultsOf({ results }: JsonObject): WebSearchResults['results'] {
   });
 }
 
-/** Returns `search_web` over a SearXNG server. */
+/** Returns the tool `search_web`, which searches with a SearXNG server. */
 export function searchWebTool(server: SearxngServer): RegisteredTool {
   const text = { type: 'string' };
   return defineTool(

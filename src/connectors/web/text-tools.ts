@@ -19,14 +19,14 @@ interface TextFiles {
   readonly roots: Readonly<Record<string, FileRoot>>;
 }
 
-/** The text of a call: in `text`, in `stdin` (the name that programs use), or in a file. */
+/** Where a call has its text: in `text`, in `stdin` (another name for `text`), or in a file. */
 interface GivenText {
   readonly text?: string | undefined;
   readonly stdin?: string | undefined;
   readonly file?: string | undefined;
 }
 
-/** Returns `json_parse` and `text_search`, which work on a parameter, or on a file that the caller may read. */
+/** Returns the tools `json_parse` and `text_search`. They work on a text parameter, or on a file that the caller may read. */
 export function textTools(
   source: TextFiles,
   searching = new ConcurrencyLimiter({ maxRunning: MAX_CONCURRENT_SEARCHES }),
@@ -42,7 +42,7 @@ function textParameters(what: string) {
   };
 }
 
-/** Returns the caller's text or the canonical path of the caller's file. Throws VALIDATION_ERROR unless exactly one is given. */
+/** Replaces `stdin` by `text`, and `file` by its canonical path. Throws VALIDATION_ERROR unless exactly one of the three is given. */
 function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: TextFiles['roots']): JsonObject {
   const given = [text, stdin, file].filter((value) => value !== undefined);
   if (given.length !== 1) throw new AtmoError('VALIDATION_ERROR', 'Give one of text, stdin and file');
@@ -131,7 +131,7 @@ interface TextSearch {
 const TIME_LIMIT_MS = 1_500;
 const MAX_MEMORY_MB = 64;
 
-// The program is a text because the hub ships as one bundle.
+// The program is a string because the hub ships as one bundle.
 const SEARCH_PROGRAM = `
 const { parentPort, workerData: { pattern, flags, text, maxMatches } } = require('node:worker_threads');
 const matches = [];
@@ -141,8 +141,8 @@ for (const match of text.matchAll(new RegExp(pattern, flags))) {
 parentPort.postMessage(matches);`;
 
 /**
- * Returns the matches of a regular expression, at most one more than `maxMatches`. The search runs in a thread, which is ended if the
- * pattern takes too long. Rejects with VALIDATION_ERROR (the pattern is no regular expression) or RESOURCE_EXCEEDED (over 1.5 s or 64 MB).
+ * Returns the matches of a regular expression, or `maxMatches` + 1 matches if there are more than `maxMatches`. Runs in a thread that can
+ * be ended. Rejects with VALIDATION_ERROR (the pattern is no regular expression) or RESOURCE_EXCEEDED (over 1.5 s or 64 MB).
  */
 async function searchText({ pattern, text, isCaseIgnored, maxMatches, signal }: TextSearch): Promise<readonly string[]> {
   const flags = isCaseIgnored ? 'gimu' : 'gmu';

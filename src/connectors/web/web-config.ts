@@ -1,7 +1,7 @@
 import { optionalSection, SECRET_SOURCE, type Settings, section } from '../../core/config/config-section.ts';
 import { ALLOWED_HOST } from './address-policy.ts';
 
-/** JSON Schema of `connectors.web`: the hosts that agents with `net:read` may fetch. */
+/** JSON Schema of `connectors.web`: whether agents may fetch web pages, and which private hosts they may reach. */
 export const WEB_SECTION = section({
   enabled: { type: 'boolean', default: true, description: 'Whether agents may fetch pages of the public internet' },
   allowed_hosts: {
@@ -13,7 +13,7 @@ export const WEB_SECTION = section({
   },
 });
 
-/** JSON Schema of `connectors.search`: a SearXNG server. */
+/** JSON Schema of `connectors.search`: the SearXNG server for searches. */
 export const SEARCH_SECTION = optionalSection(
   {
     url: { type: 'string', pattern: '^https?://', maxLength: 500, description: 'Where SearXNG is; its settings need search.formats: json' },
@@ -23,8 +23,8 @@ export const SEARCH_SECTION = optionalSection(
   ['url'],
 );
 
-/** `connectors.web`: the addresses that agents may fetch. */
+/** `connectors.web` of the configuration: whether agents may fetch web pages, and which private hosts they may reach. */
 export type WebConfig = Settings<typeof WEB_SECTION>;
 
-/** `connectors.search`: the server for searches. */
+/** `connectors.search` of the configuration: the SearXNG server for searches. */
 export type SearchConfig = Settings<typeof SEARCH_SECTION>;

@@ -21,7 +21,7 @@ const ALIASES = {
   tool_text_search: 'core:text_search',
 };
 
-/** Returns the tools for the web and for texts. Throws CONFIG_INVALID if a network is malformed or a secret cannot be read. */
+/** Returns a connector with the tools for web and texts. Throws CONFIG_INVALID if a network is malformed or a secret cannot be read. */
 export function openWeb(
   { env, stateDir }: Pick<ConnectorContext, 'env' | 'stateDir'>,
   { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
@@ -47,7 +47,7 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 }
 
 /**
- * Returns a fetch that loads `publicFetch` at its first request, so that a hub without web requests saves the memory of HTTP, TLS and
+ * Returns a fetch that loads `publicFetch` at its first request. Without a request, the hub saves the memory for HTTP, TLS and
  * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed.
  */
 export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {

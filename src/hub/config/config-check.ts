@@ -37,8 +37,8 @@ interface ExposedFolder {
 }
 
 /**
- * Throws CONFIG_INVALID if agents or their programs could reach the hub's configuration, rules, manifest or keys, or could write code that
- * the manifest loads, since these files decide what the hub does. `manifest` has the last valid records if its file has mistakes.
+ * Throws CONFIG_INVALID if agents or their programs may use a folder with the hub's configuration, rules, manifest or keys, or may write in
+ * a folder with code that the manifest loads. If the manifest has mistakes, pass its last valid version as `manifest`.
  */
 export function requireProtectedFiles(
   config: HubConfig,
@@ -69,7 +69,7 @@ function openFolders({ connectors: { files, sandbox } }: HubConfig): readonly Ex
   return [...roots, ...powers];
 }
 
-/** Returns the manifest, or undefined if it is missing or has mistakes. The part that loads the manifest reports the mistakes. */
+/** Returns the manifest; undefined if it is missing or has mistakes. The mistakes are reported later, when the manifest is loaded. */
 function manifestAt(path: string): RecordFile | undefined {
   try {
     return existsSync(path) ? parseRecordFile(readFileSync(path, 'utf8'), path) : undefined;

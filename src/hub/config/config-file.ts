@@ -5,7 +5,7 @@ import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
-/** Default of `tools.fail_over`: tools that only send a URL to the public internet, so that any hub can run them. */
+/** Default of `tools.fail_over`. These tools only send a URL to the public internet, so another hub can run them just as well. */
 const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 
 /** JSON Schema of the configuration file. */
@@ -99,5 +99,5 @@ export const CONFIG_SCHEMA = {
   },
 } as const;
 
-/** The content of the file after the check against its schema, with defaults. */
+/** The content of the configuration file. It matches the schema, and its defaults are filled in. */
 export type ConfigFile = FileValue<typeof CONFIG_SCHEMA>;

@@ -42,9 +42,9 @@ export interface TlsConfig {
 
 /** The owner's settings. The keys of the configuration file are the names of these fields in snake_case. */
 export interface HubConfig {
-  /** Reads the file again. If it has mistakes, throws CONFIG_INVALID and changes nothing. Absent if a program made the settings. */
+  /** Reads the file again. If it has mistakes, throws CONFIG_INVALID and changes nothing. Absent if the settings come from no file. */
   reload?(): ConfigReload;
-  /** Returns why the settings come from the last valid version of the file; undefined if they come from the current version. */
+  /** If the current file cannot be used, returns the reason; earlier valid settings are then in force. Otherwise returns undefined. */
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
@@ -61,12 +61,12 @@ export interface HubConfig {
   };
   readonly tools: {
     readonly manifestFile: string;
-    /** Files with tools that are registered at each start. Only the first existing file is read. */
+    /** Possible paths of the file with tools to register at each start. The hub reads the first file that exists. */
     readonly bootstrapFiles: readonly [string, ...string[]];
     /** The permissions that registered tools may require; default: all except administration. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
-    /** Names of tools whose calls go to another hub if this hub cannot reach the service that they need. */
+    /** Names of tools whose calls may go to another hub. A call goes there if this hub cannot reach the tool's service. */
     readonly failOver: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
@@ -76,12 +76,12 @@ export interface HubConfig {
     readonly maxParamsBytes: number;
     /** Timeout in milliseconds for tools that declare no timeout. */
     readonly defaultTimeoutMs: number;
-    /** What happens if a result does not match the tool's schema: the call fails, or the log gets a warning. */
+    /** What happens if a result does not match the tool's schema. `error`: the call fails. `warn`: the log gets a warning. */
     readonly resultInvalid: 'error' | 'warn';
     /** True if the hub refuses tools that have a parameter without type or description. */
     readonly refusesUndescribed: boolean;
     readonly logsCalls: boolean;
-    /** Feature flags that a tool requires, by the tool's id or name. An agent has the flags of its role. */
+    /** The feature flags that each tool requires. A key is a tool's id or name. An agent has the flags of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
     /** Whether a program that embeds the hub may add and remove tools. */
     readonly isDynamicRegistrationAllowed: boolean;
@@ -94,7 +94,7 @@ export interface HubConfig {
     readonly host: string;
     readonly port: number;
     readonly maxPeers: number;
-    /** File with 64 hex digits, which must be the same on every member (libp2p private network). */
+    /** File with the pre-shared key (64 hex digits) of the libp2p private network. All mesh members need the same key. */
     readonly preSharedKeyFile?: string;
   };
   /** Capabilities that the owner declares. The hub detects all others. */
@@ -104,7 +104,7 @@ export interface HubConfig {
   readonly rulesFile: string;
   /** Roles for which tokens can be minted, by name. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
-  /** Whether the machine's clock is trusted without evidence of the right time. */
+  /** When the machine's clock is trusted. `auto`: with evidence. `always`: without evidence. `never`: only the owner's time counts. */
   readonly clockTrust: 'auto' | 'always' | 'never';
   /** Maximum age and size of the calls in the audit log. */
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
@@ -127,8 +127,8 @@ const PATH_KEYS = [
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the file in ATMO_CONFIG, or else `config.yaml` in the state directory or in /etc/atmosphere-edge. Environment variables override
- * the file. Throws CONFIG_INVALID with file and line, or with the name of the environment variable.
+ * Reads the file in ATMO_CONFIG. If ATMO_CONFIG is not set, reads `config.yaml` in the state directory, or else in /etc/atmosphere-edge.
+ * Environment variables override the file. Throws CONFIG_INVALID with file and line, or with the name of the environment variable.
  */
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
@@ -198,12 +198,12 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
   return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
 }
 
-/** Returns the possible paths of the HTTP tool service's bootstrap file: the configured path, or else two default paths. */
+/** Returns the possible paths of the bootstrap file: the configured path, or two default paths if no path is configured. */
 function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
-/** Returns the permissions that tools may require. `text` is the environment variable ALLOWED_TOOL_PERMS, which has precedence. */
+/** Returns the permissions that tools may require. `text` is the value of ALLOWED_TOOL_PERMS, which has precedence over `own`. */
 function allowedPermissionsOf(
   text: string | undefined,
   own: readonly string[] | undefined,
@@ -262,7 +262,7 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
 
 const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
-/** Reads the configuration file and fills in defaults. No environment variable overrides it. Throws CONFIG_INVALID with file and line. */
+/** Reads the configuration file and its defaults. No environment variable overrides a setting. Throws CONFIG_INVALID with file and line. */
 export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
   const path = configFileOf(env, stateDir);
   return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
@@ -295,15 +295,15 @@ function configuredPaths(file: ConfigFile) {
 interface EffectiveConfig {
   readonly file: ConfigFile;
   readonly config: HubConfig;
-  /** The mistake in the file. Set if the settings therefore come from the last valid text. */
+  /** Why the current file cannot be used. If this is set, the settings come from the file's last valid text. */
   readonly fault?: unknown;
   /** Stores the file's text as valid. The stored text is used if the file is later missing or has mistakes. */
   keep(): void;
 }
 
 /**
- * Returns the settings in the file. If the file is missing, empty or has mistakes, returns the settings of its last valid text. Throws
- * CONFIG_INVALID like `loadConfig` if there is no such text.
+ * Returns the settings in the file. If the file is missing, empty or has mistakes, returns the settings of its last valid text. If no valid
+ * text is stored, behaves like `loadConfig`, which may throw CONFIG_INVALID.
  */
 export function effectiveConfig(env: Environment, stateDir: string): EffectiveConfig {
   const ownerFile = new OwnerFile({
@@ -353,8 +353,8 @@ function logLevelOf(text: string | undefined): LogLevel | undefined {
 }
 
 /**
- * Returns the absolute paths of the configuration file and of the files that it names, if they exist outside of the state directory. If the
- * configuration has mistakes, returns only its own path. By default `config` is read from the file.
+ * Returns the absolute paths of the configuration file and of all files that it names. Omits files in the state directory and files that do
+ * not exist. If the configuration has mistakes, returns only its own path. By default, `config` is read from the file.
  */
 export function filesOutsideState(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
   const own = configFileOf(env, stateDir);

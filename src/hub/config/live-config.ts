@@ -13,7 +13,7 @@ const LIVE_KEYS = ['log', 'tools.disabled', 'tools.fail_over', 'tools.features',
 export interface LiveConfig extends HubConfig {
   /** The current log level, whereas `logLevel` is the level at the start. */
   readonly log: LogThreshold;
-  /** Reads the file again. If no change needs a restart, the file is stored as valid. */
+  /** Reads the file again. If none of the changes needs a restart, stores the file's text as valid. */
   reload(): ConfigReload;
   problem(): string | undefined;
   /** Stores the settings as valid. Called after a hub has started with them. */
@@ -26,7 +26,7 @@ export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   const { config } = current;
   let { file } = current;
   let fault = current.fault;
-  // These arrays are changed in place, because other parts of the hub hold them.
+  // `reload` changes these arrays and objects in place, because other parts of the hub refer to them.
   const [disabled, failOver] = [[...config.tools.disabled], [...config.tools.failOver]];
   const [features, roles] = [{ ...config.tools.features }, { ...config.roles }];
   const log: { level: LogLevel } = { level: config.logLevel };
@@ -75,7 +75,7 @@ function withLiveKeys(running: ConfigFile, next: ConfigFile): ConfigFile {
 
 const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
 
-/** Returns the dotted keys of the innermost objects whose values differ. */
+/** Returns the dotted keys of all values that differ. If two objects differ, returns the keys of their differing members instead. */
 function changedKeys(before: unknown, after: unknown, path = ''): readonly string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isJsonObject(before) || !isJsonObject(after)) return [path];

@@ -25,7 +25,7 @@ import { StateStore } from '../../storage/state-store.ts';
 import { guardStorage } from '../../storage/storage-error.ts';
 import { type Environment, filesOutsideState } from '../config/config.ts';
 
-/** Returns the service for backups of the hub on this machine. It needs no token: whoever can read the files is the owner. */
+/** Returns the backup service for the hub on this machine. It needs no token, since only the owner can read the hub's files. */
 export function stateArchive(env: Environment, derive = byScrypt, system = SYSTEM_STATE_DIRECTORY): BackupService {
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
@@ -75,7 +75,7 @@ async function archiveStopped(order: Omit<BackupOptions, 'copies' | 'isRunning'>
   }
 }
 
-/** Returns whether a hub runs, by trying to take its lock. On a read-only disk no hub runs, and no lock is taken. */
+/** Tries to take the hub's lock, to find out whether the hub runs. On a read-only disk no hub can run, and no lock is taken. */
 async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'read-only'> {
   try {
     await lock.start();
@@ -94,7 +94,7 @@ interface ClosedHub {
   readonly command: 'backup' | 'restore';
 }
 
-/** Throws PERMISSION_DENIED if this user cannot read the system hub's directory, since the command would then use a new, empty one. */
+/** Throws PERMISSION_DENIED if this machine has a system hub, but the command would use this user's own, empty state directory. */
 function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
   const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
   if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;
@@ -168,7 +168,7 @@ async function openBackup(file: string): Promise<FileHandle> {
 const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
   entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
 
-/** Throws NOT_SUPPORTED if a newer hub version made the backup, since this version would report the backup as damaged. */
+/** Throws NOT_SUPPORTED if a newer version of the hub made the backup. This version would report it as damaged. */
 function requireKnownVersion({ version }: ArchiveTable): void {
   const own = packageVersion();
   if (semver.valid(version) !== null && semver.lte(version, own)) return;
@@ -182,8 +182,8 @@ function requireKnownVersion({ version }: ArchiveTable): void {
 }
 
 /**
- * Increases the counters that other hubs remember. Otherwise, other hubs would refuse the restored hub's next messages as replayed. Opens
- * the databases like a start of the hub does, so that the restore fails now if a database is unusable.
+ * Increases the counters that other hubs remember. Otherwise, they would refuse the restored hub's next messages as replayed. Opens the
+ * databases as a start of the hub does. If a database is unusable, the restore therefore fails now, not at the next start.
  */
 async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
   const clock = systemClock;
@@ -200,7 +200,7 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
   await store.start();
   const epoch = new AnnouncedEpoch({ store, clock });
   epoch.begin();
-  // The clock may be wrong: a board without a battery may not know the time yet.
+  // The clock of a board without a battery may be behind. The time of the backup is therefore a lower limit.
   epoch.surpass(Math.floor(Math.max(clock.now(), Date.parse(madeAt)) / 1000));
   writeRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
   skipGroupCounter(join(directory, 'matter'));

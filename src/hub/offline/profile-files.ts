@@ -14,7 +14,7 @@ import {
 import { draftProfile } from '../../profiles/files/profile-draft.ts';
 import type { DraftFile, ProfileProblem } from '../../profiles/files/profile-format.ts';
 
-/** Checks the built-in profiles and returns their mistakes. Each given file replaces the built-in profile of the same name. */
+/** Checks the built-in profiles and the given files. Returns all mistakes. A given file replaces the built-in profile of the same name. */
 export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
   const given = paths.map(readGivenFile);
   const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
@@ -31,7 +31,7 @@ export async function draftProfileFor(description: DeviceDescription): Promise<r
 function readGivenFile(path: string): RawProfileFile {
   const folder = basename(dirname(path));
   const file = readProfileFile(folder === 'capabilities' ? 'capabilities' : 'devices', path);
-  // A file outside of both folders is recognised by its content, since only a capability names its cluster.
+  // If the file is in neither folder, its content decides. Only a capability names its cluster.
   const isCapability = folder !== 'devices' && isJsonObject(file.content) && 'cluster' in file.content;
   return isCapability ? { ...file, kind: 'capabilities' } : file;
 }

@@ -7,8 +7,8 @@ import { type Environment, effectiveConfig } from '../config/config.ts';
 const NOTHING: SafeOutputs = { safe: [], missed: [] };
 
 /**
- * Sets the configured outputs to their safe state. systemd runs it after each end of the hub, since a killed hub cannot set them itself.
- * Never throws: failures are in the result.
+ * Sets the configured outputs to their safe state. systemd runs this each time the hub has ended, because a hub that was killed cannot set
+ * its outputs itself. Never throws: the result contains the failures.
  */
 export async function safeOutputs(env: Environment): Promise<SafeOutputs> {
   try {

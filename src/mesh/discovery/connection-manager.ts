@@ -11,7 +11,7 @@ import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
 
-/** Milliseconds that the hub with the higher id waits before it dials; the hub with the lower id dials at once. */
+/** Of two hubs, the one with the lower id dials at once. The other one dials after this delay in milliseconds. */
 const FIRST_CONTACT_MS = 500;
 const AFTER_LOSS_MS = 3_000;
 const REVIEW_MS = 2_000;
@@ -22,7 +22,7 @@ interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'log
   readonly meshId: string;
   /** Discovery by DNS-SD; undefined if it is switched off. */
   readonly discovery: Discovery | undefined;
-  /** Interface watch. The owner starts it before the connection manager and disposes it. */
+  /** Interface watch. It must be started before the connection manager, which does not dispose it. */
   readonly watch: InterfaceWatch;
   readonly announced: () => readonly KnownAddresses[];
   readonly isBarred: (id: HubId) => boolean;
@@ -61,7 +61,7 @@ export class ConnectionManager implements Service {
     this.#pruner = new ConnectionPruner(collaborators.clock, collaborators.engine);
   }
 
-  /** Number of dial attempts since the start in which every dialled address refused this hub. */
+  /** Number of dial attempts that failed since the start because every dialled address refused this hub. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -92,7 +92,7 @@ export class ConnectionManager implements Service {
     this.#diallers.clear();
   }
 
-  /** Adjusts the connections after a change of members, addresses or revocations. */
+  /** Starts and ends connections after the members, their addresses or the revocations have changed. */
   review(): void {
     if (this.#stop.signal.aborted) return;
     const connected = new Set(this.#collaborators.engine.peers().map(({ id }) => id));
@@ -104,8 +104,8 @@ export class ConnectionManager implements Service {
   }
 
   /**
-   * Connects to a hub at once for a call and keeps the connection for some minutes. Rejects with NODE_UNAVAILABLE if the hub answers at
-   * none of its addresses, PERMISSION_DENIED if it was revoked, or CANCELLED if the signal aborts.
+   * Connects at once to a hub that a call needs; this hub keeps the connection for at least five minutes. Rejects with NODE_UNAVAILABLE if
+   * the other hub answers at no address, PERMISSION_DENIED if it was revoked, or CANCELLED if the signal aborts.
    */
   async dialNow(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const present = this.#peer(id);
@@ -129,7 +129,8 @@ export class ConnectionManager implements Service {
     );
   }
 
-  /** Returns the hubs to connect to: configured peers, and neighbours selected among proven, among all and among reachable hubs. */
+  // Returns the hubs to connect to: all hubs at configured addresses, and neighbours. Neighbours are selected three times: among the proven
+  // hubs, among all known hubs and among the reachable hubs.
   #wanted(): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
@@ -162,7 +163,7 @@ export class ConnectionManager implements Service {
     this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Dials a configured address while its hub is unknown or unreachable. Otherwise stops, because the hub's own dialler takes over. */
+  /** Dials a configured address. Pauses while the hub at it is known and reachable: the dialler for the hub's id then takes over. */
   #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
@@ -201,7 +202,7 @@ export class ConnectionManager implements Service {
     return dialler;
   }
 
-  /** Stops diallers that are no longer needed. Deletes only those of unknown hubs: a known hub's dialler keeps its back-off for later. */
+  /** Stops diallers that are no longer needed. The dialler of a known hub is not deleted, so that it keeps its back-off. */
   #stopUnwanted(wanted: ReadonlySet<HubId>): void {
     const known = this.#addresses.all();
     for (const [name, dialler] of this.#diallers) {
@@ -243,17 +244,17 @@ export class ConnectionManager implements Service {
   }
 }
 
-/** Number of other members below which every hub connects to every other hub. */
+/** If this hub knows fewer other members than this number, it connects to all of them. */
 const FULL_MESH_MEMBERS = 12;
 /** Number of rings. A hub has two neighbours on each ring, and therefore at most 8 neighbours. */
 const RINGS = 4;
 const BYTES_PER_POSITION = 6;
 
 /**
- * Returns the hubs with which `self` keeps a connection; every member computes the same graph. In a small mesh, these are all hubs. In a
- * larger mesh, they are the next and the previous hub on four rings, each of which has the members in a different order. The graph is
- * connected and symmetric, and has a degree of at most 8 and a logarithmic diameter. A hub that joins or leaves changes only its own edges
- * (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
+ * Returns the neighbours of `self`: the hubs with which `self` keeps a connection. In a small mesh, these are all other hubs. In a larger
+ * mesh, they are the next and the previous hub on each of four rings; each ring has the members in another order. Every hub with the same
+ * members computes the same graph. The graph is connected and symmetric, its degree is at most 8 and its diameter is logarithmic. If a hub
+ * joins or leaves, few edges change (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
  */
 export function selectNeighbours(self: HubId, members: Iterable<HubId>): ReadonlySet<HubId> {
   const others = new Set(members);
@@ -290,7 +291,7 @@ function ringPositions(id: HubId): readonly number[] {
 const KEEP_REQUESTED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
 
-/** Ends connections that a large mesh does not need. They were made while the mesh was small, or for one call. */
+/** Ends connections to hubs that are not neighbours. They were made while the mesh was small, or for a call. */
 class ConnectionPruner {
   readonly #clock: Clock;
   readonly #engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>;
@@ -302,7 +303,7 @@ class ConnectionPruner {
     this.#engine = engine;
   }
 
-  /** Keeps the connection of a hub for five minutes after a call needed it. */
+  /** Keeps the connection to a hub for five minutes from now, because a call needed it. */
   noteRequest(id: HubId): void {
     this.#requestedMs.set(id, this.#clock.monotonic());
   }
@@ -311,7 +312,7 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /** Ends connections unneeded for a minute. Only the hub with the lower id ends them, because both hubs may know different members. */
+  /** Ends connections unneeded for a minute. Of two hubs only the one with the lower id decides, as their lists of members may differ. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

@@ -22,7 +22,7 @@ export interface ServiceListener {
   lost(name: string): void;
 }
 
-/** Port: DNS-SD on the local network. */
+/** Announces and finds services on the local network by DNS-SD. Implemented by `DnsSd`. */
 export interface Discovery {
   /** Announces a service until disposed, then sends a goodbye. Throws VALIDATION_ERROR if DNS cannot encode the service. */
   advertise(service: AnnouncedService): AsyncDisposable;

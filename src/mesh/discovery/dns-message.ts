@@ -3,15 +3,15 @@ import type { AnnouncedService } from './discovery.ts';
 
 /** Message of multicast DNS (RFC 6762 18). */
 export interface DnsMessage {
-  /** DNS message id: 0 except in queries of unicast resolvers, which expect the same id in the response. */
+  /** DNS message id. It is 0, except in queries of unicast resolvers: the response must have the id of the query. */
   readonly id: number;
   readonly kind: 'query' | 'response';
   /** Whether more known answers follow in the next message (TC bit). */
   readonly isTruncated: boolean;
   readonly questions: readonly DnsQuestion[];
-  /** In a query, the answers that the sender already knows. */
+  /** In a query, the answers that the sender already knows. In a response, the answers to a query. */
   readonly answers: readonly DnsRecord[];
-  /** In a query, the records that the sender is about to claim. */
+  /** In a query that probes whether a name is free, the records that the sender wants to give this name. */
   readonly authorities: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
@@ -37,8 +37,8 @@ export function encodeDnsMessage(message: Partial<DnsMessage> & Pick<DnsMessage,
 }
 
 /**
- * Decodes a DNS message; returns undefined if the bytes are malformed. Leaves out records of other types and classes. Compressed names
- * cannot loop, because dns-packet follows pointers only backwards.
+ * Decodes a DNS message. Returns undefined if the bytes are malformed. Leaves out records whose type or class is not supported. Compressed
+ * names cannot loop, because dns-packet follows pointers only backwards.
  */
 export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   if (bytes.length > MAX_MESSAGE_BYTES || !hasPlausibleCounts(bytes)) return undefined;
@@ -59,8 +59,8 @@ export function decodeDnsMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-// Returns whether the record counts in the header fit the message. dns-packet allocates as many entries as the header claims: up to 262,140
-// for a message of twelve bytes.
+// Returns whether the record counts in the header are plausible for the length of the message. Without this check, a message of twelve
+// bytes could make dns-packet allocate 262,140 records.
 function hasPlausibleCounts(bytes: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const questions = bytes.readUInt16BE(4);
@@ -116,7 +116,7 @@ interface RecordOf<Type extends string, Data> {
   readonly type: Type;
   /** Validity of the record in seconds; 0 withdraws the record. */
   readonly ttlSeconds: number;
-  /** Cache-flush bit (RFC 6762 10.2): one host owns all records with this name and type. */
+  /** Cache-flush bit (RFC 6762 10.2). If it is set, a single host owns all records with this name and type. */
   readonly isUnique: boolean;
   readonly data: Data;
 }
@@ -129,7 +129,7 @@ export type SrvRecord = RecordOf<'SRV', { readonly target: string; readonly port
 export type TxtRecord = RecordOf<'TXT', readonly string[]>;
 /** DNS record with an address of a host. */
 export type AddressRecord = RecordOf<'A' | 'AAAA', string>;
-/** DNS record with the types of all records that a name has (RFC 6762 6.1). */
+/** DNS record that lists the record types that exist for a name (RFC 6762 6.1). */
 export type NsecRecord = RecordOf<'NSEC', readonly string[]>;
 /** DNS record of service discovery (RFC 6763). */
 export type DnsRecord = PtrRecord | SrvRecord | TxtRecord | AddressRecord | NsecRecord;
@@ -148,7 +148,7 @@ export function isSameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Returns whether encoding a decoded name gives the original bytes: false if dns-packet replaced invalid UTF-8 by U+FFFD. */
+/** Returns whether a decoded name encodes to its original bytes. A name with U+FFFD, the mark for invalid UTF-8, does not. */
 export function isPlainName(name: string): boolean {
   return !name.includes('\ufffd') && name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= 63);
 }
@@ -164,7 +164,7 @@ const SERVICE_TYPES_NAME = '_services._dns-sd._udp.local';
 const HOST_TTL_SECONDS = 120;
 const OTHER_TTL_SECONDS = 4_500; // RFC 6762 10
 
-/** DNS-SD service that this hub announces. */
+/** DNS-SD service that this hub announces. `host` is the first label of this hub's host name. */
 export interface LocalService extends AnnouncedService {
   readonly host: string;
 }
@@ -176,11 +176,11 @@ export interface ServiceRecords {
   readonly location: SrvRecord;
   readonly text: TxtRecord;
   readonly addresses: readonly AddressRecord[];
-  /** NSEC records, which list the existing record types of the instance and of the host. */
+  /** NSEC records of the instance and of the host. Each lists the record types that exist for its name. */
   readonly absences: readonly [instance: NsecRecord, host: NsecRecord];
 }
 
-/** Returns the DNS records of a service for a link with these addresses; the addresses have no zone. */
+/** Returns the DNS records of a service on one link. `addresses` are this hub's addresses on the link, without zones. */
 export function serviceRecords(service: LocalService, addresses: readonly string[]): ServiceRecords {
   const type = `${service.type}.local`;
   const name = `${service.name}.${type}`;
@@ -201,18 +201,18 @@ export function serviceRecords(service: LocalService, addresses: readonly string
   };
 }
 
-/** Returns the records to send in an announcement, or with time to live 0 in a goodbye. */
+/** Returns the records of an announcement. A goodbye has the same records with time to live 0. */
 export function announcedRecords(records: ServiceRecords): readonly DnsRecord[] {
   return [records.pointer, records.location, records.text, ...records.addresses];
 }
 
-/** Answers to a query, and additional records that the sender will need next. */
+/** Answers to a query, and additional records that the querier will need next. */
 interface DnsAnswer {
   readonly answers: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
 
-/** Returns the answers to a query, except those that the sender knows with half of their lifetime or more left (RFC 6762 7.1). */
+/** Returns the answers to a query, without `known` answers that have at least half of their lifetime left (RFC 6762 7.1). */
 export function answerTo(questions: readonly DnsQuestion[], known: readonly DnsRecord[], service: ServiceRecords): DnsAnswer {
   const knownSeconds = new Map(known.map((record) => [recordKey(record), record.ttlSeconds]));
   const isUnknown = (record: DnsRecord) => (knownSeconds.get(recordKey(record)) ?? 0) < record.ttlSeconds / 2;
@@ -225,7 +225,7 @@ function recordsFor({ name, type }: DnsQuestion, service: ServiceRecords): reado
     isSameName(record.name, name),
   );
   const asked = type === 'ANY' ? ofName : ofName.filter((record) => record.type === type);
-  // A question for a missing record type is answered with NSEC, since its sender would otherwise repeat it (RFC 6762 6.1).
+  // If the requested record type does not exist, the answer is NSEC. Without it, the querier would ask again (RFC 6762 6.1).
   return asked.length > 0 ? asked : service.absences.filter((absence) => isSameName(absence.name, name));
 }
 

@@ -8,9 +8,9 @@ import { ServiceBrowser } from './service-browser.ts';
 import { ServiceResponder } from './service-responder.ts';
 
 interface DnsSdCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Interface watch. The owner starts it before DNS-SD and disposes it. */
+  /** Interface watch. It must be started before `DnsSd`, which does not dispose it. */
   readonly watch: InterfaceWatch;
-  /** First label of this hub's host name, unique in the network: the id of the hub. */
+  /** First label of this hub's host name. It must be unique in the network; hubs use their id. */
   readonly hostLabel: string;
   readonly open?: OpenMulticastSocket;
   /** Returns a random number from 0 to below 1; tests replace it. */
@@ -20,7 +20,7 @@ interface DnsSdCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 const MAX_LABEL_BYTES = 63;
 const MAX_TEXT_BYTES = 255;
 
-/** DNS-SD over multicast DNS on every interface, with IPv4 and IPv6. Shares its port with other responders on the machine. */
+/** DNS-SD over multicast DNS on every interface, with IPv4 and IPv6. Shares port 5353 with other programs on the machine. */
 export class DnsSd implements Discovery, Service {
   readonly #collaborators: ConstructorParameters<typeof ServiceResponder>[1];
   readonly #hostLabel: string;
@@ -72,7 +72,7 @@ export class DnsSd implements Discovery, Service {
     });
   }
 
-  /** Stops browsing and sends goodbyes for all announced services. */
+  /** Stops browsing, and sends a goodbye for each announced service. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const browser of this.#browsers) browser[Symbol.dispose]();
     await Promise.all([...this.#services].map((service) => service[Symbol.asyncDispose]()));

@@ -13,8 +13,8 @@ import { InterfaceWatch } from './network-interfaces.ts';
 const LISTEN_MS = 2_000;
 
 /**
- * Browses the local network for two seconds for hubs of an invite's mesh, without announcing this hub. Returns the addresses of these hubs.
- * Rejects with the reason of the signal if it aborts.
+ * Searches the local network for two seconds and returns the addresses of all hubs of the invite's mesh. Does not announce this hub.
+ * Rejects with VALIDATION_ERROR if the text is not an invite, or with the signal's reason if the signal aborts.
  */
 export async function findHubs(
   { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
@@ -25,7 +25,7 @@ export async function findHubs(
   await using stack = new ServiceStack();
   const watch = new InterfaceWatch({ clock, logger, names: interfaces });
   await stack.start(watch);
-  // A guest announces no service, so its host name is never sent.
+  // The host label is never sent, because no service is announced.
   const dnsSd = new DnsSd({ clock, logger, watch, hostLabel: 'guest' });
   await stack.start(dnsSd);
   dnsSd.browse(
@@ -57,14 +57,14 @@ interface HubSighting {
 }
 
 /**
- * Returns the DNS-SD service that a hub announces. Its TXT record has the format version, the hub id and a tag of the mesh (8 hex digits of
- * a hash), so that hubs of another mesh do not connect. Names of hubs, devices and tools are not announced outside the mesh.
+ * Returns the DNS-SD service that announces a hub. Its TXT record has the format version, the hub id and 8 hex digits of a hash of the mesh
+ * id. Hubs of other meshes do not connect, because these digits differ. The service has no names of hubs, devices or tools.
  */
 export function hubService(hub: { readonly id: HubId; readonly port: number; readonly meshId: string }): AnnouncedService {
   return { name: hub.id, type: HUB_SERVICE_TYPE, port: hub.port, txt: { v: VERSION, id: hub.id, mesh: meshTag(hub.meshId) } };
 }
 
-/** Returns the hub that announces a service, or undefined if the service is not a hub of this mesh. */
+/** Returns the hub that announces a service. Returns undefined if no hub of this mesh announces it. */
 export function hubSighting(service: ServiceInstance, meshId: string): HubSighting | undefined {
   const { name, txt, port } = service;
   const id = name.toLowerCase();

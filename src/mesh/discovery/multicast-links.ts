@@ -41,7 +41,7 @@ export class MulticastLinks implements Service {
     return [...this.#links.values()];
   }
 
-  /** Reports future events of links to the observer; `all` returns the existing links. Returns a function that ends the subscription. */
+  /** Reports later events of all links to the observer, but not the links that exist now. Returns a function that ends the reports. */
   subscribe(observer: LinkObserver): () => void {
     this.#observers.add(observer);
     return () => this.#observers.delete(observer);
@@ -95,7 +95,7 @@ export class MulticastLinks implements Service {
   }
 }
 
-// An IPv4 socket is bound to the interface's current address, and an IPv6 socket to the interface.
+// Returns the links of an interface by key. The key for IPv4 has the address, because an IPv4 socket is bound to the address.
 function linkTargets(place: NetworkInterface): [string, [NetworkInterface, InterfaceAddress['family']]][] {
   return FAMILIES.flatMap((family) => {
     const address = place.addresses.find((candidate) => candidate.family === family);
@@ -105,7 +105,7 @@ function linkTargets(place: NetworkInterface): [string, [NetworkInterface, Inter
 }
 
 const REOPEN_MS = 5_000;
-/** Rate limits for messages: of a link in total, and of each sender. */
+/** Rate limits for received messages: `LINK_RATE` for a whole link, `SOURCE_RATE` for each sender. */
 const LINK_RATE = { burst: 2_000, perSecond: 500 };
 const SOURCE_RATE = { burst: 400, perSecond: 100 };
 const MAX_SOURCES = 512;
@@ -115,7 +115,7 @@ interface MulticastLinkCollaborators extends Omit<MulticastLinksCollaborators, '
   readonly message: (link: MulticastLink, message: DnsMessage, from: MessageSource) => void;
 }
 
-/** Multicast DNS on one address family of one interface. A failure is logged once and retried; it does not disturb other links. */
+/** Multicast DNS on one address family of one interface. After a failure, the link opens again; each cause is logged once. */
 export class MulticastLink {
   readonly family: InterfaceAddress['family'];
   readonly #collaborators: MulticastLinkCollaborators;
@@ -171,7 +171,7 @@ export class MulticastLink {
     }
   }
 
-  /** Sends a message to all neighbours, or to one neighbour. Resolves with false if the network did not accept the message. */
+  /** Sends a message to one neighbour, or to all if `to` is absent. Resolves with false if the network did not accept the message. */
   async send(bytes: Uint8Array, to?: MessageSource): Promise<boolean> {
     if (this.#socket === undefined) return false;
     try {
@@ -198,7 +198,7 @@ export class MulticastLink {
   }
 
   #refusal(host: string): DiscoveryDrop | undefined {
-    // An IPv4 socket receives messages from every interface. A message from outside of this interface's networks is dropped (RFC 6762 11).
+    // An IPv4 socket also receives messages from other interfaces. These are dropped (RFC 6762 11).
     if (!this.#isNeighbour(host)) return 'stranger';
     if (!this.#sourceRates.tryTake(host)) return 'source_rate';
     return this.#linkRate.take() > 0 ? 'link_rate' : undefined;
@@ -220,11 +220,10 @@ export class MulticastLink {
   }
 }
 
-/** Reasons to drop a multicast DNS message. */
 const DISCOVERY_DROPS = ['link_rate', 'source_rate', 'malformed', 'stranger', 'too_many_instances', 'answer_rate'] as const;
 type DiscoveryDrop = (typeof DISCOVERY_DROPS)[number];
 
-/** Counts dropped multicast DNS messages since the start; reasons that never occurred are 0. */
+/** Counts dropped multicast DNS messages since the start. A reason that has not occurred has the count 0. */
 export class DiscoveryDrops extends ReasonCounter<DiscoveryDrop> {
   constructor() {
     super(DISCOVERY_DROPS);
@@ -258,9 +257,9 @@ export interface SocketListener {
   failed(error: Error): void;
 }
 
-/** Port: multicast DNS socket for one address family of one interface. */
+/** A multicast DNS socket for one address family of one interface. */
 interface MulticastSocket {
-  /** Sends a message to all neighbours, or to one neighbour. Rejects if the network does not accept the message. */
+  /** Sends a message to one neighbour, or to all if `to` is absent. Rejects if the network does not accept the message. */
   send(bytes: Uint8Array, to?: MessageSource): Promise<void>;
   close(): void;
 }
@@ -269,9 +268,9 @@ interface MulticastSocket {
 export type OpenMulticastSocket = (place: SocketTarget, listener: SocketListener) => Promise<MulticastSocket>;
 
 /**
- * Opens a multicast socket that is bound to the group address, so that it receives no unicast messages. Several programs share port 5353,
- * and only one of the sockets that are bound to all addresses receives a unicast message: this socket never takes a message for avahi or
- * matter.js. An IPv6 socket receives only messages of its own interface.
+ * Opens a multicast socket. Other programs, such as avahi and matter.js, share port 5353. If several sockets are bound to all addresses,
+ * only one of them receives a unicast message. This socket is bound to the group address instead, so that it takes no unicast message from
+ * another program. An IPv6 socket receives only messages of its own interface.
  */
 export const openMulticastSocket: OpenMulticastSocket = async (place, listener) => {
   const zone = place.family === 'ipv6' ? `%${place.interfaceName}` : '';
@@ -303,6 +302,6 @@ function join(socket: Socket, place: SocketTarget): void {
   socket.setMulticastInterface(own);
   socket.setMulticastTTL(HOP_LIMIT);
   socket.setTTL(HOP_LIMIT);
-  // Needed so that other programs on this machine receive the messages.
+  // Without this, other programs on this machine would not receive the messages.
   socket.setMulticastLoopback(true);
 }

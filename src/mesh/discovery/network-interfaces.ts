@@ -14,7 +14,7 @@ interface InterfaceWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   readonly list?: typeof networkInterfaces;
 }
 
-/** Detects changes of network interfaces and their addresses within a second. One check costs about 0.1 ms. */
+/** Detects changes of network interfaces and their addresses within a second. Each check takes about 0.1 ms. */
 export class InterfaceWatch implements Service {
   readonly #options: InterfaceWatchOptions;
   readonly #listeners = new Set<() => void>();
@@ -57,7 +57,7 @@ export class InterfaceWatch implements Service {
     try {
       return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
     } catch {
-      // Reading fails while the kernel is out of memory or file descriptors. The last list stays valid until a check succeeds.
+      // If memory or file descriptors run out, the kernel returns no list. The last list stays valid until a check succeeds.
       return this.#interfaces;
     }
   }
@@ -74,7 +74,7 @@ export interface InterfaceAddress {
 /** Network interface that is up and is not the loopback interface. */
 export interface NetworkInterface {
   readonly name: string;
-  /** Interface index of the kernel, which changes if an adapter is unplugged and plugged in again; 0 without IPv6. */
+  /** Kernel's index of the interface; it changes when an adapter is plugged in again. It is 0 without a link-local IPv6 address. */
   readonly index: number;
   readonly addresses: readonly InterfaceAddress[];
 }
@@ -82,7 +82,7 @@ export interface NetworkInterface {
 const MAX_INTERFACES = 16;
 const MAX_ADDRESSES = 12;
 
-/** Returns the interfaces with these names, or all interfaces if `names` is empty, sorted by name. */
+/** Returns the interfaces with these names, sorted by name. If `names` is empty, returns all interfaces. */
 function interfacesOf(list: ReturnType<typeof networkInterfaces>, names: readonly string[]): readonly NetworkInterface[] {
   return Object.keys(list)
     .filter((name) => names.length === 0 || names.includes(name))
@@ -122,12 +122,12 @@ const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /**
- * Returns the addresses, as `host:port`, at which members in the same networks reach this hub. Leaves out link-local addresses, which are
- * not valid on other machines. Returns loopback addresses only if there are no other addresses.
+ * Returns the addresses, as `host:port`, at which members in the same networks can connect to this hub. Leaves out link-local addresses of
+ * interfaces, which other machines cannot use. Returns loopback addresses only if there are no other addresses.
  */
 export function ownAddresses(listening: readonly string[], interfaces: readonly NetworkInterface[]): readonly string[] {
   const hosts = interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host)).filter((host) => !isLinkLocal(host));
-  // IPv4 comes first, because it works more often in homes.
+  // IPv4 comes first, because it works more often than IPv6 in homes.
   const ordered = [...hosts.filter((host) => !host.includes(':')), ...hosts.filter((host) => host.includes(':'))];
   const reachable = listening.flatMap((text) => {
     const address = parseHostPort(text);

@@ -44,13 +44,13 @@ export class PeerAddressRegistry {
     this.#configured.set(id, { ...address, expect: id });
   }
 
-  /** Returns hubs that were connected or have sent a valid announcement. Hubs outside the mesh cannot add hubs here. */
+  /** Returns the hubs that have proven to be members: they were connected, or sent a valid announcement. */
   proven(): ReadonlySet<HubId> {
     const announced = this.#sources.announced().map(({ id }) => id);
     return this.#others([...announced, ...this.#configured.keys(), ...this.#sources.remembered.hubs()]);
   }
 
-  /** Returns the proven hubs and the hubs that DNS-SD found; anybody can forge DNS-SD records. */
+  /** Returns the proven hubs and the hubs that DNS-SD found. DNS-SD proves nothing, because anybody can forge its records. */
   all(): ReadonlySet<HubId> {
     return this.#others([...this.proven(), ...this.#discovered.keys()]);
   }
@@ -60,7 +60,7 @@ export class PeerAddressRegistry {
     return this.#others(this.#configured.keys());
   }
 
-  /** Returns the addresses of a hub, most likely first: discovered, configured, announced, remembered. */
+  /** Returns the addresses of a hub, most likely ones first: discovered, then configured, announced and remembered addresses. */
   addressesOf(id: HubId): readonly PeerAddress[] {
     const announced = this.#sources.announced().find((known) => known.id === id)?.addresses ?? [];
     const configured = this.#configured.get(id);
@@ -78,7 +78,7 @@ export class PeerAddressRegistry {
   }
 }
 
-// An announced link-local address is valid only on the links of the announcing hub.
+// Leaves out link-local addresses, which are valid only on the links of the hub that announced them.
 function announcedAddress(text: string, expect: HubId): readonly PeerAddress[] {
   const address = parseHostPort(text);
   return address === undefined || isLinkLocal(address.host) ? [] : [{ ...address, expect }];
@@ -97,7 +97,7 @@ interface StoredAddresses {
   readonly atMs: number;
 }
 
-/** Stores the last addresses of connected hubs for 30 days, so that the mesh reconnects after a power cut even without discovery. */
+/** Stores the last addresses of connected hubs for 30 days. After a power cut, the mesh can reconnect without discovery. */
 export class PeerAddressStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
@@ -119,7 +119,7 @@ export class PeerAddressStore {
     });
   }
 
-  /** Stores an address. Writes only if the address is new or its entry is a day old, because a memory card wears with each write. */
+  /** Stores a hub's last address. Writes only if it changed or the last write was a day ago, because writing wears a memory card. */
   remember(id: HubId, address: PeerAddress): void {
     const stored = this.#load();
     const known = stored.get(id);

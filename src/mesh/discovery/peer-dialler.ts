@@ -2,8 +2,8 @@ import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { CONNECT_TIMEOUT_MS, type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress } from '../transport/mesh-engine.ts';
 
-// Pauses in milliseconds after the first, the second and later refusals. A full or overloaded hub refuses too, so long pauses come only
-// after several refusals.
+// Pauses in milliseconds after the first, second and every later refusal at an address. A hub refuses also while it is full or overloaded,
+// so the pause becomes long only after several refusals.
 const REFUSED_MS = [5_000, 30_000, 300_000];
 const LEAST_BETWEEN_TRIES_MS = 500;
 
@@ -12,14 +12,14 @@ interface PeerDiallerCollaborators extends Pick<HubContext, 'clock' | 'logger'> 
   readonly random: () => number;
   /** Hub id or address, for the log. */
   readonly name: string;
-  /** Returns addresses in the order of attempts. */
+  /** Returns the addresses of the hub in the order of attempts. */
   readonly addresses: () => readonly PeerAddress[];
   readonly connected: (peer: EnginePeer, address: PeerAddress) => void;
-  /** Called when all addresses that were dialled have refused this hub. */
+  /** Called when an attempt failed because every dialled address refused this hub. */
   readonly refused: () => void;
 }
 
-/** Dials one hub again and again until it is stopped. */
+/** Dials one hub repeatedly until it is connected or `stop` is called. */
 export class PeerDialler {
   readonly #collaborators: PeerDiallerCollaborators;
   readonly #refusals = new Map<string, { readonly times: number; readonly untilMs: number }>();
@@ -40,7 +40,7 @@ export class PeerDialler {
     return this.#failures;
   }
 
-  /** Plans an attempt after `delayMs`. If an attempt is already planned after a failure, a new address makes it start soon. */
+  /** Plans an attempt after `delayMs`. If a retry is planned already, keeps it; but if a new address is known, retries soon. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
@@ -51,13 +51,13 @@ export class PeerDialler {
     this.#wait(this.#failures > 0 ? this.#backOffMs() : delayMs);
   }
 
-  /** Retries soon after a change of the network. Addresses that refused this hub are still skipped until their pause ends. */
+  /** Starts the planned attempt soon and resets the back-off. Still skips addresses that refused this hub until their pause ends. */
   retrySoon(): void {
     this.#failures = 0;
     if (this.#cancelWait !== undefined) this.#wait(0);
   }
 
-  /** Called when the connection has ended: the next attempts follow quickly. */
+  /** Called when the connection has ended. The next attempts then follow each other quickly. */
   onDisconnected(): void {
     this.#lostMs = this.#collaborators.clock.monotonic();
     this.#failures = 0;
@@ -76,7 +76,7 @@ export class PeerDialler {
     this.#current?.stop.abort();
   }
 
-  /** Dials at once, including addresses that refused, or joins the running attempt. Resolves with undefined if the attempt fails. */
+  /** Dials at once, or waits for the running attempt. A new attempt includes addresses that refused. Resolves with undefined on failure. */
   async dialNow(): Promise<EnginePeer | undefined> {
     if (this.#current === undefined) {
       this.#refusals.clear();
@@ -170,13 +170,13 @@ interface DialAttempt extends Pick<PeerDiallerCollaborators, 'clock' | 'engine'>
 interface DialOutcome {
   readonly peer?: EnginePeer;
   readonly address?: PeerAddress;
-  /** Addresses at which the hub refused, or at which another hub answered. */
+  /** Addresses at which this hub was refused, or at which another hub answered. */
   readonly refused: readonly PeerAddress[];
 }
 
 /**
- * Dials the addresses of one hub in turn. The next address is dialled when the previous one has failed or has not answered for 250 ms; the
- * first connection ends all other attempts. Never rejects.
+ * Dials the addresses of one hub in turn. Dials the next address when the previous one fails or does not answer within 250 ms. The first
+ * connection ends all other attempts. Never rejects.
  */
 function dialAny({ clock, engine, addresses, timeoutMs, signal }: DialAttempt): Promise<DialOutcome> {
   const { promise, resolve } = Promise.withResolvers<DialOutcome>();
@@ -221,16 +221,15 @@ const JITTER = 0.25;
 
 /** History of attempts from which the back-off is computed. */
 interface DialHistory {
-  /** Number of failed attempts in a row, including the last one. */
+  /** Number of consecutive failed attempts until now. */
   readonly failures: number;
   /** Milliseconds since the last loss of a connection to the hub; infinite if there was none. */
   readonly sinceLossMs: number;
 }
 
 /**
- * Returns the milliseconds until the next attempt. The pause doubles after each failure, up to a maximum: 1 s within a minute after a
- * connection loss (such as a pulled cable), 5 s within ten minutes, else 30 s. `random` (0 to below 1) changes the pause by up to a
- * quarter.
+ * Returns the milliseconds until the next attempt. The pause doubles with each failure, up to a maximum. This maximum is 1 s within a
+ * minute after a connection loss, 5 s within ten minutes, and otherwise 30 s. `random` (0 to below 1) changes the pause by up to a quarter.
  */
 export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number): number {
   const boundMs = sinceLossMs < MINUTE_MS ? 1_000 : sinceLossMs < 10 * MINUTE_MS ? 5_000 : 30_000;
@@ -239,8 +238,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 }
 
 /**
- * Returns the time limit of an attempt in milliseconds. It is short after a recent connection loss: the operating system repeats a lost
- * first packet only after 1 s, 2 s, 4 s, …, so a long attempt would notice late that the network works again.
+ * Returns the time limit of an attempt in milliseconds. It is short within a minute after a connection loss: a new attempt sends a packet
+ * at once, but in a running attempt the operating system repeats a lost first packet only after 1 s, 2 s, 4 s, …
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

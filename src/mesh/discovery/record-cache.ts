@@ -6,14 +6,14 @@ interface Entry {
   readonly record: DnsRecord;
   readonly receivedMs: number;
   expiresMs: number;
-  /** How many of the times in REFRESH_AT have passed. */
+  /** How many of the refresh times (REFRESH_AT) have passed for this record. */
   refreshes: number;
 }
 
 const GOODBYE_MS = 1_000;
 const REFRESH_AT = [0.8, 0.85, 0.9, 0.95]; // RFC 6762 5.2
 const MAX_RECORDS = 4_096;
-/** Maximum number of records of a name; `InstanceOwners` limits the instances of a service type. */
+/** Maximum number of records of one name. It does not apply to PTR records, which `InstanceOwners` limits. */
 const MAX_RECORDS_OF_A_NAME = 32;
 const MAX_TTL_SECONDS = 86_400;
 
@@ -43,7 +43,7 @@ export class RecordCache {
     return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type);
   }
 
-  /** Returns the records of a name that have more than half of their time left; `ttlSeconds` is the remaining time. */
+  /** Returns the records of a name that have more than half of their lifetime left, with the remaining time as `ttlSeconds`. */
   known(name: string, nowMs: number): readonly DnsRecord[] {
     return [...(this.#entries.get(name.toLowerCase())?.values() ?? [])].flatMap(({ record, expiresMs }) => {
       const ttlSeconds = Math.floor((expiresMs - nowMs) / 1_000);
@@ -86,7 +86,7 @@ export class RecordCache {
     return 'withdrawn';
   }
 
-  // The owner of a unique record sends all records of this name and type within a second. Older records are invalid (RFC 6762 10.2).
+  // Withdraws older records of this name and type. Their owner sends all valid ones within a second (RFC 6762 10.2).
   #flush(record: DnsRecord, nowMs: number): void {
     for (const entry of this.#entries.get(record.name.toLowerCase())?.values() ?? []) {
       if (entry.record.type === record.type && nowMs - entry.receivedMs > GOODBYE_MS) this.#withdraw(entry, nowMs);

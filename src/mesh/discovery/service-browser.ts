@@ -112,7 +112,7 @@ class LinkBrowser {
   readonly #cache = new RecordCache();
   readonly #owners = new InstanceOwners();
   readonly #hosts = new HostInstances();
-  /** Names of the service instances that a PTR record names. */
+  /** Lower-case names of the service instances to which PTR records point. */
   readonly #pointers = new Set<string>();
   readonly #resolving = new Map<string, { dueMs: number; everyMs: number }>();
   readonly #schedule: QuerySchedule;
@@ -139,14 +139,14 @@ class LinkBrowser {
     return this.#owners.names();
   }
 
-  /** Returns a service instance, or undefined if it is unknown. `complete` is absent while the port or the addresses are unknown. */
+  /** Returns an instance if a PTR record points to it. `complete` is absent while the port or the addresses are unknown. */
   instance(name: string): { readonly complete?: LinkInstance } | undefined {
     if (!this.#pointers.has(name.toLowerCase())) return undefined;
     const [location] = this.#cache.of(name, 'SRV');
     const addresses = location === undefined ? [] : this.#addressesOf(location.data.target);
     if (location === undefined || location.data.port === 0 || addresses.length === 0) return {};
     const attributes = this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf));
-    // If several attributes have the same key, the first one counts (RFC 6763 6.4).
+    // Reversed, so that of several attributes with the same key the first one counts (RFC 6763 6.4).
     const txt = Object.fromEntries(attributes.reverse());
     return { complete: { spelling: this.#owners.spelling(name), port: location.data.port, txt, addresses } };
   }
@@ -186,8 +186,8 @@ class LinkBrowser {
     for (const name of instances) touched.add(name);
   }
 
-  // Returns the addresses of a host that are in the local networks. Other addresses are left out, because a forged record must not make
-  // this hub connect to a host on the internet.
+  // Returns the addresses of a host in the networks of this link. Leaves out other addresses, because a forged record must not make this
+  // hub connect to a host on the internet.
   #addressesOf(host: string): readonly string[] {
     const addresses = [...this.#cache.of(host, 'AAAA'), ...this.#cache.of(host, 'A')].map(({ data }) => data);
     return addresses
@@ -259,7 +259,7 @@ class LinkBrowser {
   }
 }
 
-/** Parses an attribute of a TXT record. A key may lack a value, but a value without a key is ignored (RFC 6763 6.4). */
+/** Parses an attribute of a TXT record. Without `=`, its value is empty. Without a key, it is ignored (RFC 6763 6.4). */
 function attributeOf(text: string): readonly [string, string][] {
   const at = text.indexOf('=');
   if (at === 0 || text === '') return [];
@@ -270,8 +270,8 @@ const KNOWN_IN_A_MESSAGE = 12;
 const MAX_MESSAGES = 8;
 
 /**
- * Sends a query with the known answers, in several messages if they do not fit into one (RFC 6762 7.2). Never requests a unicast response:
- * another program that shares port 5353 could receive it.
+ * Sends a query with the known answers. If they do not fit into one message, sends several messages (RFC 6762 7.2). Never requests a
+ * unicast response, because another program that shares port 5353 could receive it.
  */
 function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wantsUnicast'>[], known: readonly DnsRecord[] = []): void {
   const messages = Math.max(1, Math.min(MAX_MESSAGES, Math.ceil(known.length / KNOWN_IN_A_MESSAGE)));
@@ -286,7 +286,7 @@ function sendQuery(link: MulticastLink, names: readonly Omit<DnsQuestion, 'wants
 
 const LONGEST_MS = 3_600_000;
 
-/** Sends a query after a short delay, one second later, then at doubling intervals up to an hour (RFC 6762 5.2). */
+/** Repeats a query: after a short delay, one second later, then at intervals that double up to an hour (RFC 6762 5.2). */
 class QuerySchedule {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -299,7 +299,7 @@ class QuerySchedule {
     this.#query = query;
   }
 
-  /** Starts from the first query, after a random delay, because many hubs may start at the same moment. */
+  /** Starts again from the first query. Its delay is random, because many hubs may start at the same moment. */
   restart(): void {
     this.#next(20 + 100 * this.#random(), 1_000);
   }
@@ -321,9 +321,9 @@ class QuerySchedule {
 const MAX_INSTANCES = 256;
 const MAX_INSTANCES_OF_ONE = 64;
 
-/** Limits the number of service instances, in total and for each sender. */
+/** Remembers which host sent each service instance, and limits the number of instances in total and per sender. */
 class InstanceOwners {
-  /** Name and sender of each instance, by the lower-case name of the instance. */
+  /** Name and sender of each instance. The key is the name in lower case. */
   readonly #owners = new Map<string, { readonly name: string; readonly host: string }>();
 
   /** Records the sender of an instance; returns false if a limit is reached. */
@@ -353,10 +353,10 @@ class InstanceOwners {
   }
 }
 
-/** Maximum number of instances of one host: each address of the host is checked for each of its instances. */
+/** Maximum number of instances of one host. A new address of the host makes the browser check all of them. */
 const MAX_INSTANCES_OF_HOST = 4;
 
-/** Finds the service instances of a host by their SRV records. */
+/** Remembers which service instances each host has, according to their SRV records. */
 class HostInstances {
   readonly #instances = new Map<string, Set<string>>();
 

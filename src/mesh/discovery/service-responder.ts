@@ -25,8 +25,8 @@ interface ServiceResponderCollaborators extends Pick<HubContext, 'clock' | 'logg
 }
 
 /**
- * Announces a service and answers queries for it on every link (RFC 6762, RFC 6763). Sends no probes, because its names come from the hub's
- * key and are unique. Responds to conflicting records with its own records.
+ * Announces a service and answers queries for it on every link (RFC 6762, RFC 6763). Sends no probes, because the service is named after
+ * the hub id, which is unique. If another machine sends conflicting records, announces its own records again.
  */
 export class ServiceResponder implements LinkObserver, AsyncDisposable {
   readonly #service: LocalService;
@@ -78,7 +78,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
     this.#presences.get(link)?.announcer.announce(() => announcedRecords(this.#records(link)));
   }
 
-  // Announces the service again after a conflicting SRV record or a goodbye: a copy of this hub or the hub's previous run sent it.
+  // Announces the service again after a conflicting SRV record or a goodbye, which a copy or the previous run of this hub sent.
   #defend(link: MulticastLink, message: DnsMessage, from: MessageSource): void {
     const { location } = this.#records(link);
     const claim = message.answers.find((record) => record.type === 'SRV' && isSameName(record.name, location.name));
@@ -127,7 +127,7 @@ interface LinkResponderCollaborators extends Pick<ServiceResponderCollaborators,
   readonly records: () => ServiceRecords;
 }
 
-/** Answers the queries of one link by unicast or multicast, with the delays of RFC 6762 6 and without repetitions. */
+/** Answers the queries on one link, by unicast or multicast. Keeps to the delays of RFC 6762 6 and does not repeat answers. */
 class LinkResponder {
   readonly #collaborators: LinkResponderCollaborators;
   readonly #unicast: TokenBucket;
@@ -163,7 +163,7 @@ class LinkResponder {
     this.#pending.clear();
   }
 
-  /** Answers a unicast resolver, which sends from another port and understands only unicast DNS (RFC 6762 6.7). */
+  /** Answers a unicast resolver. It sends from a port other than 5353 and understands only unicast DNS (RFC 6762 6.7). */
   #answerResolver(message: DnsMessage, from: MessageSource): void {
     const { answers, additionals } = answerTo(message.questions, message.answers, this.#collaborators.records());
     if (answers.length > 0) this.#sendUnicast(from, { id: message.id, questions: message.questions }, [answers, additionals].map(plain));
@@ -171,7 +171,7 @@ class LinkResponder {
 
   #delayMs(message: DnsMessage, answers: readonly DnsRecord[]): number {
     if (message.isTruncated) return 400 + 100 * this.#collaborators.random();
-    // Unique records are answered at once. Shared records are delayed, because other hosts may answer the same question.
+    // Unique records are sent at once. Other records are delayed, because several hosts may answer the same question.
     return answers.every(({ isUnique }) => isUnique) ? 0 : 20 + 100 * this.#collaborators.random();
   }
 
@@ -203,7 +203,7 @@ class LinkResponder {
       this.#sendUnicast(from, {}, [answers, additionals]);
       return;
     }
-    // Answers that were multicast after the question arrived are omitted.
+    // Leaves out answers that were multicast after the question arrived, because the querier has received them.
     const missing = answers.filter((record) => announcer.lastMulticastMs(record) < asked.askedMs);
     if (missing.length === 0) return;
     const repeatMs = asked.isProbe ? LEAST_REPEAT_TO_PROBE_MS : LEAST_REPEAT_MS;
@@ -248,7 +248,7 @@ class LinkAnnouncer {
     this.#clock = clock;
   }
 
-  /** Returns when a record was last multicast, by the monotonic clock. */
+  /** Returns the monotonic time at which a record was last multicast; -Infinity if it never was. */
   lastMulticastMs(record: DnsRecord): number {
     return this.#sentMs.get(recordKey(record)) ?? Number.NEGATIVE_INFINITY;
   }
@@ -267,7 +267,7 @@ class LinkAnnouncer {
       this.#cancel = () => {
         isCancelled = true;
       };
-      // Sending fails on an IPv6 address during duplicate address detection, which takes about two seconds.
+      // Sending from a new IPv6 address fails during duplicate address detection, which takes about two seconds.
       if (await this.multicast(records())) sent += 1;
       if (isCancelled || sent >= ANNOUNCEMENTS || tries >= MAX_TRIES) return;
       this.#cancel = this.#clock.after(sent > 0 ? ANNOUNCE_EVERY_MS : RETRY_MS, () => void round(tries + 1));
@@ -280,18 +280,17 @@ class LinkAnnouncer {
   }
 }
 
-/** Unanswered questions of one querier. */
 interface PendingQuestions {
   readonly questions: readonly DnsQuestion[];
   readonly known: readonly DnsRecord[];
-  /** Whether the querier probes for the name: it must soon learn that the name is taken (RFC 6762 8.1). */
+  /** Whether the querier probes for the name. It must soon learn that the name is taken (RFC 6762 8.1). */
   readonly isProbe: boolean;
   readonly askedMs: number;
 }
 
 const MAX_KNOWN = 512;
 
-/** Adds a message to the pending questions of a querier, because known answers may span several messages (RFC 6762 7.2). */
+/** Adds a message to the pending questions of its querier. Known answers may span several messages (RFC 6762 7.2). */
 function withMessage(pending: PendingQuestions | undefined, message: DnsMessage, nowMs: number): PendingQuestions {
   return {
     questions: [...(pending?.questions ?? []), ...message.questions].slice(0, MAX_KNOWN),

@@ -12,14 +12,14 @@ import type { HubRecords } from './hub-records.ts';
 
 /** Port: verifies membership certificates. */
 export interface MemberCertificates {
-  /** Returns hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
+  /** Returns the hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
 }
 
-/** Verifies an envelope like `openAnnouncement`; returns the announcement and the bytes to store. */
+/** Verifies an envelope in the same way as `openAnnouncement`. Returns the announcement with the envelope bytes to store. */
 export type OpenEnvelope = (envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined) => Signed;
 
-/** Announcement with a valid signature of its origin, which is a member of this mesh. */
+/** Announcement with a valid signature of a member of this mesh. `key` is that member's public key. */
 export interface ValidAnnouncement extends Signed {
   readonly key: KeyObject;
 }
@@ -28,23 +28,23 @@ interface AnnouncementValidatorCollaborators {
   readonly certificates: MemberCertificates;
   readonly records: HubRecords;
   readonly clock: Clock;
-  /** Replaces the verification in a simulation, which verifies each envelope once for all hubs. */
+  /** Replaces `openEnvelope` in a simulation, where all simulated hubs share one verification of each envelope. */
   readonly open?: OpenEnvelope | undefined;
 }
 
 /**
- * Rate limit for all announcements from one neighbour. It is sufficient for the whole mesh after a start, and for four heartbeats of each
- * of 256 hubs within 10 s.
+ * Rate limit for all announcements from one neighbour. It permits a neighbour to send the announcements of the whole mesh after a start. It
+ * also permits four heartbeats of every hub within 10 s, in a mesh of 256 hubs.
  */
 const NEIGHBOUR_RATE = { burst: 2_048, perSecond: 200 };
-/** Rate limit for announcements of one hub from one neighbour. Hubs announce at less than half of this rate (`ANNOUNCER_RATE`). */
+/** Rate limit for one hub's announcements from one neighbour. A hub announces itself at less than half of this rate (`ANNOUNCER_RATE`). */
 const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 
-/** Validates announcements. Cheap checks (size, rate, age) come before the check of signatures. */
+/** Validates announcements. Checks size, rate and age before the signature, because these checks are cheaper. */
 export class AnnouncementValidator {
   readonly #parts: AnnouncementValidatorCollaborators;
   readonly #neighbours: KeyedRateLimit;
-  /** Rate limits by neighbour and origin: a neighbour that repeats an origin's announcements does not block other neighbours. */
+  /** One rate limit for each pair of neighbour and origin. If one neighbour repeats announcements, other neighbours can still send them. */
   readonly #origins: KeyedRateLimit;
 
   constructor(parts: AnnouncementValidatorCollaborators) {
@@ -93,7 +93,7 @@ export class AnnouncementValidator {
   }
 }
 
-/** Verifies an envelope and copies its bytes: a view would keep the whole received message in memory. */
+/** Verifies an envelope and copies its bytes, because a view would keep the whole received message in memory. */
 const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
   const announcement = openAnnouncement(envelope, keyOf);
   return { announcement, envelope: Uint8Array.from(envelope) };

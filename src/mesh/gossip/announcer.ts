@@ -28,12 +28,12 @@ export interface AnnouncerCollaborators extends Pick<HubContext, 'clock' | 'logg
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
-  /** Returns the state of this hub. Returns undefined until all definitions are encoded; each call encodes some of them. */
+  /** Returns the state of this hub, or undefined if some definitions are not encoded yet. Each call encodes some of them. */
   readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
   readonly publish: (envelope: Uint8Array) => Promise<void>;
-  /** Returns a random number from 0 to below 1, which spreads heartbeats in time. */
+  /** Returns a random number from 0 to below 1. Heartbeats come early or late by chance, so that hubs do not send them all at once. */
   readonly random?: (() => number) | undefined;
 }
 
@@ -46,17 +46,17 @@ interface DigestedState extends OwnState {
 }
 
 const ENCODING_PAUSE_MS = 1;
-/** Maximum number of changed tools in an announcement of changes; each tool has a hash of eight bytes. */
+/** Maximum number of added or changed tools in a delta. If there are more, the hub announces its whole state instead. */
 const MAX_CHANGED_TOOLS = 512;
-/** Number of tools above which the digest takes so long that other work must run before and after it. */
+/** If the state has more tools than this, its digest takes long to compute. Other work then runs before and after the computation. */
 const LARGE_TOOLS = 512;
 
-/** Announces the state of this hub: the whole state at first, then changes, with heartbeats in between, and a withdrawal at the end. */
+/** Announces this hub to other hubs: first its whole state, then changes. Sends heartbeats regularly, and a withdrawal at the end. */
 export class Announcer implements Service {
   readonly #parts: AnnouncerCollaborators;
   readonly #bucket: TokenBucket;
   readonly #wakeup: CoalescingTimer;
-  /** Timer that waits for the encoding of definitions. It is separate from `#wakeup`, since this wait takes no token of the rate limit. */
+  /** Timer for encoding more definitions. Unlike `#wakeup`, it takes no token of the rate limit. */
   readonly #encoding: CoalescingTimer;
   #isComparing = false;
   #sequence = 0;
@@ -77,7 +77,7 @@ export class Announcer implements Service {
     this.#encoding = new CoalescingTimer(parts.clock, () => void this.#compareAlone());
   }
 
-  /** Epoch of this start. By the epoch, other hubs detect calls that were sent to an earlier start. */
+  /** Epoch of this start. A call names an epoch, so that this hub can refuse a call that was sent to an earlier start. */
   get epoch(): number {
     return this.#parts.epoch.value;
   }
@@ -103,7 +103,7 @@ export class Announcer implements Service {
     if (this.#announced) await this.#publish({ kind: 'withdrawal' });
   }
 
-  /** Compares the state with the announced state and announces changes, after `delayMs` or at an earlier planned comparison. */
+  /** Plans a comparison of the state with the announced state within `delayMs`. The comparison announces the changes. */
   changed(delayMs = COALESCE_MS): void {
     if (this.#stopListening) this.#wakeup.within(delayMs);
   }
@@ -140,7 +140,7 @@ export class Announcer implements Service {
     if (!isDelta) this.#announceAll({ ...own, digest });
   }
 
-  /** Returns the digest of a large state; lets other work run before and after. */
+  /** Returns the digest of a large state. Lets other work run before and after the computation. */
   async #digestInTurns(state: HubState): Promise<string> {
     this.#isComparing = true;
     try {
@@ -159,7 +159,7 @@ export class Announcer implements Service {
     this.#digest = digest;
     this.#announcedCertificate = this.#parts.certificate();
     this.#changes = 0;
-    // The pages are kept until the next full announcement, since later deltas build on them.
+    // The pages are kept until the next full announcement, because other hubs need them to apply the deltas in between.
     this.#pages = [...pages.values()].map(blobOf);
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
     this.#base = this.#sequence + 1;
@@ -198,7 +198,7 @@ export class Announcer implements Service {
     };
     const envelope = signAnnouncement(announcement, hub.privateKey);
     directory.recordOwn({ announcement, envelope, key: hub.publicKey });
-    // A failure is only logged, because a hub that misses the announcement fetches it later.
+    // A failed send is only logged, because a hub that misses the announcement fetches it later.
     return publish(envelope).catch((error: unknown) => {
       logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
     });

@@ -14,15 +14,15 @@ interface AntiEntropyCollaborators {
   readonly random?: (() => number) | undefined;
 }
 
-/** Approximate maximum size of a response in bytes. The neighbour gets the rest by another request. */
+/** Approximate maximum size of a response in bytes. The neighbour requests the rest separately. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_REQUESTS = 16;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
 
 /**
- * Compares announcement versions with neighbours and fetches missing announcements, since gossip never repeats a message. It runs with each
- * new neighbour, with a neighbour that has newer announcements, and every 30 s with a random neighbour.
+ * Fetches announcements that this hub missed, because gossip sends each message only once. Compares announcement versions with each new
+ * neighbour, with a neighbour that has newer announcements, and every 30 s with a random neighbour.
  */
 export class AntiEntropy implements Service {
   readonly #parts: AntiEntropyCollaborators;
@@ -48,7 +48,7 @@ export class AntiEntropy implements Service {
     this.#stopListening?.();
   }
 
-  /** Fetches announcements until none is missing. If some were new, also compares with the other neighbours, which may lack them too. */
+  /** Fetches missing announcements from a neighbour. If some were new, also compares with the other neighbours, which may lack them. */
   async #fetch(link: PeerLink): Promise<void> {
     const { clock, directory } = this.#parts;
     let hasNews = false;

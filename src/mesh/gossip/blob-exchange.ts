@@ -23,13 +23,13 @@ interface ExchangeCollaborators {
 /** Maximum number of blobs in a request. */
 const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
-/** Milliseconds that a request waits, so that the blobs of several announcements are requested together. */
+/** Delay of a request in milliseconds, so that one request covers the blobs of several announcements. */
 const GATHER_MS = 5;
-/** First and longest pause in milliseconds before the same neighbour is asked for a blob again; it may still be fetching the blob. */
+/** First and longest pause, in milliseconds, before this hub asks a neighbour again for a blob that the neighbour did not deliver. */
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Rate limit for one neighbour's requests. A token allows 64 KiB of responses, because a response costs more than its request. */
+/** Rate limit for one neighbour's requests. A request takes a token for every 64 KiB of its response, because long responses are costly. */
 const REQUEST_RATE = { burst: 512, perSecond: 16 };
 const BYTES_PER_TOKEN = 65_536;
 
@@ -38,12 +38,12 @@ interface MissingBlob {
   readonly origin: HubId;
 }
 
-/** Fetches the definitions and pages that announcements name by hash, and serves them to other hubs. */
+/** Fetches the definitions and pages whose hashes are in announcements. Serves definitions and pages to other hubs. */
 export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #rateLimit: KeyedRateLimit;
   readonly #busy = new Set<HubId>();
-  /** Pauses after failed requests for a blob, by `name neighbour`: end of the pause by the monotonic clock, and its length. */
+  /** Pauses after failed requests, by blob name and neighbour. `untilMs`: end by the monotonic clock. `waitMs`: length. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: CoalescingTimer;
   #listening: (() => void)[] = [];
@@ -68,7 +68,7 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Deletes blobs that no hub needs, and requests missing ones. It runs periodically, because no event reports a lost blob. */
+  /** Deletes blobs that no hub needs, and requests missing ones. Must be called periodically, because no event reports a lost blob. */
   sweep(): void {
     const expiredMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
@@ -90,8 +90,8 @@ export class BlobExchange implements Service {
   }
 
   /**
-   * Returns the link to the hub that announces the blob. If that hub is no neighbour or did not deliver the blob, returns the link to any
-   * free neighbour. A neighbour gets only one request at a time.
+   * Returns the link over which to request a blob: the link to the hub that announces it, or undefined while a request to that hub runs. If
+   * that hub is no neighbour or has just failed to deliver the blob, returns the link to another free neighbour.
    */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;

@@ -3,9 +3,9 @@ import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { HubId } from '../../core/ids.ts';
 
 const MAX_STORE_BYTES = 16 * 1_048_576;
-/** Maximum share of the store for the blobs that one hub announces. */
+/** Share of the store that the blobs of one announcing hub may fill. */
 const SHARE_OF_HUB = 1 / 4;
-/** Number of hex digits in the shortest name of a blob: 8 bytes of its SHA-256. */
+/** Number of hex digits in the shortest name of a blob. They are the first 8 bytes of its SHA-256. */
 const SHORT_NAME = 16;
 
 /** Blob: bytes with their SHA-256 in hex. */
@@ -15,13 +15,13 @@ export interface Blob {
 }
 
 /**
- * Stores blobs in memory by their SHA-256. A name of a blob is a prefix of this hash with at least 16 hex digits. Own blobs stay until they
- * are replaced; blobs of other hubs stay until `retain` finds them unused.
+ * Stores blobs in memory. The name of a blob is its SHA-256 in hex, or at least the first 16 digits of it. This hub's own blobs stay until
+ * `setOwn` replaces them. Blobs of other hubs stay until `retain` finds them unused.
  */
 export class BlobStore {
   readonly #maxBytes: number;
   readonly #others = new Map<string, Blob & { readonly origin: HubId | undefined }>();
-  /** Size, in bytes, of the blobs that each hub announces. */
+  /** For each announcing hub, the total size of its stored blobs in bytes. */
   readonly #shares = new Map<HubId, number>();
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
@@ -36,7 +36,7 @@ export class BlobStore {
     return this.#bytes;
   }
 
-  /** Number of blobs that were removed since the start. */
+  /** Number of blobs that this store has removed since the start. */
   get losses(): number {
     return this.#losses;
   }
@@ -62,11 +62,11 @@ export class BlobStore {
     return (this.#shares.get(origin) ?? 0) >= this.#maxBytes * SHARE_OF_HUB;
   }
 
-  /** Stores a blob that `origin` announces. Returns false if the store or the share of the hub is full. */
+  /** Stores a blob that `origin` announces. Returns false if the blob is too long, or if the store or the share of `origin` is full. */
   add(blob: Blob, origin?: HubId): boolean {
     const short = shortName(blob.sha256);
     const { length } = blob.bytes;
-    // The first blob of a short name stays, so that no hub can replace the blob of another hub.
+    // If the short name is already used, the stored blob stays, so that no hub can replace the blob of another hub.
     if (this.#others.has(short) || this.#own.has(short)) return true;
     if (length > MAX_BLOB_BYTES || this.#bytes + length > this.#maxBytes) return false;
     if (origin !== undefined && this.isFullFor(origin)) return false;
@@ -94,7 +94,7 @@ export class BlobStore {
   }
 }
 
-/** Returns the key in the store for a blob name of any length. */
+/** Returns the short form of a blob name. It is the key in the store. */
 export function shortName(name: string): string {
   return name.slice(0, SHORT_NAME);
 }

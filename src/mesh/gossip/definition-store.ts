@@ -19,24 +19,24 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /** If set, definitions are read in turns by this clock, and a turn after `soon` calls `onNext`. If absent, they are read at once. */
+  /** If set, definitions are read in timed turns, and the turn after `soon` calls `onNext`. If absent, definitions are read at once. */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 
 /**
- * Limits of one turn: bytes of one hub, bytes of all hubs, and milliseconds between turns. A turn takes about 20 ms, and more on a small
- * board. Calls are handled between turns.
+ * Limits of a turn: bytes that are read for one hub, bytes that are read for all hubs, and milliseconds until the next turn. A turn takes
+ * about 20 ms, or longer on a small board. The hub handles calls between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/** Bytes of one hub that are read without delay, and the refill rate. A hub that constantly sends changes delays only itself. */
+/** Read budget of each hub: its size and its refill rate. A hub that constantly sends changes delays only its own definitions. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
-/** Stores definitions of other hubs by hash. Reads each definition once, in turns, for all hubs that announce it. */
+/** Stores the definitions of other hubs by hash. Reads each definition only once, even if several hubs announce it. */
 export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
-  /** Definitions that were read; undefined if the definition was rejected. */
+  /** For each hash, the definition that was read, or undefined if the definition was rejected. */
   readonly #read = new Map<string, OfferedTool | undefined>();
-  /** Bytes of each hub that were read in this turn. */
+  /** For each hub, the number of bytes that were read in this turn. */
   readonly #spent = new Map<HubId, number>();
   readonly #budgets = new Map<HubId, { readonly bytes: number; readonly atMs: number }>();
   #spentByAll = 0;
@@ -56,12 +56,12 @@ export class DefinitionStore {
     return tool && toolId(tool.definition) === id ? tool : undefined;
   }
 
-  /** Returns whether a definition was read, whether it was accepted or rejected. */
+  /** Returns true if a definition was read, even if it was then rejected. */
   isRead(hash: string): boolean {
     return this.#read.has(hash);
   }
 
-  /** Returns whether a definition has arrived and can be read. */
+  /** Returns whether the bytes of a definition have arrived, so that it can be read. */
   isHere(hash: string): boolean {
     return this.#parts.blobs.has(hash);
   }
@@ -97,7 +97,7 @@ export class DefinitionStore {
     if (!turns) return true;
     const spent = this.#spent.get(hub) ?? 0;
     const budget = this.#budgetOf(hub);
-    // The first definition of a turn is read even above the limit, so that each turn makes progress.
+    // The first definition of a turn is read even if it exceeds a limit on its own, so that each turn makes progress.
     const isOver = (before: number, most: number) => before > 0 && before + bytes > most;
     if (budget <= 0 || isOver(spent, TURN.bytesOfHub) || isOver(this.#spentByAll, TURN.bytes)) {
       this.soon();
@@ -147,18 +147,18 @@ const LINE_LIMITS: Readonly<Record<string, number>> = { title: 200, author: 100,
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads another hub's definition from the JSON text of its public form. For a device's tool, returns its aliases too. The definition must
- * meet the requirements for local definitions. Limits its schemas so that validation ends in time. Cuts texts for people and models, and
- * removes hidden characters from them. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if the definition is rejected.
+ * Parses another hub's definition and checks it like a local definition. Also returns the aliases of a device's tool. Limits the schemas so
+ * that validation ends in time. Shortens texts for people and models, and removes hidden characters from them. Throws PAYLOAD_TOO_LARGE if
+ * the definition is too large or nested too deeply, and VALIDATION_ERROR if it is invalid in another way.
  */
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): OfferedTool {
   const { definition: offered, aliases } = withoutAliases(normalizeDefinition(cleaned(parse(bytes), '')));
   const definition = { ...offered, parameters: boundedSchema(offered.parameters), returns: boundedSchema(offered.returns) };
   const { maxMemoryBytes, maxFuel } = definition.execution;
-  // `isolation` makes the linter accept limits of memory and fuel here, because the hub that runs the tool enforces them.
+  // With `isolation`, the linter accepts limits of memory and fuel. The hub that runs the tool enforces these limits.
   const bounded = maxMemoryBytes === undefined ? undefined : 'process';
   const isolation = maxFuel === undefined ? bounded : 'script';
-  // Examples are not checked, since a hostile pattern and example can occupy a processor for hours.
+  // Examples are not checked, because matching a hostile example with a hostile pattern could occupy a processor for hours.
   const plain = { ...definition, metadata: { ...definition.metadata, examples: [] } };
   const problem = lintDefinition(plain, validator, isolation).find(({ severity }) => severity === 'error');
   if (problem) throw new AtmoError('VALIDATION_ERROR', `${problem.pointer} ${problem.message}`, { pointer: problem.pointer });
@@ -167,11 +167,11 @@ export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidat
 
 /** Namespace of the tools that act on devices of the announcing hub. */
 const MATTER = 'matter';
-/** Maximum number of aliases of a tool; the oldest aliases are left out. */
+/** Maximum number of aliases of a tool. If a tool has more, its oldest aliases are left out. */
 const MAX_ALIASES = 64;
 const STRICTEST = 'admin:device';
 
-/** Moves the aliases of a tool out of its tags. Only tools of devices have aliases, because no other tool is renamed. */
+/** Separates the aliases of a tool from its tags. Only tools of devices have aliases, because no other tool is renamed. */
 function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
   const { metadata } = definition;
   const isName = (tag: string) => tag.startsWith(ALIAS_TAG);
@@ -182,8 +182,8 @@ function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
 }
 
 /**
- * Adds an administrator's permission to a device's tool if its own permissions do not name the device or are too weak for the tool's
- * effects. Otherwise agents could see a tool that they may not use.
+ * Checks whether a device's tool has a permission that names the device and is strong enough for the tool's effects. If not, adds an
+ * administrator's permission, because agents could otherwise see a tool that they may not use.
  */
 function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const { namespace, requires, metadata, execution } = definition;
@@ -205,7 +205,7 @@ function parse(bytes: Uint8Array): Json {
   }
 }
 
-/** Returns the value with cleaned texts; `key` is the object key of the value. */
+/** Returns the value with cleaned texts. `key` is the name of the property that has this value. */
 function cleaned(value: Json, key: string): Json {
   if (typeof value === 'string') return cleanedText(value, key);
   if (Array.isArray(value)) return value.map((item: Json) => cleaned(item, key === 'tags' ? 'title' : ''));
@@ -225,7 +225,7 @@ function cleanedText(value: string, key: string): string {
 
 /** Definition in the form that other hubs fetch. */
 export interface OfferedDefinition {
-  /** RFC 8785 JSON of the definition's public form. */
+  /** The definition's public form as canonical JSON (RFC 8785). */
   readonly blob: Blob;
   /** First 8 bytes, in hex, of the SHA-256 of the blob; announcements contain this hash. */
   readonly hash: string;
@@ -235,14 +235,14 @@ export interface OfferedDefinition {
 export type OfferedTool = Pick<RegisteredTool, 'definition' | 'aliases'>;
 
 /**
- * Prefix of the tags that hold the aliases of a device's tool, such as former names. Aliases are sent as tags, because a hub rejects
- * definitions with unknown fields; earlier versions read aliases as ordinary tags.
+ * Prefix of the tags that carry the aliases of a device's tool, such as former names. Aliases are sent as tags, because a hub rejects a
+ * definition with unknown fields. Software versions that do not know aliases read them as ordinary tags.
  */
 const ALIAS_TAG = 'alias:';
 
 const offeredDefinitions = new WeakMap<ToolDefinition, OfferedDefinition>();
 
-/** Number of definitions that are encoded at once: about 10 ms of work, on a small board several times as long. */
+/** Number of definitions that are encoded without a pause. This takes about 10 ms, and several times as long on a small board. */
 const AT_A_TIME = 32;
 
 /** Encodes up to `AT_A_TIME` more definitions; returns true if all definitions are encoded. */

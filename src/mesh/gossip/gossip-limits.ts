@@ -1,9 +1,9 @@
 import { ReasonCounter } from '../reason-counter.ts';
 
-/** Limits for stored records of other hubs, so that these fit into a small board's memory. The codec limits one hub's tools and devices. */
+/** Limits for stored records of other hubs, so that they fit into a small board's memory. The codec limits each hub's tools and devices. */
 export const GOSSIP_LIMITS = {
   maxHubs: 256,
-  /** Maximum size of all records of other hubs in bytes, as the directory estimates it. */
+  /** Maximum size of all records of other hubs in bytes. The directory estimates the size. */
   maxBytes: 64 * 1_048_576,
   /** Maximum number of deltas between two full announcements of a hub. */
   maxChanges: 64,
@@ -11,23 +11,23 @@ export const GOSSIP_LIMITS = {
 /** Type of `GOSSIP_LIMITS`. */
 export type GossipLimits = Readonly<typeof GOSSIP_LIMITS>;
 
-/** Milliseconds between heartbeats. Two missing heartbeats show that a hub is gone; neighbours announce ended connections earlier. */
+/** Milliseconds between heartbeats. A hub is gone after two missing heartbeats. Its neighbours announce a lost connection sooner. */
 export const HEARTBEAT_MS = 120_000;
-/** Age of the newest announcement, in milliseconds, above which a hub without a route is stale. */
+/** A hub without a route is stale once its newest announcement is this old, in milliseconds. */
 export const STALE_MS = 90_000;
-/** Age of the newest announcement, in milliseconds, above which a hub is gone. */
+/** A hub that is not a neighbour is gone once its newest announcement is this old, in milliseconds. */
 export const GONE_MS = 300_000;
-/** Time to live in announcements, in seconds. */
+/** Time to live that an announcement states, in seconds. */
 export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
 /** Period, in milliseconds, of the anti-entropy with a random neighbour. */
 export const ANTI_ENTROPY_MS = 30_000;
-/** Milliseconds within which changes of tools and devices are announced together. */
+/** Changes of tools and devices within this number of milliseconds are announced together. */
 export const COALESCE_MS = 20;
-/** Milliseconds within which changes of connections are announced together. Calls to neighbours do not need the announcement. */
+/** Changes of connections within this number of milliseconds are announced together. Calls to neighbours work before the announcement. */
 export const COALESCE_LINKS_MS = 200;
 /** Number of deltas after which a hub announces its whole state again, so that other hubs need not store more deltas. */
 export const CHANGES_PER_FULL = 16;
-/** Rate limit for announcements of this hub. It is below half of the rate that other hubs accept. */
+/** Rate limit for announcements of this hub. It is less than half of the rate that other hubs accept. */
 export const ANNOUNCER_RATE = { burst: 30, perSecond: 0.9 };
 
 /** Reasons to drop announcements, blobs and statements of other hubs. */

@@ -27,7 +27,7 @@ interface GossipCollaborators
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
   readonly meshId: () => string | undefined;
-  /** Sources of signed statements for every hub, such as revocations. */
+  /** Sources of the signed statements that every hub must receive, such as revocations. */
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
 }
@@ -91,7 +91,7 @@ export class Gossip implements Service {
     });
   }
 
-  /** Starts gossip, after the links and before the engine connects. Rejects with STORAGE_FAILED if the disk fails. */
+  /** Starts gossip. Call it after the links have started and before the engine connects. Rejects with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const { engine, registry, devices, links, clock } = this.#parts;
     engine.onGossip((message, from) => this.directory.receive(message, from));
@@ -111,7 +111,7 @@ export class Gossip implements Service {
     ];
   }
 
-  /** Announces that this hub leaves. Must be called while the engine still runs. */
+  /** Announces that this hub leaves, and stops gossip. Must be called while the engine still runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#definitions.stop();
     for (const stop of this.#listening) stop();

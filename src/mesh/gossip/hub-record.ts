@@ -15,8 +15,8 @@ interface Moment {
 }
 
 /**
- * Effect of an announcement: `news` changes the state, `alive` shows only that the hub is alive, and `behind` shows that announcements are
- * missing. Any other value is the reason to drop the announcement.
+ * Effect of an announcement. `news`: the state changes. `alive`: the hub is alive or leaves, without a change of its state. `behind`: other
+ * announcements of the hub are missing. Any other value is the reason to drop the announcement.
  */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
@@ -28,14 +28,14 @@ interface ApplyOptions {
   readonly maxChanges: number;
 }
 
-/** Record of one hub, built only from its own signed announcements. The caller has verified the signatures. */
+/** The record of one hub. It is built only from signed announcements of that hub, whose signatures the caller has verified. */
 export class HubRecord {
   readonly id: HubId;
   readonly key: KeyObject;
   readonly #steps: StateTransitions;
   #chain: AnnouncementChain;
   #state: HubState | undefined;
-  /** `waiting`: pages of the announced state are missing. `impossible`: the pages do not give the announced state. */
+  /** `waiting`: pages of the announced state are missing. `impossible`: the pages do not form the announced state. */
   #assembly: 'done' | 'waiting' | 'impossible' = 'waiting';
   #newest: AnnouncementVersion & { readonly digest: string };
   #hasGap = false;
@@ -54,12 +54,12 @@ export class HubRecord {
     this.#moment = moment;
   }
 
-  /** Version of the newest announcement that has arrived. Earlier ones may be missing. */
+  /** Version of the newest announcement that has arrived. Earlier announcements may be missing. */
   get newestVersion(): AnnouncementVersion {
     return this.#newest;
   }
 
-  /** Newest version before which no announcement is missing. This hub offers it to other hubs. */
+  /** Newest version up to which this hub has all announcements. This hub reports it to its neighbours. */
   get completeVersion(): AnnouncementVersion {
     return this.isBehind ? this.#chain.last : this.#newest;
   }
@@ -79,12 +79,12 @@ export class HubRecord {
     return this.#moment;
   }
 
-  /** Complete state of the hub. While pages of the newest state are missing, this is the previous state, or undefined if there was none. */
+  /** Complete state of the hub. While pages of the newest state are missing, this is the previous state, if there was one. */
   get state(): HubState | undefined {
     return this.#state;
   }
 
-  /** State in the last full announcement; its lists may be hashes of pages. */
+  /** State in the last full announcement. It may contain the hashes of pages instead of the tools and devices. */
   get announced(): AnnouncedState {
     return this.#chain.full.announcement.state;
   }
@@ -97,7 +97,7 @@ export class HubRecord {
     return this.envelopesSince(undefined).reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Returns the envelopes after `version`, or all envelopes if `version` is undefined. */
+  /** Returns the envelopes of announcements that are newer than `version`. If `version` is undefined, returns all envelopes. */
   envelopesSince(version: AnnouncementVersion | undefined): readonly Uint8Array[] {
     const { full, deltas, presence } = this.#chain;
     const all: readonly Signed[] = [full, ...deltas, ...(presence ? [presence] : [])];
@@ -112,13 +112,13 @@ export class HubRecord {
     return this.#assembly === 'waiting';
   }
 
-  /** Returns whether an announcement cannot contain anything new. */
+  /** Returns whether an announcement is too old to add anything to this record. */
   isStale(announcement: AnnouncementVersion & { readonly kind: string }): boolean {
     const changesState = announcement.kind === 'full' || announcement.kind === 'delta';
     return !isNewer(announcement, changesState ? this.#chain.last : this.#newest);
   }
 
-  /** Records an announcement that is not stale. Only an announcement that is newer than all others shows that the hub is alive. */
+  /** Records an announcement that is not stale. Changes the arrival time only if the announcement is the newest so far. */
   apply({ announcement, envelope }: Signed, { moment, pageOf, maxChanges }: ApplyOptions): AnnouncementEffect {
     if (isNewer(announcement, this.#newest)) {
       this.#newest = announcement;
@@ -136,7 +136,7 @@ export class HubRecord {
     }
   }
 
-  /** Assembles the state if its pages are present. Returns the reason if the pages do not give the announced state. */
+  /** Assembles the state if all its pages are present. If they do not form the announced state, returns the reason. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
     const state = this.#assembled(pageOf);
@@ -203,13 +203,13 @@ export interface Signed<Kind extends Announcement = Announcement> {
   readonly envelope: Uint8Array;
 }
 
-/** Holds the announcements that give the current state: the last full one, all later deltas, and the newest heartbeat or withdrawal. */
+/** Holds the last full announcement of a hub, all later deltas, and the newest heartbeat or withdrawal. */
 class AnnouncementChain {
   readonly full: Signed<FullAnnouncement>;
   readonly deltas: Signed<DeltaAnnouncement>[] = [];
   presence: Signed<PresenceAnnouncement> | undefined;
 
-  /** Keeps `presence` only if it is later than the full announcement and of the same epoch. */
+  /** Keeps `presence` only if it is later than the full announcement and has the same epoch. */
   constructor(full: Signed<FullAnnouncement>, presence?: Signed<PresenceAnnouncement>) {
     this.full = full;
     const isOfSameStart = presence?.announcement.epoch === full.announcement.epoch;
@@ -224,13 +224,13 @@ class AnnouncementChain {
 
 /** Computes the state of a hub from its announcements. States are immutable, so that several directories may share them. */
 export interface StateTransitions {
-  /** Returns the announced state. Returns undefined while pages are missing, or the reason why the pages do not give this state. */
+  /** Returns the announced state, or undefined while pages are missing. If the pages do not form this state, returns the reason. */
   first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
-  /** Returns the state after the changes, or the reason why the changes do not give the announced state. */
+  /** Returns the state after the changes. If this is not the announced state, returns the reason. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
 }
 
-/** Assembles each state and compares it with the digest that its origin signed. */
+/** Assembles each state and compares it with the digest that the hub signed. */
 export const STATE_TRANSITIONS: StateTransitions = {
   first: ({ state, digest }, pageOf) => checked(digest, () => assemble(state, pageOf)),
   next: (state, { changes, digest }) => checked(digest, () => applyChanges(state, changes)) ?? 'wrong_digest',
@@ -264,9 +264,9 @@ const SPACE = 'mesh.gossip';
 const KEY = 'epoch';
 
 /**
- * Counts the starts of this hub. Each start stores the count, so that announcements never look older than those of an earlier start. If the
- * stored count is lost, it starts at the current time in seconds since 1970. This is above the lost count unless the clock is far behind;
- * `surpass` repairs that case.
+ * Counts the starts of this hub. The count is stored, so that announcements never look older than those of an earlier start. If the stored
+ * count is lost, counting begins at the current time in seconds since 1970. This number is above the lost count unless the clock is far
+ * behind. In that case, `surpass` raises the count.
  */
 export class AnnouncedEpoch {
   readonly #parts: { readonly store: KeyValueStore; readonly clock: Clock };
@@ -276,7 +276,7 @@ export class AnnouncedEpoch {
     this.#parts = parts;
   }
 
-  /** Current epoch; 0 before the first start. */
+  /** Current epoch, or 0 before `begin`. */
   get value(): number {
     return this.#epoch;
   }
@@ -288,7 +288,7 @@ export class AnnouncedEpoch {
     this.#set(typeof last === 'number' && Number.isSafeInteger(last) ? last + 1 : Math.floor(clock.now() / 1000));
   }
 
-  /** Sets the epoch to one above an epoch of this hub that other hubs have seen. Throws STORAGE_FAILED if it cannot be stored. */
+  /** Raises the current epoch above `epoch`, which other hubs have seen from this hub. Throws STORAGE_FAILED if it cannot be stored. */
   surpass(epoch: number): void {
     if (epoch >= this.#epoch) this.#set(epoch + 1);
   }

@@ -19,7 +19,7 @@ export interface RecordsCollaborators {
   readonly hasRoute: (id: HubId) => boolean;
 }
 
-/** Estimated memory, in bytes, of a record, a tool and a device without their envelopes; measured with scripts/mesh-simulation.ts. */
+/** Estimated bytes of memory for each record, tool and device, without envelopes. Measured with scripts/mesh-simulation.ts. */
 const RECORD_BYTES = 2_000;
 const TOOL_BYTES = 200;
 const DEVICE_BYTES = 300;
@@ -33,7 +33,7 @@ export class HubRecords {
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
-  /** Newest versions of deleted records, oldest entry first. Neighbours may still send older announcements of these hubs. */
+  /** Newest versions of deleted records, oldest entry first. Older announcements of these hubs may still arrive, and are then stale. */
   readonly #tombstones = new Map<HubId, AnnouncementVersion>();
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   #sorted: readonly KnownHub[] | undefined;
@@ -74,12 +74,12 @@ export class HubRecords {
     return this.#views.get(id);
   }
 
-  /** Returns whether an announcement cannot contain anything new. */
+  /** Returns whether an announcement is too old to change the records. */
   isStale(announcement: Announcement): boolean {
     return this.get(announcement.hubId)?.isStale(announcement) ?? this.isBuried(announcement.hubId, announcement);
   }
 
-  /** Returns whether an announcement is not newer than the deleted record of its hub. */
+  /** Returns whether the record of the hub was deleted and already had this version or a newer one. */
   isBuried(id: HubId, version: AnnouncementVersion): boolean {
     const last = this.#tombstones.get(id);
     return last !== undefined && !isNewer(version, last);
@@ -112,9 +112,9 @@ export class HubRecords {
     this.#emit({ hub: id, kind: 'removed' });
   }
 
-  /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
+  /** Updates the freshness of all hubs. Deletes the record of a hub that left 300 s ago, or that is gone and has been silent for 330 s. */
   sweep(): void {
-    // All states are computed before the first event, since each event makes the routes to all hubs be computed again.
+    // All states are computed before the first event, because after each event all routes must be computed again.
     const states = this.others().map((record) => ({ record, state: this.#stateOf(record) }));
     const over = states.filter(({ record, state }) => this.#isOver(record, state));
     const changed = states.filter((one) => !over.includes(one) && one.state !== this.#views.get(one.record.id)?.state);
@@ -123,7 +123,7 @@ export class HubRecords {
     for (const { record } of changed) this.#emit({ hub: record.id, kind: 'state' });
   }
 
-  /** Deletes the record of the hub that left or is gone for the longest time. Returns false if no hub has left or is gone. */
+  /** Among the hubs that left or are gone, deletes the record of the hub that has been silent longest. Returns false if there is none. */
   makeRoom(): boolean {
     const ended = this.others().filter((record) => ['left', 'gone'].includes(this.#stateOf(record)));
     const [longest] = ended.sort((a, b) => a.receivedAt.monotonicMs - b.receivedAt.monotonicMs);
@@ -156,9 +156,9 @@ export class HubRecords {
   }
 
   /**
-   * Returns the freshness of a hub: left after a withdrawal, stale after 90 s without announcements, gone after 300 s. A directly connected
-   * hub stays fresh. A hub with a route stays fresh up to 300 s, since its neighbours announce the end of a connection within seconds.
-   * Clocks of other hubs are not used.
+   * Returns the freshness of a hub. After a withdrawal, a hub is `left`. A directly connected hub is `fresh`. Any other hub is `fresh` for
+   * 90 s after its newest announcement, and `gone` after 300 s. In between, it is `fresh` if it has a route (its neighbours announce lost
+   * connections within seconds), and otherwise `stale`. Clocks of other hubs are not used.
    */
   #stateOf(record: HubRecord): PeerState {
     if (record.hasLeft) return 'left';
@@ -192,8 +192,8 @@ const NOTHING: readonly never[] = [];
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
 /**
- * Returns the view of a record, without control characters in texts for people. While pages of the newest state are missing, tools and
- * devices are those of the earlier state; the other fields come from the newest full announcement.
+ * Returns the view of a record. Removes control characters from texts for people. While pages of the newest state are missing, tools and
+ * devices come from the earlier state, and the other fields from the newest full announcement.
  */
 function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const isWaiting = record.isWaitingForPages();
@@ -201,7 +201,7 @@ function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const head = headOf(newest);
   return {
     ...head,
-    // If a hub's name has the form of a hub id, its own id is shown as its name: a call to another hub's id must not reach it.
+    // A name in the form of a hub id is replaced by the hub's own id. Otherwise a hub could receive the calls for another hub's id.
     name: HUB_ID.test(head.name) ? record.id : head.name,
     id: record.id,
     state,

@@ -3,7 +3,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
 import type { ResolveOptions } from '../../tools/registry/tool-registry.ts';
 
-/** Finds the tools of one other hub by name, with the same result as that hub's own registry. Finds a device's tool by its aliases too. */
+/** Finds the tools of one other hub by name, as that hub's own registry would. Also finds a device's tool by its aliases. */
 export class HubToolIndex {
   readonly tools: readonly RegisteredTool[];
   /** Versions of each `namespace:name`, newest first. */
@@ -62,7 +62,7 @@ export class HubToolIndex {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const isVisible = options.isVisible ?? (() => true);
     const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
-    // A pre-release is selected only by a range that names it, or if there is no other version.
+    // A pre-release is selected only if no stable version fits.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 

@@ -15,12 +15,12 @@ export interface KnownHub {
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
   readonly features: readonly string[];
-  /** Announced tools, except those in missing pages. The array stays the same object while the tools do not change. */
+  /** Tools of the newest complete state. The array stays the same object while the tools do not change. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
-  /** Set if a page of the newest state is missing: `tools` and `devices` then come from an earlier state. */
+  /** Set while a page of the newest state is missing. `tools` and `devices` then come from an earlier state, or are empty. */
   readonly lacksPages?: true;
-  /** Set if the hub does not announce its devices: `devices` is then empty, although tools may name devices. */
+  /** Set if the hub does not announce its devices. `devices` is then empty, although tools may belong to devices. */
   readonly hidesDevices?: true;
 }
 

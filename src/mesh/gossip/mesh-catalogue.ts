@@ -22,14 +22,14 @@ interface CatalogueCollaborators {
 interface IndexedHub {
   /** Announced tools at the time of indexing. */
   readonly announced: readonly AnnouncedTool[];
-  /** Ids of the hub's devices at the time of indexing, one in each line. */
+  /** Ids of the hub's devices at the time of indexing, one id per line. */
   readonly devices: string;
-  /** Whether some definitions were not read at the time of indexing. */
+  /** True if some definitions were still unread at the time of indexing. */
   readonly isPartial: boolean;
   readonly index: HubToolIndex;
 }
 
-/** Tool that a name selects on one hub. */
+/** A tool that a name selects, and a hub that has the tool. */
 interface Candidate {
   readonly tool: RegisteredTool;
   readonly hub: HubId;
@@ -37,29 +37,29 @@ interface Candidate {
 
 /** Maximum time, in milliseconds, that callers wait for announced definitions, which may never arrive. */
 const PATIENCE_MS = 10_000;
-/** Period of change events while the definitions of a large hub are read. */
+/** Milliseconds between change events while the definitions of a large hub are read. */
 const NOTIFY_MS = 500;
 const MODEL_NAME_STEM = 33;
 const DEVICES = 'matter';
 const DISTINCT_NAME = /_[0-9a-f]{6}$/;
 
 /**
- * Finds the tools of other hubs. Resolves a name on each hub separately, so that a tool of one hub does not change what a name means on
- * another hub. Then merges equal tools. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
+ * Finds the tools of other hubs. Resolves a name on each hub separately and then merges equal tools, so that a tool of one hub does not
+ * change what a name means on another hub. Definitions are read in turns after they arrive; `awaitComplete` waits for all of them.
  */
 export class MeshCatalogue implements RemoteTools {
   readonly #parts: CatalogueCollaborators;
   readonly #listeners = new Set<() => void>();
   readonly #indexed = new Map<HubId, IndexedHub>();
-  /** Tools by merge key. A tool stays here while any hub has it, so that all callers get the same object. */
+  /** Tools by the key under which equal tools are merged. A tool stays while any hub has it, so that all callers get the same object. */
   readonly #tools = new Map<string, RegisteredTool>();
-  /** For each tool, the text from which its distinct name is made. */
+  /** For each tool, the text whose hash is the end of its distinct name. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
-  /** For each hub with unread tools, the time from which it has had unread tools, by the monotonic clock. */
+  /** For each hub with unread definitions, the time when it began to have some, by the monotonic clock. */
   readonly #unreadSinceMs = new Map<HubId, number>();
-  /** Whether definitions were read since the last change event. */
+  /** True if definitions were read since the last change event. */
   #hasNews = false;
   #emittedMs = Number.NEGATIVE_INFINITY;
   #reads = 0;
@@ -71,14 +71,14 @@ export class MeshCatalogue implements RemoteTools {
     parts.directory.onChange(() => this.refresh());
   }
 
-  /** Schedules the reading of new definitions. Called when announcements or definitions have arrived. */
+  /** Schedules the reading of new definitions and emits a change event. Called when announcements or definitions have arrived. */
   refresh(): void {
     this.#invalidate();
     if (this.#unread().length > 0) this.#parts.definitions.soon();
     this.#emit();
   }
 
-  /** Reads the definitions of one turn. Emits a change event when none is left to read, and every half second until then. */
+  /** Reads the definitions of one turn. Emits a change event when no definition is left to read, and every half second before that. */
   readSome(): void {
     this.#read();
     const isOver = !this.#unread().some(({ tools }) => tools.some(({ hash }) => this.#canRead(hash)));
@@ -128,7 +128,7 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Returns the hubs that left or are gone, and whose last known tools include one that `name` selects. */
+  /** Among the hubs that left or are gone, returns those whose last known tools include one that `name` selects. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
     const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
@@ -167,7 +167,7 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Returns the hubs whose newest tools are not all read. A hub that left is included only while some of its definitions can be read. */
+  /** Returns the hubs with unread definitions. A hub that left or is gone counts only if it has definitions that can be read now. */
   #unread(): readonly KnownHub[] {
     const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
@@ -199,7 +199,7 @@ export class MeshCatalogue implements RemoteTools {
     if (!hasRead) return;
     this.#hasNews = true;
     this.#parts.definitions.soon();
-    // Collecting many tools is slow. It is done at once if a hub has become complete, and otherwise at most every NOTIFY_MS.
+    // Collecting the tools again is slow. It is done when a hub has become complete, and otherwise at most every NOTIFY_MS.
     if (this.#unread().length < unread.length) this.#emittedMs = Number.NEGATIVE_INFINITY;
     if (this.#isDue()) this.#invalidate();
   }
@@ -289,7 +289,7 @@ export class MeshCatalogue implements RemoteTools {
     };
   }
 
-  /** Returns the model names of all tools. Different tools with the same plain name get distinct names, which depend only on the tool. */
+  /** Returns the model name of every tool. If different tools share a plain name, each gets a name that depends only on the tool. */
   #nameAll(): ReadonlyMap<RegisteredTool, string> {
     const namesakes = Map.groupBy(this.all(), (tool) => this.#plainName(tool));
     const names = new Map<RegisteredTool, string>();
@@ -300,13 +300,13 @@ export class MeshCatalogue implements RemoteTools {
     return names;
   }
 
-  /** Returns a distinct name of at most 40 characters, the limit of all names for models. */
+  /** Returns a distinct name. Like every name for models, it has at most 40 characters. */
   #distinctName(tool: RegisteredTool): string {
     const suffix = sha256Hex(this.#identities.get(tool) ?? tool.id).slice(0, 6);
     return `${this.#plainName(tool).slice(0, MODEL_NAME_STEM)}_${suffix}`;
   }
 
-  /** Returns the model name of a tool on the first of its hubs. */
+  /** Returns the model name of a tool on the first of its hubs that has one, or the tool's own name. */
   #plainName(tool: RegisteredTool): string {
     const indexes = (tool.hubs?.() ?? []).map((hub) => this.#indexed.get(hub)?.index.modelName(tool));
     return indexes.find((name) => name !== undefined) ?? tool.definition.name;
@@ -333,7 +333,7 @@ function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }
 
-/** Leaves out tools in the device namespace that belong to no device, if a device's tool has the same name. */
+/** If a candidate is a device's tool, leaves out all tools in the device namespace that belong to no device. */
 function ofDevicesFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   const isOfDevice = ({ tool: { definition } }: Candidate) => definition.namespace === DEVICES && definition.metadata.device !== undefined;
   if (!candidates.some(isOfDevice)) return candidates;
@@ -344,7 +344,7 @@ function hubsOf(tool: RegisteredTool): string {
   return (tool.hubs?.() ?? []).join(' ');
 }
 
-/** Returns whether all tools are versions of one tool on one hub. Such versions share a model name on that hub, and share it here too. */
+/** Returns whether all tools are versions of one tool, and one hub has all of them. Such versions share one model name. */
 function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
   const [first, ...others] = tools;
   if (!first) return true;
@@ -354,8 +354,8 @@ function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
 }
 
 /**
- * Returns the newest tool if all tools are versions of one tool. Returns undefined if they differ in `namespace:name`, two have the same
- * version, or one belongs to a device or was created by an agent.
+ * If all tools are versions of one tool, returns the newest stable version, or else the newest version. Returns undefined if two tools
+ * differ in `namespace:name` or have the same version, or if a tool belongs to a device or was created by an agent.
  */
 function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): RegisteredTool | undefined {
   const [first] = tools;

@@ -21,9 +21,9 @@ export interface DirectoryCollaborators extends RecordsCollaborators {
   readonly certificates: MemberCertificates;
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
-  /** Replaces the verification, for a simulation that verifies each envelope only once for all hubs. */
+  /** Replaces the verification in a simulation, where all simulated hubs share one verification of each envelope. */
   readonly open?: OpenEnvelope | undefined;
-  /** Replaces the computation of states, for a simulation that computes each state only once for all hubs. */
+  /** Replaces the computation of states in a simulation, where all simulated hubs share one computation of each state. */
   readonly steps?: StateTransitions | undefined;
 }
 
@@ -31,18 +31,18 @@ export interface DirectoryCollaborators extends RecordsCollaborators {
 const FAULTS_OF_NEIGHBOUR: ReadonlySet<DropReason> = new Set(['oversized', 'malformed', 'forged', 'wrong_digest']);
 
 /**
- * Directory of all hubs of the mesh, built from their own signed announcements. Announcements may arrive in any order, over any hub,
- * repeatedly or never. A record always shows a state that its own hub announced; only signed announcements of that hub change it.
+ * Directory of all hubs in the mesh. It is built from signed announcements, which may arrive in any order, over any hub, repeatedly or
+ * never. The record of a hub always shows a state that the same hub announced. Announcements of other hubs do not change the record.
  */
 export class MeshDirectory implements HubDirectory {
   readonly #parts: DirectoryCollaborators;
   readonly #limits: GossipLimits;
   readonly #validator: AnnouncementValidator;
   readonly #records: HubRecords;
-  /** Hubs whose blobs may be missing. Checking only these is much faster than checking all hubs after each announcement. */
+  /** Hubs whose blobs may be missing. After an announcement, checking only these hubs is much faster than checking all. */
   readonly #unchecked = new Set<HubId>();
   #lossesSeen = 0;
-  /** Result of `usedBlobs`; undefined after a change. */
+  /** Cached result of `usedBlobs`; undefined after a change. */
   #used: ReadonlySet<string> | undefined;
   readonly #behindListeners = new Set<(from: HubId) => void>();
   readonly #supersededListeners = new Set<(version: AnnouncementVersion) => void>();
@@ -112,18 +112,18 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Returns the short names of the blobs of all records, including hubs that left. Returns the same set until a change. */
+  /** Returns the short names of the blobs in all records of other hubs, even hubs that left. Returns the same object until a change. */
   usedBlobs(): ReadonlySet<string> {
     this.#used ??= new Set(this.#records.others().flatMap((record) => blobNames(record).map(shortName)));
     return this.#used;
   }
 
-  /** Returns the complete version of each hub, including this hub. */
+  /** For each hub, including this one, returns the newest version up to which no announcement is missing. */
   vector(): VersionVector {
     return this.#records.all().map(({ id, completeVersion: { epoch, sequence } }) => ({ hubId: id, epoch, sequence }));
   }
 
-  /** Returns the envelopes that a hub with this version vector lacks: all those of one hub, then of more hubs up to `maxBytes`. */
+  /** Returns envelopes that a hub with this version vector lacks. After those of the first record, adds more only up to `maxBytes`. */
   envelopesBeyond(vector: VersionVector, maxBytes: number): readonly Uint8Array[] {
     const theirs = new Map(vector.map((version) => [version.hubId, version]));
     const missing: Uint8Array[] = [];
@@ -137,23 +137,23 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Returns whether the version vector contains announcements that this hub lacks. */
+  /** Returns whether the version vector shows that this hub lacks announcements. */
   isBehind(vector: VersionVector): boolean {
     return vector.some(
       (version) => isNewer(version, this.#records.get(version.hubId)?.completeVersion) && !this.#records.isBuried(version.hubId, version),
     );
   }
 
-  /** Updates the freshness of all hubs and deletes records of hubs that are gone. */
+  /** Updates the freshness of all hubs and deletes old records. If blobs were removed, marks all hubs so that their blobs are checked. */
   sweep(): void {
     this.#records.sweep();
-    // A removed blob may be missing now, for example one that this hub served until now.
+    // A removed blob may still be needed, for example if it was one of this hub's own blobs and another hub announces it too.
     if (this.#parts.blobs.losses === this.#lossesSeen) return;
     this.#lossesSeen = this.#parts.blobs.losses;
     this.#uncheckAll();
   }
 
-  /** Deletes hubs whose certificates are no longer valid, and checks the blobs of all other hubs. */
+  /** Deletes hubs whose certificates are no longer valid. Marks all other hubs, so that their blobs are checked. */
   recheck(): void {
     for (const record of this.#records.others()) {
       if (this.#isStillMember(record)) continue;
@@ -173,7 +173,7 @@ export class MeshDirectory implements HubDirectory {
     return () => this.#behindListeners.delete(listener);
   }
 
-  /** Calls the listener if another hub knows a later announcement of this hub: this hub's state was then lost or restored. */
+  /** Calls the listener if this hub receives an announcement of its own that is newer than its last one, as after a loss of its data. */
   onSuperseded(listener: (version: AnnouncementVersion) => void): () => void {
     this.#supersededListeners.add(listener);
     return () => this.#supersededListeners.delete(listener);
@@ -195,7 +195,7 @@ export class MeshDirectory implements HubDirectory {
   #drop(reason: DropReason, from: HubId): GossipVerdict {
     this.#parts.drops.count(reason);
     if (reason === 'unknown_origin' || reason === 'gap') this.#emitBehind(from);
-    // Only this hub has the gap, so the announcement is accepted for forwarding to other hubs.
+    // The gap may exist only on this hub, so the announcement is accepted and forwarded to other hubs.
     if (reason === 'gap') return 'accept';
     return FAULTS_OF_NEIGHBOUR.has(reason) ? 'reject' : 'ignore';
   }
@@ -219,7 +219,7 @@ export class MeshDirectory implements HubDirectory {
   #apply({ announcement, envelope, key }: ValidAnnouncement): AnnouncementEffect {
     const { self, blobs, clock, steps = STATE_TRANSITIONS } = this.#parts;
     const moment = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
-    // Pages of this hub's own state are not looked up: nothing reads this state here, and assembling a large state takes long.
+    // Without its pages, the state of this hub is not assembled. Nothing reads it here, and assembling a large state takes long.
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {

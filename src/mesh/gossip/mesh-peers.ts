@@ -92,8 +92,8 @@ interface RouteMap {
 }
 
 /**
- * Returns the shortest route to every reachable hub, by a breadth-first search in the order of ids, so that equal graphs give equal routes.
- * A connection counts only if both of its hubs announce it, so that no hub can attract calls by false claims.
+ * Returns the shortest route to every reachable hub. Searches neighbours in the order of ids, so that equal graphs give equal routes. A
+ * connection between other hubs counts only if both hubs announce it, so that no hub can attract calls by false claims.
  */
 export function meshRoutes({ self, neighbours, links }: RouteMap): ReadonlyMap<HubId, MeshRoute> {
   const routes = new Map<HubId, MeshRoute>();

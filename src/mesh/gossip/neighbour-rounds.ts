@@ -13,10 +13,10 @@ interface RoundsCollaborators {
 
 /** Maximum number of neighbours that are queried at once. It is small, so that two neighbours seldom send the same data. */
 const PARALLEL = 2;
-/** Minimum milliseconds between two queries of a neighbour. Requests in between share the next query. */
+/** Minimum pause, in milliseconds, between two queries of one neighbour. All `enqueue` calls in between lead to a single query. */
 const PAUSE_MS = 250;
 
-/** Queries neighbours: each neighbour when its connection comes up, enqueued neighbours, and every 30 s a random neighbour. */
+/** Queries a neighbour when its connection comes up and when it is enqueued. Also queries a random neighbour every 30 s. */
 export class NeighbourRounds {
   readonly #parts: RoundsCollaborators;
   readonly #random: () => number;
@@ -29,7 +29,7 @@ export class NeighbourRounds {
   #stopTicks = () => {};
   #stopListening: (() => void) | undefined;
 
-  /** `query` queries one neighbour and must never reject. */
+  /** `query` must query one neighbour and never reject. */
   constructor(parts: RoundsCollaborators, query: (link: PeerLink) => Promise<void>) {
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
@@ -91,7 +91,7 @@ export class NeighbourRounds {
   }
 }
 
-/** Returns the response, or undefined if the neighbour refuses, disconnects or is too slow: other neighbours have the same data. */
+/** Returns the response, or undefined if the neighbour refuses, disconnects or is too slow. Other neighbours have the same data. */
 export async function requestWithin<Answer>(
   clock: Clock,
   timeoutMs: number,

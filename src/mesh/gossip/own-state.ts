@@ -34,7 +34,7 @@ export interface OwnState {
 export interface OwnStateSources {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
-  /** Returns the capabilities of this hub. Descriptions are for people, such as `Matter/Thread bridge with 11 devices`. */
+  /** Returns the capabilities of this hub. Each description is for people, for example `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
   readonly isOnline: () => boolean;
   readonly links: () => readonly HubId[];
@@ -51,12 +51,12 @@ export interface OwnStateOptions {
 
 const MAX_TOOL_ID = 225;
 
-/** Administrative tools that other hubs may call. A person's decision is valid by its signature, whichever hub receives it. */
+/** Administrative tools that other hubs may call. A decision is valid because a person signed it, no matter which hub receives it. */
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
 
 /**
- * Returns the current state of this hub. Administrative tools outside of `OFFERED_ADMINISTRATION` are not announced, because every hub has
- * them and administers only itself. Tools of an unreachable device are announced; the device is announced as unreachable.
+ * Returns the current state of this hub. Omits administrative tools except `OFFERED_ADMINISTRATION`, because every hub has them and
+ * administers only itself. Includes the tools of an unreachable device, and marks the device as unreachable.
  */
 export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateSources,
@@ -71,7 +71,7 @@ export function ownState(
     version: options.version,
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
-    // Protocol features come last, since tools name their capability by its index.
+    // Protocol features come last, so that they do not change the index by which a tool names its capability.
     capabilities: [
       ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
       ...features.map((type) => ({ type, description: '' })),
@@ -110,7 +110,7 @@ function announcedDevice({ id, name, deviceTypes, reachability }: Device): Annou
   return { id, name: cut(name), type: announcedType(deviceTypes[0]), isReachable: reachability === 'reachable' };
 }
 
-/** Returns the text, cut between whole characters so that the rest is valid Unicode. */
+/** Shortens a text to the maximum length. Cuts only between whole characters, so that the result is valid Unicode. */
 function cut(text: string): string {
   return [...text.toWellFormed()]
     .slice(0, MAX_SHOWN_BYTES / 2)

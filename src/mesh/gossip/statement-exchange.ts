@@ -18,7 +18,7 @@ import { NeighbourRounds, requestWithin } from './neighbour-rounds.ts';
 export interface StatementSource {
   readonly kind: GossipStatement['kind'];
   statements(): readonly Uint8Array[];
-  /** Adds a statement and returns whether it was new. Throws an AtmoError if its signer has no right to make it. */
+  /** Adds a statement and returns whether it was new. Throws an AtmoError if the signer has no right to make the statement. */
   merge(statement: Uint8Array): boolean;
 }
 
@@ -33,13 +33,13 @@ interface ExchangeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 
 const REQUEST_TIMEOUT_MS = 5_000;
 const REQUEST_RATE = { burst: 40, perSecond: 4 };
-/** Maximum size, in bytes, of the statements in one response; the rest needs another request. */
+/** Maximum size, in bytes, of the statements in one response. The remaining statements need another request. */
 const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
 
 /**
  * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender. The
- * neighbour answers with other statements, and sends a request back if it lacks a listed statement.
+ * neighbour answers with its other statements. If it lacks a listed statement, it sends a request back.
  */
 export class StatementExchange implements Service {
   readonly #parts: ExchangeCollaborators;
@@ -68,7 +68,7 @@ export class StatementExchange implements Service {
 
   async #fetch(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      // If this hub has more statements than a request can list, it offers the rest later.
+      // The request may list only some of this hub's statements. The neighbour gets the others in answers to its own requests.
       const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });

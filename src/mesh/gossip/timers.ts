@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** Share of the period by which a call comes early or late, so that hubs that start together do not stay in step. */
+/** A call comes early or late by at most this share of the period, so that hubs that start together do not stay in step. */
 const JITTER = 0.1;
 
 /** Calls `tick` about once in every period. Returns a function that ends the calls. `random` returns a number from 0 to below 1. */
@@ -16,7 +16,7 @@ export function repeatWithJitter(clock: Clock, random: () => number, periodMs: n
   return () => cancel();
 }
 
-/** Timer that calls back once for all requests, at the earliest requested time. */
+/** Timer that combines several requests into one callback, at the earliest requested time. */
 export class CoalescingTimer {
   readonly #clock: Clock;
   readonly #callback: () => void;

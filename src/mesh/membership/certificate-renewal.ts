@@ -10,11 +10,11 @@ import type { MemberAdmission } from './member-admission.ts';
 import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
-/** Milliseconds before the expiry of a certificate at which its renewal begins. */
+/** The renewal of a certificate begins this many milliseconds before the certificate expires. */
 export const RENEW_BEFORE_MS = 30 * 86_400_000;
 const TRY_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 10_000;
-/** Rate limit for the requests of one hub: each request costs signatures and disk writes. */
+/** Rate limit for the renewal requests of one hub. Each request costs signatures and disk writes. */
 const RENEWAL_RATE = { burst: 16, perSecond: 16 / 3_600 };
 
 interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'time'> {
@@ -25,8 +25,8 @@ interface RenewalCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'ev
 }
 
 /**
- * Renews the certificate of this hub. In the last 30 days before the expiry, requests a new certificate from connected inviters, every hour
- * and when an inviter connects. Also answers requests of other hubs, and delivers certificates that the root key signed for other hubs.
+ * Renews the certificate of this hub. From 30 days before the expiry, requests a new certificate from connected inviters: every hour, and
+ * when an inviter connects. Also answers renewal requests of other hubs, and sends them the certificates that the root key signed for them.
  */
 export class CertificateRenewal implements Service {
   readonly #collaborators: RenewalCollaborators;
@@ -54,8 +54,8 @@ export class CertificateRenewal implements Service {
   }
 
   /**
-   * Renews the certificate now, even if it is not due. Rejects with NODE_UNAVAILABLE if no inviter is connected, NOT_SUPPORTED if the root
-   * key signed the certificate, or with the error of the last inviter.
+   * Renews the certificate now, even if it is not due: asks the connected inviters in turn. Rejects with NODE_UNAVAILABLE if no inviter is
+   * connected, NOT_SUPPORTED if the root key signed the certificate, or the last inviter's error if every inviter fails.
    */
   async renewNow(): Promise<void> {
     const { membership, links } = this.#collaborators;
@@ -81,7 +81,7 @@ export class CertificateRenewal implements Service {
     throw failure;
   }
 
-  /** Sends a hub the certificate that `delegate` created. Resolves with false if the hub is not connected; it gets it later. */
+  /** Sends a hub the certificate that `delegate` stored for it. Resolves with false if there is none or the hub is not connected. */
   async handOver(hub: PeerLink['peer']['id']): Promise<boolean> {
     const link = this.#collaborators.links.to(hub);
     const certificate = this.#collaborators.authority.delegationFor(hub);

@@ -20,20 +20,20 @@ export interface Member {
   readonly meshId: string;
   /** Raw Ed25519 public key: 32 bytes, base64url. */
   readonly key: string;
-  /** Public key as a key object, checked to be a valid curve point. */
+  /** The same key as a key object; it is checked to be a valid curve point. */
   readonly publicKey: KeyObject;
   readonly roles: readonly MemberRole[];
-  /** Upper limit of the permissions that tokens of this hub can get on other hubs. */
+  /** Upper limit of the permissions that the member's tokens can have on other hubs. */
   readonly permissions: readonly string[];
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
-  /** Hub that admitted this hub; absent if the root key signed the certificate. */
+  /** Hub that admitted the member; absent if the root key signed the member's certificate. */
   readonly inviter?: HubId;
   readonly certificate: CertificateChain;
 }
 
-/** Returns whether a hub may admit other hubs: the root key must have signed its certificate. */
+/** Returns whether a hub may admit other hubs: it has the role `inviter`, and the root key signed its certificate. */
 export function isInviter({ roles, inviter }: Pick<Member, 'roles' | 'inviter'>): boolean {
   return inviter === undefined && roles.includes('inviter');
 }
@@ -48,7 +48,7 @@ export function parseCertificate(text: string): CertificateChain {
   return certificateChainCodec.decode(Buffer.from(text, 'base64url'));
 }
 
-/** Id and key of this hub; every connection proves the key. */
+/** Id and key pair of this hub. The hub proves on every connection that it has the private key. */
 export interface LocalHub extends SigningKey {
   readonly hubId: HubId;
 }
@@ -60,16 +60,16 @@ export function signByRoot(claims: CertificateClaims, rootKey: KeyObject): Certi
   return [signSign1({ payload: certificateClaimsCodec.encode(claims), key: rootKey, externalAad: ROOT_AAD })];
 }
 
-/** Returns a certificate with two links: the link of the inviter, and a link that the inviter signs. */
+/** Returns a certificate with two links. The first is the inviter's own link; the second has `claims` and is signed by the inviter. */
 export function signByInviter(inviter: CertificateChain, claims: CertificateClaims, key: KeyObject): CertificateChain {
   const { rootLink } = linksOf(inviter);
   return [rootLink, signSign1({ payload: certificateClaimsCodec.encode(claims), key, externalAad: aadAfter(rootLink) })];
 }
 
 /**
- * Verifies a certificate and returns its hub. The mesh's root key (raw, base64url) must have signed the first link. The hub of the first
- * link must have signed the second link, which must not grant more than the first one. Throws PERMISSION_DENIED with the reason
- * `certificate_invalid` or `other_mesh` if the certificate is not valid. Checks neither times nor revocations.
+ * Verifies a certificate, except for times and revocations, and returns its hub. `rootKey`, the mesh's root key (raw, base64url), must have
+ * signed the first link. If there is a second link, the hub of the first link must have signed it, and it must not grant more than the
+ * first. Otherwise throws PERMISSION_DENIED with the reason `certificate_invalid` or `other_mesh`.
  */
 export function verifyCertificate(certificate: CertificateChain, rootKey: string): Member {
   const { rootLink, invitedLink } = linksOf(certificate);
@@ -115,7 +115,7 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
   };
 }
 
-/** Runs `read`. A VALIDATION_ERROR is thrown again as a refusal of the certificate. */
+/** Runs `read`. If `read` throws VALIDATION_ERROR, refuses the certificate with PERMISSION_DENIED. */
 function strict<Result>(read: () => Result): Result {
   try {
     return read();
@@ -129,12 +129,12 @@ function refuse(problem: string): never {
   return refuseAtGate('certificate_invalid', `The membership certificate does not hold: ${problem}`);
 }
 
-/** Returns a text that says how an invited hub's certificate exceeds its inviter's certificate; undefined if nothing exceeds it. */
+/** Returns the reason why the inviter with the claims `parent` may not grant `child`; undefined if the inviter may. */
 function excessOf(child: CertificateClaims, parent: CertificateClaims): string | undefined {
   if (!parent.roles.includes('inviter')) return 'the hub that signed it may not let others in';
   if (child.issuer !== parent.subject) return 'it does not name the hub that signed it';
   if (child.meshId !== parent.meshId) return 'it is for another mesh than the one of the hub that signed it';
-  // Only the root key grants the role `inviter`, so a chain has at most two links.
+  // Only the root key grants the role `inviter`. An invited hub therefore admits nobody, and no chain needs a third link.
   if (child.roles.includes('inviter')) return 'only the root key makes a hub one that may let others in';
   if (startOf(child) < startOf(parent)) return 'it begins before that of the hub that signed it';
   if (child.expiresAt > parent.expiresAt) return 'it lasts longer than that of the hub that signed it';
@@ -152,13 +152,13 @@ const DAY_MS = 86_400_000;
 const MEMBER_TTL_MS = 90 * DAY_MS;
 const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
-/** Key of a new member, and the upper limit of the permissions of its tokens on other hubs. */
+/** Content of a new certificate: the member's key, and the upper limit of the permissions of the member's tokens on other hubs. */
 export interface CertificateRequest {
   readonly key: string;
   readonly permissions: readonly string[];
 }
 
-/** Returns an inviter's certificate. Throws VALIDATION_ERROR for an invalid key or permission, CONFLICT without trusted time. */
+/** Returns a certificate for an inviter. Throws VALIDATION_ERROR if the key or a permission is invalid, CONFLICT without trusted time. */
 export function inviterCertificate(root: SigningKey, request: CertificateRequest, time: TrustedTime): CertificateChain {
   const meshId = meshIdOf(root.publicKey);
   const claims = claimsOf(request, { issuer: meshId, meshId, roles: ['member', 'inviter'], nowMs: now(time), ttlMs: INVITER_TTL_MS });
@@ -166,8 +166,8 @@ export function inviterCertificate(root: SigningKey, request: CertificateRequest
 }
 
 /**
- * Returns a certificate for a member; it ends no later than the certificate of its inviter. Throws PERMISSION_DENIED if the inviter may not
- * invite or lacks a permission, VALIDATION_ERROR if the key or a permission is not valid, CONFLICT if the time of this hub is not trusted.
+ * Returns a certificate for a member, signed by this hub. It ends no later than this hub's own. Throws PERMISSION_DENIED if this hub may
+ * not invite or lacks a permission, VALIDATION_ERROR if the key or a permission is not valid, CONFLICT if this hub's time is not trusted.
  */
 export function memberCertificate(
   { own, self }: { readonly own: Member; readonly self: LocalHub },
@@ -192,7 +192,7 @@ export function requireInviter(own: Member): void {
   );
 }
 
-/** Throws PERMISSION_DENIED if `own` lacks one of the permissions; `required` in the details has the missing permissions. */
+/** Throws PERMISSION_DENIED if `own` lacks some of the permissions; `required` in the details lists the missing ones. */
 export function requireWithin(permissions: readonly string[], own: Member): void {
   const beyond = excessPermissions(permissions, own.permissions);
   if (beyond.length === 0) return;
@@ -227,7 +227,7 @@ function now(time: TrustedTime): number {
   );
 }
 
-/** Returns whether a certificate has ended, with a tolerance of a minute for clock differences. */
+/** Returns whether a certificate has expired. It counts as expired only a minute after its end, because clocks may differ. */
 export function isExpired({ expiresAtMs }: Pick<Member, 'expiresAtMs'>, time: TrustedTime): boolean {
   return time.now() >= expiresAtMs + TOKEN_SKEW_MS;
 }
@@ -240,15 +240,15 @@ export function requireInTime(member: Member, time: TrustedTime): void {
       `The membership of ${member.hubId} ended at ${isoTime(member.expiresAtMs)}. Let it join again with a new invite, or check the clocks`,
     );
   }
-  // Skipped without trusted time: a board whose clock is behind would refuse every certificate as not yet valid. Skipping is safe, because
-  // no certificate is made for the future.
+  // Without trusted time, the start is not checked: a board with a slow clock would refuse every certificate as not yet valid. This is
+  // safe, because no certificate is made for the future.
   if (!time.isTrusted()) return;
   const startMs = Math.max(member.notBeforeMs, member.issuedAtMs - BACKDATED_MS);
   if (time.now() >= startMs - TOKEN_SKEW_MS) return;
   refuseAtGate('not_yet_valid', `The membership of ${member.hubId} begins at ${isoTime(startMs)}. Check the clocks of both hubs`);
 }
 
-/** Milliseconds by which a certificate begins before its issue, for new members whose clock is slow. */
+/** A certificate begins this many milliseconds before its issue, so that a new member with a slow clock can use it at once. */
 const BACKDATED_MS = 3_600_000;
 
 /** Reason to refuse a hub during the handshake; metrics count refusals by reason. */

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const INVITE_ID_BYTES = 8;
 const SECRET_BYTES = 16;
 
-/** New invite; its secret is shown only here. */
+/** New invite. The store returns the secret only here. */
 interface NewInvite {
   readonly id: string;
   readonly secret: Uint8Array;
@@ -26,13 +26,13 @@ interface NewInvite {
 interface InviteClaim {
   readonly inviteId: string;
   readonly proof: Uint8Array;
-  /** Keys of both hubs, which the transport has proven. */
+  /** Public keys of both hubs. The transport has proven that each hub has its private key. */
   readonly keys: JoinKeys;
 }
 
 /**
- * Stores the invites of this hub; each invite admits one hub. The use of an invite is stored before the hub is admitted. The same hub may
- * repeat its request until the invite expires, since the connection may end before the response.
+ * Stores the invites of this hub. Each invite admits one hub, and its use is stored before the hub is admitted. The same hub may repeat its
+ * request until the invite expires, because the connection may end before the hub has the response.
  */
 export class InviteStore {
   readonly #parts: { readonly store: KeyValueStore; readonly time: TrustedTime };
@@ -43,14 +43,14 @@ export class InviteStore {
     this.#parts = parts;
   }
 
-  /** Creates an invite. Throws RESOURCE_EXCEEDED if 32 invites are open, STORAGE_FAILED if it cannot be stored. */
+  /** Creates an invite. Throws RESOURCE_EXCEEDED if 32 invites are open, STORAGE_FAILED if the invite cannot be stored. */
   make({ ttlMs, permissions, mayInvite }: InviteTerms & { readonly ttlMs: number }): NewInvite {
     this.#forgetExpired();
     if (this.open().length >= MAX_OPEN) {
       throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_OPEN} invites are open; wait until one is used or expires`);
     }
     const [id, secret] = [randomBytes(INVITE_ID_BYTES).toString('hex'), randomBytes(SECRET_BYTES)];
-    // The expiry is rounded, because an invite text contains whole seconds.
+    // Rounded down, because an invite text has its expiry in whole seconds.
     const expiresAtMs = Math.floor((this.#parts.time.now() + ttlMs) / 1000) * 1000;
     const state = { state: 'open', secret: secret.toString('base64url') } as const;
     this.#save({ id, expiresAtMs, permissions, mayInvite, wrongProofs: 0, ...state });
@@ -145,7 +145,7 @@ interface InviteBase extends InviteTerms {
   readonly wrongProofs: number;
 }
 
-/** Stored invite. The secret is deleted when the invite is used, because the stored proof is sufficient to recognise the same hub. */
+/** Stored invite. A used invite has no secret: the stored proof is sufficient to recognise a repeated request of the same hub. */
 type InviteRecord = InviteBase &
   ({ readonly state: 'open'; readonly secret: string } | { readonly state: 'used'; readonly usedBy: HubId; readonly proof: string });
 
@@ -163,15 +163,15 @@ function parseInviteRecord(value: Json | undefined): InviteRecord | undefined {
 
 const DOMAIN = 'atmosphere-edge join v1';
 
-/** Raw public keys of both hubs in base64url, which the transport has proven. */
+/** Raw public keys of both hubs, base64url. The transport has proven that each hub has its private key. */
 interface JoinKeys {
   readonly joiner: string;
   readonly responder: string;
 }
 
 /**
- * Returns the proof that a joining hub has the secret of an invite: HMAC-SHA-256 (RFC 2104) over a domain text and the raw keys of both
- * hubs. Another hub cannot use the proof, because the proof depends on these keys.
+ * Returns the proof that a joining hub has the secret of an invite: HMAC-SHA-256 (RFC 2104) over a constant text and the raw keys of both
+ * hubs. No other hub can use the proof, because it is valid only for these two keys.
  */
 export function joinProof(secret: Uint8Array, { joiner, responder }: JoinKeys): Uint8Array {
   return createHmac('sha256', secret).update(DOMAIN, 'utf8').update(joiner, 'base64url').update(responder, 'base64url').digest();

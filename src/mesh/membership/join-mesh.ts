@@ -66,7 +66,7 @@ async function attemptAt(
   return new AtmoError('CONFLICT', 'There is a connection to that hub already: this hub is a member');
 }
 
-/** Returns the most informative failure: the first refusal, otherwise the first failure. */
+/** Returns the most informative failure: the first in which a hub answered. If no hub answered, returns the first failure. */
 function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoError {
   const failure = failures.find(({ code }) => code !== 'NODE_UNAVAILABLE' && code !== 'TIMEOUT') ?? failures[0];
   if (failure) return failure;
@@ -77,8 +77,8 @@ function worstOf(failures: readonly AtmoError[], { addresses }: Invite): AtmoErr
 }
 
 /**
- * Connection gate of a hub that joins a mesh. It never admits the connection: when the membership is stored, the connection ends and the
- * hub connects again as a member. The invite contains the full root key, so an imitation of the mesh is detected.
+ * Connection gate of a hub that joins a mesh. It never admits the connection: after the membership is stored, the connection ends, and the
+ * hub connects again as a member. The invite has the full root key, so the gate refuses a hub that only imitates the mesh.
  */
 export class JoinAttempt implements ConnectionGate {
   readonly #membership: MeshMembership;
@@ -95,12 +95,12 @@ export class JoinAttempt implements ConnectionGate {
     this.#ticket = ticket;
   }
 
-  /** Inviter that admitted this hub; undefined until then. */
+  /** Inviter that admitted this hub; undefined before the admission. */
   get joinedBy(): Member | undefined {
     return this.#joinedBy;
   }
 
-  /** Requests membership. Always rejects: with PERMISSION_DENIED (reason `joined` after success), or STORAGE_FAILED if the disk fails. */
+  /** Requests membership. Always rejects, even after success: then with PERMISSION_DENIED and the reason `joined`. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;

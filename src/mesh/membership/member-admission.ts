@@ -22,13 +22,12 @@ import type { MeshAuthority } from './mesh-authority.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 
 const MINUTE_MS = 60_000;
-/** Default lifetime of an invite. */
 const INVITE_TTL_MS = 15 * MINUTE_MS;
 const MAX_INVITE_TTL_MS = 24 * 60 * MINUTE_MS;
 const MAX_ADDRESSES = 4;
 const MAX_PERMISSIONS = 16;
 const MAX_NAME = 64;
-/** Default upper limit of the permissions of a new member's tokens on other hubs: everything except administration. */
+/** Default upper limit of the permissions that a new member's tokens can have on other hubs: all except administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
 
 interface AdmissionCollaborators extends Pick<HubContext, 'clock' | 'time'> {
@@ -37,17 +36,17 @@ interface AdmissionCollaborators extends Pick<HubContext, 'clock' | 'time'> {
   readonly invites: InviteStore;
 }
 
-/** Admits hubs and renews their certificates if this hub is an inviter. */
+/** Admits hubs and renews their certificates. For both, this hub must be an inviter. */
 export class MemberAdmission {
   readonly #parts: AdmissionCollaborators;
-  /** Decrypted root keys by the id of the invite that needs them. */
+  /** Decrypted root keys, by the id of the invite for which each was decrypted. */
   readonly #roots = new Map<string, SigningKey>();
 
   constructor(parts: AdmissionCollaborators) {
     this.#parts = parts;
   }
 
-  /** Throws CONFLICT if this hub made the invite, VALIDATION_ERROR if the text is not an invite. */
+  /** Checks that another hub made the invite. Throws CONFLICT if this hub made it, VALIDATION_ERROR if the text is not an invite. */
   requireForeign(text: string): void {
     const { id } = parseInvite(text);
     if (this.#parts.invites.has(id)) {
@@ -58,8 +57,8 @@ export class MemberAdmission {
   }
 
   /**
-   * Creates an invite for one hub. Rejects with PERMISSION_DENIED if this hub is no inviter or lacks a permission, VALIDATION_ERROR if the
-   * options are not valid, CONFLICT if this hub is in no mesh, RESOURCE_EXCEEDED if too many invites are open.
+   * Creates an invite for one hub. Rejects with CONFLICT if this hub is in no mesh, PERMISSION_DENIED if it is no inviter or lacks a
+   * permission of the invite, VALIDATION_ERROR if the options are not valid, RESOURCE_EXCEEDED if too many invites are open.
    */
   async invite({ ttlMs = INVITE_TTL_MS, permissions = MEMBER_PERMISSIONS, addresses = [], inviter }: InviteOptions): Promise<Invitation> {
     const own = this.#parts.membership.requireOwn();
@@ -73,7 +72,7 @@ export class MemberAdmission {
     return { text, id, expiresAtMs };
   }
 
-  /** Redeems an invite. Throws PERMISSION_DENIED or RATE_LIMITED if it is not valid, STORAGE_FAILED if the disk fails. */
+  /** Admits a hub with an invite. Throws the errors of `InviteStore.redeem`, such as PERMISSION_DENIED if the invite is not valid. */
   grant({ inviteId, proof, name, publicKey }: JoinRequest): Member {
     const { self } = this.#parts.membership;
     const { id, permissions, mayInvite } = this.#parts.invites.redeem({
@@ -94,9 +93,9 @@ export class MemberAdmission {
   }
 
   /**
-   * Answers a `renew` request of a connected member. For the member's own certificate, returns a new one with the same rights. If the
-   * request carries a certificate for this hub that the root key signed, stores it and returns an empty response. Throws PERMISSION_DENIED
-   * or VALIDATION_ERROR if the request is not valid, STORAGE_FAILED if the certificate cannot be stored.
+   * Answers a `renew` request of a connected member; the request is a certificate. If it is the member's own certificate, returns a new
+   * one. If it is a certificate for this hub that the root key signed, stores it and returns an empty response. Throws PERMISSION_DENIED or
+   * VALIDATION_ERROR if the request is not valid, STORAGE_FAILED if the certificate cannot be stored.
    */
   answerRenew(from: HubId, request: Uint8Array): Uint8Array {
     const presented = this.#parts.membership.verify(certificateChainCodec.decode(request));
@@ -117,7 +116,7 @@ export class MemberAdmission {
     return new Uint8Array();
   }
 
-  /** Returns the hub with its newest certificate, which may have fewer permissions than the presented one. */
+  /** Returns the member with its newest certificate. This may grant fewer permissions than the certificate that the member presented. */
   #newest(presented: Member): Member {
     const known = this.#parts.membership.member(presented.hubId);
     return known && known.issuedAtMs > presented.issuedAtMs ? known : presented;

@@ -20,13 +20,13 @@ const MAX_CACHED = 512;
 
 type MemberSetCollaborators = Pick<HubContext, 'logger' | 'store' | 'time'>;
 
-/** Holds what this hub knows of the members of one mesh: their certificates and revocations. */
+/** Holds the certificates and revocations that this hub knows of the members of one mesh. */
 export class MemberSet {
   readonly rootKey: string;
   readonly revoked: RevokedMembers;
   readonly #time: TrustedTime;
   readonly #known: KnownMembers;
-  /** Certificates with verified signatures by hash, least recently used first. */
+  /** Members whose certificates have verified signatures, by certificate hash. The least recently used one is the first. */
   readonly #verified = new Map<string, Member>();
 
   constructor(parts: MemberSetCollaborators, rootKey: string) {
@@ -42,7 +42,7 @@ export class MemberSet {
     this.revoked.load();
   }
 
-  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason if the certificate is not valid. */
+  /** Returns the hub of a certificate that is valid now. Throws PERMISSION_DENIED with the reason if the certificate is not valid now. */
   verify(certificate: CertificateChain): Member {
     const member = this.#verifySignatures(certificate);
     requireInTime(member, this.#time);
@@ -60,7 +60,7 @@ export class MemberSet {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
 
-  /** Returns a known hub whose stored certificate is still valid; undefined for any other hub. */
+  /** Returns a known hub if its stored certificate is still valid, else undefined. */
   member(id: string): Member | undefined {
     const member = this.#known.get(id);
     return member && !this.#isOver(member) ? member : undefined;
@@ -70,12 +70,12 @@ export class MemberSet {
     return this.#known.all().filter((member) => !this.#isOver(member));
   }
 
-  /** Returns the revocation of a certificate, if there is one. Throws PERMISSION_DENIED if the certificate was never valid. */
+  /** Returns the statement that revoked a certificate, if any. Throws PERMISSION_DENIED if the certificate has an invalid signature. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.revoked.statementFor(this.#verifySignatures(certificate));
   }
 
-  /** Returns why a known hub is no longer a member; undefined for members and unknown hubs. */
+  /** Returns why a known hub is no longer a member. Returns undefined if the hub is a member or unknown. */
   lossOf(id: string): 'revoked' | 'expired' | undefined {
     const member = this.#known.get(id);
     if (!member) return undefined;
@@ -118,11 +118,11 @@ const MEMBERS_NAMESPACE = 'mesh.members';
 /** Maximum number of stored members. */
 export const MAX_KNOWN_MEMBERS = 256;
 
-/** Stores the newest certificate of each known hub on disk, so that the hub's tokens can be verified before it connects again. */
+/** Stores the newest certificate of each known hub on disk. After a restart, this hub can verify tokens of hubs that are not connected. */
 class KnownMembers {
   readonly #parts: MemberStorage;
   readonly #rootKey: string;
-  /** Members by hub id, least recently remembered first. */
+  /** Members by hub id, in the order in which they were last passed to `remember`. */
   readonly #members = new Map<HubId, Member>();
 
   constructor(parts: MemberStorage, rootKey: string) {
@@ -145,8 +145,8 @@ class KnownMembers {
   }
 
   /**
-   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, first deletes a member for which `isOver`
-   * returns true, else the least recently remembered member. Throws STORAGE_FAILED if the certificate cannot be stored.
+   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, first deletes a member for which `isOver` is
+   * true, or, if there is none, the least recently remembered member. Throws STORAGE_FAILED if the certificate cannot be stored.
    */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
@@ -181,7 +181,7 @@ class KnownMembers {
   }
 }
 
-/** Returns whether `one` is newer. Within the same whole second, a certificate signed by the root key is newer. */
+/** Returns whether `one` was issued later. If both were issued in the same second, one by the root key is newer than one by an inviter. */
 function isNewer(one: Member, other: Member): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
   return one.inviter === undefined && other.inviter !== undefined;
@@ -189,20 +189,20 @@ function isNewer(one: Member, other: Member): boolean {
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
-/** Maximum number of revocations by inviters. The remaining space is for revocations by the root key. */
+/** Maximum number of revocations that inviters signed. The remaining statements are reserved for the root key. */
 const MAX_BY_INVITERS = 512;
 
 interface Revocation {
   readonly hubId: HubId;
   readonly isByRoot: boolean;
   readonly statement: Uint8Array;
-  /** Hash of the statement. Of two statements about one hub, the lower hash wins, so that replacements come to an end. */
+  /** Hash of the statement. If two statements of equal authority revoke one hub, all hubs keep the one with the lower hash. */
   readonly rank: string;
 }
 
 /**
- * Stores one signed revocation statement for each revoked hub. Hubs merge their sets by exchanging statements in any order and any number
- * of times; statements are kept forever. The root key can end any membership; an inviter can end memberships of hubs that are no inviters.
+ * Stores one signed revocation statement for each revoked hub forever. Hubs exchange statements until all have the same set; order and
+ * repetitions do not matter. The root key can end any membership. An inviter can end memberships of hubs that are no inviters.
  */
 export class RevokedMembers {
   readonly #parts: MemberStorage;
@@ -223,7 +223,7 @@ export class RevokedMembers {
       try {
         this.#revoked.set(key as HubId, this.#read(statement));
       } catch (error) {
-        // A damaged entry still revokes the hub in its key. Trusting this hub again would be worse than an unreadable statement.
+        // The hub in the key stays revoked even if its statement is damaged. It would be worse to trust this hub again.
         this.#revoked.set(key as HubId, { hubId: key as HubId, isByRoot: true, statement: new Uint8Array(), rank: '' });
         this.#parts.logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
       }
@@ -231,9 +231,9 @@ export class RevokedMembers {
   }
 
   /**
-   * Adds a revocation statement and returns the hub that it revokes, or undefined if the statement is not new. Throws PERMISSION_DENIED or
-   * VALIDATION_ERROR if the signer has no right to revoke, RESOURCE_EXCEEDED if there are too many statements. Throws STORAGE_FAILED if the
-   * statement cannot be written; it is then valid until the hub stops, and the next merge writes it again.
+   * Adds a revocation statement and returns the hub that it revokes. Returns undefined if the statement changes nothing. Throws
+   * PERMISSION_DENIED or VALIDATION_ERROR if the signer has no right to revoke, RESOURCE_EXCEEDED if there are too many statements. Throws
+   * STORAGE_FAILED if the statement cannot be written. It is then valid until this hub stops; merging it again tries to write it again.
    */
   merge(statement: Uint8Array): HubId | undefined {
     const revocation = this.#read(statement);
@@ -248,18 +248,18 @@ export class RevokedMembers {
     return hubId;
   }
 
-  /** Returns whether a certificate ended because its hub, or the hub that admitted it, was revoked. */
+  /** Returns whether a certificate has ended because its hub, or the inviter that admitted this hub, was revoked. */
   covers(member: Member): boolean {
     return this.#revocationOf(member) !== undefined;
   }
 
-  /** Returns the statement that ended a certificate, or undefined if there is none or it is damaged. */
+  /** Returns the statement that ended a certificate. Returns undefined if there is no statement or the stored one is damaged. */
   statementFor(member: Member): Uint8Array | undefined {
     const { statement } = this.#revocationOf(member) ?? {};
     return statement && statement.length > 0 ? statement : undefined;
   }
 
-  /** Returns the statements to send to other hubs. */
+  /** Returns all statements that are not damaged, to send them to other hubs. */
   statements(): readonly Uint8Array[] {
     return [...this.#revoked.values()].filter(({ statement }) => statement.length > 0).map(({ statement }) => statement);
   }
@@ -284,7 +284,7 @@ export class RevokedMembers {
   #read(bytes: Uint8Array): Revocation {
     const { signed, signer } = revocationStatementCodec.decode(bytes);
     const meshId = meshIdOf(this.#rootKey);
-    // The expiry or revocation of the signer does not matter, because the set must not depend on the order of statements.
+    // The signer counts even if it has expired or was revoked. The set of revocations must not depend on the order of the statements.
     const inviter = signer && verifyCertificate(signer, this.#rootKey);
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
     const { hubId } = memberRevocationCodec.open(signed, (unverified) => {
@@ -301,7 +301,7 @@ export class RevokedMembers {
   }
 }
 
-/** Returns whether `one` replaces `other`. The root key overrules inviters; otherwise the lower hash wins on every hub. */
+/** Returns whether `one` replaces `other`. The root key overrules inviters. Otherwise the lower hash wins, so that all hubs agree. */
 function overrules(one: Revocation, other: Revocation): boolean {
   if (one.isByRoot !== other.isByRoot) return one.isByRoot;
   return other.rank === '' || one.rank < other.rank;

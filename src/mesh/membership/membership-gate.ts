@@ -21,13 +21,13 @@ export interface JoinRequest {
 
 interface GateCollaborators {
   readonly membership: MeshMembership;
-  /** Returns a new certificate. Throws PERMISSION_DENIED or RATE_LIMITED for an invalid invite, STORAGE_FAILED if the disk fails. */
+  /** Returns a new certificate. Throws the errors of `MemberAdmission.grant`. */
   readonly grant: (request: JoinRequest) => Pick<Member, 'certificate'>;
 }
 
 /**
- * Connection gate that admits members and gives invited hubs their certificate. The transport has proven the key of the other hub;
- * certificates and invites must match this key. A refused connection changes nothing for other hubs.
+ * Connection gate that admits members, and gives invited hubs their certificate. Certificates and invites must match the key of the other
+ * hub, which the transport has proven. A refusal ends only this connection.
  */
 export class MembershipGate implements ConnectionGate {
   readonly #membership: MeshMembership;
@@ -39,7 +39,7 @@ export class MembershipGate implements ConnectionGate {
     this.#grant = grant;
   }
 
-  /** Resolves if the other hub is a member, else rejects with PERMISSION_DENIED. A hub that has just joined must connect again. */
+  /** Resolves if the other hub is a member, else rejects with PERMISSION_DENIED. Also rejects a hub that joins now: it connects again. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
@@ -67,7 +67,7 @@ export class MembershipGate implements ConnectionGate {
     this.#welcome(answer, peer);
   }
 
-  /** Answers the first message of the other hub. Adds the certificate that the other hub presents to `shown`. */
+  /** Answers the first message of the other hub. If the message has a certificate, appends the certificate to `shown`. */
   async #answer(channel: GateChannel, peer: GatePeer, shown: CertificateChain[]): Promise<void> {
     this.#requireOther(peer);
     const message = await readGateMessage(channel);
@@ -79,13 +79,13 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /** Returns the revocation statement for a revoked hub, which can get it only on this connection. */
+  /** Returns the statement that revoked the other hub. That hub can receive it only here, because every member refuses that hub. */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
   }
 
-  /** Adds a revocation if its signature is valid. The hub that sends it need not be a member. */
+  /** Adds a revocation that the other hub sent, even if that hub is no member: the signature is proof. Ignores an invalid statement. */
   #learn(revocation: Uint8Array): void {
     try {
       this.#membership.merge(revocation);
@@ -116,7 +116,7 @@ export class MembershipGate implements ConnectionGate {
     const { inviteId, proof, name } = join;
     const { certificate } = this.#grant({ inviteId, proof, name, publicKey: peer.publicKey });
     await writeGateMessage(channel, { kind: 'grant', responder: own.certificate, certificate });
-    // The joining hub closes the connection after reading the grant. Closing it here could lose the grant.
+    // Waits until the joining hub closes the connection after reading the grant. Closing the connection here could lose the grant.
     await channel.read().catch(() => undefined);
     throw new AtmoError('PERMISSION_DENIED', `${peer.id} has joined and comes again as a member`, { reason: JOINED });
   }
@@ -154,7 +154,7 @@ function reasonOf(thrown: unknown): string {
 /** Version of the handshake messages. */
 export const GATE_VERSION = 1;
 
-/** Reads one handshake message. Rejects with PERMISSION_DENIED if it is malformed or of another version. */
+/** Reads one handshake message. Rejects with PERMISSION_DENIED if the message is malformed or of another version. */
 async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> {
   const message = parse(await channel.read());
   if ('version' in message && message.version !== GATE_VERSION) {
@@ -166,7 +166,7 @@ async function readGateMessage(channel: GateChannel): Promise<HandshakeMessage> 
   return message;
 }
 
-/** Reads the response. Rejects with PERMISSION_DENIED if it is a refusal; `learn` then receives its revocation statement, if any. */
+/** Reads the answer. If it is a refusal, passes its revocation statement (if any) to `learn` and rejects with PERMISSION_DENIED. */
 export async function readGateAnswer(
   channel: GateChannel,
   peer: GatePeer,
@@ -186,14 +186,14 @@ export async function writeGateMessage(channel: GateChannel, message: HandshakeM
   await channel.write(handshakeCodec.encode(message));
 }
 
-/** Sends the reason of a refusal, with the revocation statement for a revoked hub. Ignores a closed connection. */
+/** Sends a refusal with its reason and, if given, the revocation statement. Does nothing if the connection is closed. */
 async function writeGateRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
   const { code, message } = toAtmoError(thrown);
   const refusal: HandshakeMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
   await channel.write(handshakeCodec.encode(refusal)).catch(() => undefined);
 }
 
-/** Maximum length of a refusal text in UTF-16 units; any such text fits into the 1,024 bytes of a refusal. */
+/** Maximum length of a refusal text in UTF-16 units. Each unit has at most 3 bytes of UTF-8, and 1,024 bytes are allowed. */
 const MAX_MESSAGE = 340;
 
 function parse(bytes: Uint8Array): HandshakeMessage {

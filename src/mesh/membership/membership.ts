@@ -13,11 +13,11 @@ import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 interface MembershipPorts extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
   readonly self: LocalHub;
   readonly rootKeyFile: RootKeyFile;
-  /** Replaces the encryption of the root key; tests use a fast one. */
+  /** Encryption of the root key; tests replace it by a fast one. */
   readonly box?: PassphraseBox;
 }
 
-/** Parts of membership; the owner starts and disposes `membership`. */
+/** Parts of membership. Whoever opens them must start and dispose `membership`; the other parts need neither. */
 export interface Membership {
   readonly membership: MeshMembership;
   readonly authority: MeshAuthority;
@@ -51,10 +51,10 @@ export function membershipStatus({ membership, authority, admission }: Membershi
   };
 }
 
-/** Changes that happen without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
+/** Changes possible without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
-/** Writes membership changes that happen without a call into the audit log. Returns a function that stops the writing. */
+/** Writes membership changes that are possible without a call into the audit log. Returns a function that stops this. */
 export function auditMembershipChanges(parts: Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>): () => void {
   return parts.events.listen(
     ({ subject, data }) => {

@@ -33,7 +33,7 @@ export class MeshAuthority {
   }
 
   /**
-   * Creates a mesh with this hub as its first member. Uses the root key of an earlier, failed attempt if there is one. Rejects with
+   * Creates a mesh with this hub as its first member. If an earlier attempt failed and left a root key, uses this key. Rejects with
    * CONFLICT if this hub is in a mesh or its time is not known, VALIDATION_ERROR if the passphrase is too short, PERMISSION_DENIED if the
    * passphrase does not open the existing root key, STORAGE_FAILED if the mesh cannot be stored.
    */
@@ -49,8 +49,8 @@ export class MeshAuthority {
   }
 
   /**
-   * Makes a member, or this hub itself, an inviter. The certificate is stored here until the hub fetches it or `handOver` sends it. Rejects
-   * with NOT_FOUND if the hub is unknown, PERMISSION_DENIED if the passphrase is wrong, STORAGE_FAILED if the certificate cannot be stored.
+   * Makes a member, or this hub itself, an inviter. Another hub's certificate is stored until that hub requests it or `handOver` sends it.
+   * Rejects with NOT_FOUND if the hub is unknown, PERMISSION_DENIED if the passphrase is wrong, STORAGE_FAILED if storing fails.
    */
   async delegate({ hub, passphrase }: { readonly hub: string; readonly passphrase: string }): Promise<Member> {
     const root = await this.openRoot(passphrase);
@@ -65,7 +65,7 @@ export class MeshAuthority {
     return delegated;
   }
 
-  /** Returns the certificate that `delegate` stored for a hub. */
+  /** Returns the certificate that `delegate` stored for a hub; undefined if there is none. */
   delegationFor(hub: HubId): CertificateChain | undefined {
     const stored = this.#parts.store.get(DELEGATIONS, hub);
     return typeof stored === 'string' ? parseCertificate(stored) : undefined;
@@ -77,10 +77,10 @@ export class MeshAuthority {
   }
 
   /**
-   * Permanently ends a membership; the hub needs a new key to join again. With a passphrase, the root key signs the revocation and can end
-   * any membership. Without one, this hub signs it; this hub must be an inviter and cannot revoke other inviters. Rejects with NOT_FOUND if
-   * the text is not a hub id, CONFLICT for this hub itself, PERMISSION_DENIED if the passphrase is wrong or this hub may not revoke,
-   * STORAGE_FAILED if the revocation cannot be stored.
+   * Permanently ends a membership: the hub needs a new key to join again. With a passphrase, the root key signs the revocation and can end
+   * any membership. Without a passphrase, this hub signs the revocation. It must then be an inviter, and cannot revoke other inviters.
+   * Rejects with NOT_FOUND if `hub` is not a hub id, CONFLICT if it is the id of this hub, PERMISSION_DENIED if the passphrase is wrong or
+   * this hub may not revoke, STORAGE_FAILED if the revocation cannot be stored.
    */
   async revoke({ hub, passphrase }: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
     const { membership, time } = this.#parts;
@@ -96,7 +96,7 @@ export class MeshAuthority {
     return { hub: target, alsoEnded: root ? alsoEnded.map(({ hubId }) => hubId) : [] };
   }
 
-  /** Returns the sealed root key as one line. Rejects with NOT_FOUND (not on this hub) or PERMISSION_DENIED (wrong passphrase). */
+  /** Returns the sealed root key as one line. Rejects with NOT_FOUND if it is not on this hub, PERMISSION_DENIED for a wrong passphrase. */
   async exportRoot(passphrase: string): Promise<string> {
     await this.openRoot(passphrase);
     return this.#parts.rootKey.text();
@@ -113,8 +113,9 @@ export class MeshAuthority {
   }
 
   /**
-   * Ends the membership on this hub; the other hubs delete its record later. Throws CONFLICT if this hub has the root key and `rootKey` is
-   * `keep`: the owner must export the key and then choose `delete`, so that the mesh does not lose the key.
+   * Ends the membership on this hub. For other hubs, this hub remains a member until its certificate expires. Throws CONFLICT if this hub
+   * has the root key and `rootKey` is `keep`. The owner must then export the key and choose `delete`, so that the mesh does not lose the
+   * key.
    */
   leave({ rootKey }: { readonly rootKey: 'keep' | 'delete' }): void {
     const { membership, invites, store } = this.#parts;

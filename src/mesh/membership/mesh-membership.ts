@@ -23,7 +23,7 @@ const SPACE = 'mesh.membership';
 const OWN = 'own';
 const CHECK_EVERY_MS = 60_000;
 
-/** Listener that is called when the membership of a hub has ended, with the reason. */
+/** Called when the membership of a hub has ended; `reason` says why. */
 type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 
 interface MembershipCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store' | 'time'> {
@@ -41,7 +41,7 @@ export class MeshMembership implements Service, MeshTrust {
   readonly self: LocalHub;
   readonly #parts: MembershipCollaborators;
   readonly #listeners = new Set<LossListener>();
-  /** Hubs that count as members: the end of their membership has not been reported yet. */
+  /** Known members, until the listeners have been told that the membership has ended. */
   readonly #trusted = new Set<HubId>();
   #current: Current | undefined;
   #stopChecks: () => void = () => {};
@@ -51,7 +51,7 @@ export class MeshMembership implements Service, MeshTrust {
     this.#parts = collaborators;
   }
 
-  /** Loads the membership. Reports an unreadable membership and leaves it on the disk. Rejects with STORAGE_FAILED if the disk fails. */
+  /** Loads the membership. If it is unreadable, warns and leaves it on the disk. Rejects with STORAGE_FAILED if the disk fails. */
   async start(): Promise<void> {
     const stored = this.#parts.store.get(SPACE, OWN);
     if (stored !== undefined) this.#resume(() => parseMembershipRecord(stored));
@@ -62,7 +62,7 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#current?.own.meshId;
   }
 
-  /** Returns a known member. Returns undefined for this hub itself, and for every hub after this hub was revoked. */
+  /** Returns a known member other than this hub. If this hub was revoked, always returns undefined. */
   hub(id: string): TrustedHub | undefined {
     const member = this.state() === 'revoked' ? undefined : this.#current?.members.member(id);
     return member && { key: member.key, permissions: member.permissions };
@@ -79,7 +79,7 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#current?.own;
   }
 
-  /** Returns this hub as a member. Throws CONFLICT if it is in no mesh; the message says how to join one. */
+  /** Returns this hub as a member. Throws CONFLICT if this hub is in no mesh; the message says how to create or join one. */
   requireOwn(): Member {
     return this.#require().own;
   }
@@ -88,17 +88,17 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().record;
   }
 
-  /** Returns the hub of a certificate. Throws PERMISSION_DENIED if it is not valid now, CONFLICT if this hub is in no mesh. */
+  /** Returns the hub of a certificate. Throws PERMISSION_DENIED if the certificate is not valid now, CONFLICT if this hub is in no mesh. */
   verify(certificate: CertificateChain): Member {
     return this.#require().members.verify(certificate);
   }
 
-  /** Returns the revocation of a certificate. Throws PERMISSION_DENIED if it was never valid, CONFLICT if this hub is in no mesh. */
+  /** Returns the statement that revoked a certificate, like `MemberSet.revocationOf`. Throws CONFLICT if this hub is in no mesh. */
   revocationOf(certificate: CertificateChain): Uint8Array | undefined {
     return this.#require().members.revocationOf(certificate);
   }
 
-  /** Verifies and stores the certificate of a signed message. Throws the errors of `verify`, STORAGE_FAILED if the disk fails. */
+  /** Verifies and stores the certificate that came with a signed message. Throws the errors of `verify`, or STORAGE_FAILED. */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);
@@ -124,14 +124,14 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#current?.members.revoked.hubs() ?? [];
   }
 
-  /** Returns the signed statements about revoked members, to send to other hubs. */
+  /** Returns the signed revocation statements, which are sent to other hubs. */
   statements(): readonly Uint8Array[] {
     return this.#current?.members.revoked.statements() ?? [];
   }
 
   /**
-   * Adds a revocation; returns false if it is not new. Before it returns, reports the loss of the revoked hub and of the hubs that it had
-   * admitted. Throws PERMISSION_DENIED or VALIDATION_ERROR if the signer has no right to revoke, STORAGE_FAILED if the disk fails.
+   * Adds a revocation statement; returns false if it changes nothing. Before it returns, tells the `onLost` listeners that the revoked hub
+   * and the hubs that it had admitted are no longer members. Throws the errors of `RevokedMembers.merge`.
    */
   merge(statement: Uint8Array): boolean {
     const hub = this.#merge(statement);
@@ -141,7 +141,7 @@ export class MeshMembership implements Service, MeshTrust {
     return true;
   }
 
-  /** Calls the listener for each hub that is no longer a member: its connections must end. Returns a function that ends the calls. */
+  /** Calls the listener for each hub whose membership has ended, to end its connections. Returns a function that removes the listener. */
   onLost(listener: LossListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -156,13 +156,13 @@ export class MeshMembership implements Service, MeshTrust {
     this.requireFree(meshId);
     const own = this.#ownMember(record);
     const members = this.#current?.members ?? new MemberSet(this.#parts, record.rootKey);
-    // Records of a former mesh are deleted first, since a restart could otherwise load them as records of this mesh.
+    // Deletes the records of a former mesh first. A restart could otherwise load them as records of the new mesh.
     if (!this.#current) members.clear();
     this.#parts.store.set(SPACE, OWN, { ...record, certificate: certificateText(record.certificate) });
     this.#current = { record, own, members };
   }
 
-  /** Stores a newer certificate of this hub. Throws PERMISSION_DENIED if it is invalid or older, STORAGE_FAILED if the disk fails. */
+  /** Replaces the certificate of this hub. Throws PERMISSION_DENIED if the new one is invalid or older, STORAGE_FAILED if storing fails. */
   replaceCertificate(certificate: CertificateChain): void {
     const { record, own } = this.#require();
     const { issuedAtMs } = this.verify(certificate);
@@ -231,11 +231,11 @@ export class MeshMembership implements Service, MeshTrust {
     try {
       const hub = members.revoked.merge(statement);
       const lost = this.#reportLosses();
-      // A hub may be connected although its certificate is not stored.
+      // Reports a revoked hub even if its certificate is not stored, because the hub may be connected.
       if (hub !== undefined && hub !== this.self.hubId && !lost.has(hub) && !members.member(hub)) this.#report(hub, 'revoked');
       return hub;
     } finally {
-      // Connections end even if the revocation could not be written to a full disk.
+      // Reports losses even if the revocation could not be written to a full disk, so that the connections end.
       this.#reportLosses();
     }
   }
@@ -273,7 +273,7 @@ export interface MembershipRecord {
   /** Raw root key of the mesh in base64url. */
   readonly rootKey: string;
   readonly certificate: CertificateChain;
-  /** Name that the owner gave the mesh; stored only on hubs where the owner entered it. */
+  /** Name that the owner gave to the mesh. Each hub stores it only if the owner entered it there. */
   readonly name?: string;
   /** Addresses, as `host:port`, of hubs that were members when this hub joined. */
   readonly addresses: readonly string[];

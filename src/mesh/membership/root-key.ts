@@ -6,18 +6,18 @@ import { AtmoError } from '../../core/errors.ts';
 const PREFIX = 'atmo-root1.';
 const LEAST_PASSPHRASE = 10;
 
-/** Port: the file of the sealed root key in the state directory. Only the hub's own user can read it (mode 0600). */
+/** File of the sealed root key in the state directory. Only the user account of the hub can read it (mode 0600). */
 export interface RootKeyFile {
   /** Path of the file, for messages to the owner. */
   readonly path: string;
-  /** Returns the text, or undefined without a file. Throws STORAGE_FAILED if it cannot be read or other users can read it. */
+  /** Returns the text; undefined if there is no file. Throws STORAGE_FAILED if reading fails or other users can read the file. */
   read(): string | undefined;
-  /** Replaces the text; after a crash, the file has the old or the new text. Throws STORAGE_FAILED if it cannot be written. */
+  /** Replaces the text. After a crash, the file has either the old or the new text. Throws STORAGE_FAILED if writing fails. */
   write(text: string): void;
   remove(): void;
 }
 
-/** Encryption with a passphrase, as `sealBox` and `openBox` do it; tests replace it by a fast one. */
+/** Encryption with a passphrase. `sealBox` and `openBox` implement it; tests use a faster one. */
 export interface PassphraseBox {
   seal(content: Uint8Array, passphrase: string): Promise<Uint8Array>;
   open(box: Uint8Array, passphrase: string): Promise<Uint8Array>;
@@ -32,7 +32,7 @@ export function isSealedRootKey(text: string): boolean {
   return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
 }
 
-/** Stores the root key of a mesh, sealed with a passphrase so that a stolen hub does not give away the mesh. */
+/** Stores the root key of a mesh. The key is encrypted with a passphrase, so that a thief of the hub cannot use it. */
 export class RootKey {
   readonly #file: RootKeyFile;
   readonly #box: PassphraseBox;
@@ -60,7 +60,7 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** Decrypts the stored key. Rejects with NOT_FOUND if it is not on this hub, PERMISSION_DENIED if the passphrase is wrong. */
+  /** Decrypts the stored key. Rejects with NOT_FOUND if the key is not on this hub, PERMISSION_DENIED if the passphrase is wrong. */
   async open(passphrase: string): Promise<SigningKey> {
     return this.openText(this.text(), passphrase);
   }
@@ -78,7 +78,7 @@ export class RootKey {
     return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
-  /** Returns the sealed root key, one line. Throws NOT_FOUND if it is not on this hub, STORAGE_FAILED if the disk fails. */
+  /** Returns the sealed root key as one line. Throws NOT_FOUND if the key is not on this hub, STORAGE_FAILED if the disk fails. */
   text(): string {
     const text = this.#file.read();
     if (text !== undefined) return text.trim();

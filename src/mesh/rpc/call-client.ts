@@ -38,12 +38,12 @@ export class CallClient {
   }
 }
 
-/** Milliseconds after a cancellation in which an answer is still accepted; the pipeline waits longer. */
+/** After a cancellation, an answer is still accepted for this number of milliseconds. The pipeline waits longer than that. */
 const CANCEL_GRACE_MS = 200;
-/** Pattern of a caller's request id that fits into a message; another id is replaced. */
+/** Form of a request id that fits into a message. A caller's id in any other form is replaced. */
 const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
 const ID_SUFFIX_LENGTH = 13;
-/** Refusals after which the caller may try another hub, if no hub has accepted the call. */
+/** Error codes of refusals after which the caller may try another hub, unless a hub has accepted the call. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'NODE_UNAVAILABLE',
   'NO_CAPABLE_NODE',
@@ -61,8 +61,8 @@ interface Sent {
 }
 
 /**
- * Sends calls to other hubs. A call that may have been accepted is never sent to a second hub: after a lost connection the router queries
- * the executing hub for the outcome, over any route, until the deadline.
+ * Sends calls to other hubs. If a connection breaks after the call may have been accepted, the router queries the executing hub for the
+ * outcome, over any route. Another hub may run the call only if the call never ran or is safe to repeat.
  */
 class MeshCallRouter implements CallRouter {
   readonly #context: ClientContext;
@@ -102,7 +102,7 @@ class MeshCallRouter implements CallRouter {
   #sign(target: HubId, call: ForwardedCall, epoch: number): Sent {
     const { self, tokens, time } = this.#context;
     const { versionRange, sessionId, idempotencyKey } = call;
-    // A second attempt gets a new id, since the executing hub accepts each id once.
+    // Each attempt gets a new id, because the executing hub accepts each id only once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const token = tokens.textFor(call.principal, target);
     const invoke = signToolInvoke(
@@ -144,13 +144,13 @@ class MeshCallRouter implements CallRouter {
     return Math.max(0, Math.floor(deadlineMs - this.#context.clock.now()));
   }
 
-  /** Handles an error that the executing hub did not sign: a neighbour sent it, or this hub's own end of the link raised it. */
+  /** Handles an error that the executing hub did not sign. The error came from a neighbour or from this hub's own end of the link. */
   async #afterFailure(error: AtmoError, sentCall: LostCallFacts): Promise<RemoteResult> {
     const { target, call, progress } = sentCall;
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
     if (call.signal.aborted) throw wasNotSent ? error : progress.unknownOutcome();
     if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(sentCall);
-    // Only the executing hub can require an approval, and it signs the answer.
+    // Only the executing hub can require an approval, and it would have signed this error.
     if (error.code === 'APPROVAL_REQUIRED')
       throw new AtmoError('NODE_UNAVAILABLE', `An answer in the name of ${target} came without its signature`);
     throw refusal(target, error);
@@ -176,7 +176,7 @@ function resultOf({ result, execution }: Extract<ToolResponse, { readonly status
   return { result, nodeId: execution.nodeId, hops: execution.hops };
 }
 
-/** Converts a refusal that does not concern the call itself to NODE_UNAVAILABLE, so that another hub is tried. */
+/** If a refusal has a code in `TRY_NEXT`, converts it to NODE_UNAVAILABLE, so that another hub is tried. */
 function refusal(target: HubId, error: AtmoError): AtmoError {
   if (!TRY_NEXT.has(error.code) || error.code === 'NODE_UNAVAILABLE') return error;
   const details = { ...error.details, code: error.code };
@@ -185,7 +185,7 @@ function refusal(target: HubId, error: AtmoError): AtmoError {
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
-/** Longest wait in milliseconds for the outcome of a call that is safe to repeat: another hub may run the call instead. */
+/** Longest wait, in milliseconds, for the outcome of a call that is safe to repeat. After it, another hub may run the call. */
 const SAFE_CALL_PATIENCE_MS = 2_000;
 
 /** A call with an unknown outcome. */
@@ -197,7 +197,7 @@ interface LostCallFacts {
   readonly sent: Sent;
 }
 
-/** Queries the executing hub for the outcome of a call whose connection broke, until it responds or the time is over. */
+/** Finds the outcome of a call whose connection broke. Queries the executing hub until it answers or the time is over. */
 class LostCall {
   readonly #context: ClientContext;
   readonly #facts: LostCallFacts;
@@ -215,8 +215,8 @@ class LostCall {
   }
 
   /**
-   * Returns the signed answer of the call. Rejects with NODE_UNAVAILABLE if the call never ran or is safe to repeat, and with
-   * OUTCOME_UNKNOWN if the call is not safe to repeat and its outcome cannot be found.
+   * Returns the signed answer of the call. If the call never ran, rejects with NODE_UNAVAILABLE. If the outcome cannot be found, rejects
+   * with OUTCOME_UNKNOWN, unless the call is safe to repeat. In that case, rejects with NODE_UNAVAILABLE, or after a cancellation TIMEOUT.
    */
   async answer(): Promise<ToolResponse> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
@@ -233,7 +233,7 @@ class LostCall {
     return this.#facts.call.signal.aborted || this.#context.clock.now() >= this.#giveUpMs;
   }
 
-  /** Queries the outcome; returns undefined if no answer arrived over any route. */
+  /** Sends one query for the outcome. Returns undefined if no signed answer arrives. */
   async #ask(): Promise<ToolResponse | undefined> {
     const { self, requests, answers, clock, time } = this.#context;
     const { target, call, sent } = this.#facts;
@@ -255,12 +255,12 @@ class LostCall {
     }
   }
 
-  /** Returns the error that a status answer means for the call; undefined if the outcome must be queried again. */
+  /** Converts a status answer to the error of the call. Returns undefined if the outcome must be queried again. */
   #judge(answer: ToolResponse): AtmoError | undefined {
     if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
     const status: JsonObject = isJsonObject(answer.result) ? answer.result : {};
     if (status.state === 'running') return undefined;
-    // Only the process that received the request can confirm that the request never ran.
+    // If the epoch is the same, the hub has not restarted since, so it can confirm that the request never ran.
     if (status.state === 'unknown' && status.epoch === this.#facts.sent.epoch)
       return new AtmoError('NODE_UNAVAILABLE', `The connection to ${this.#facts.target} was lost before it accepted the call`);
     return this.#inDoubt();
@@ -309,7 +309,7 @@ class CallProgress {
     return this.#isAccepted;
   }
 
-  /** Returns whether the call may have run although its outcome is unknown. */
+  /** Returns whether the other hub accepted the call, or may have accepted it before the connection was lost. */
   get isInDoubt(): boolean {
     return this.#isAccepted || this.#isLost;
   }
@@ -319,7 +319,7 @@ class CallProgress {
     return isActing(this.#call.tool.definition);
   }
 
-  /** Returns the error if the outcome cannot be found out: TIMEOUT for a call that is safe to repeat, else OUTCOME_UNKNOWN. */
+  /** Returns the error for an outcome that cannot be found: TIMEOUT if the call is safe to repeat, and OUTCOME_UNKNOWN if it is not. */
   unknownOutcome(): AtmoError {
     const { id } = this.#call.tool;
     if (!this.isActing) return new AtmoError('TIMEOUT', `The hub that runs ${id} did not answer in time`);

@@ -30,7 +30,7 @@ interface CallServerCollaborators {
 
 type OpenedCall = OpenedRequest<ToolInvoke>;
 
-/** Runs each call of another hub once, through the pipeline of local calls, and signs the outcome. */
+/** Runs each call from another hub only once, in the same pipeline as local calls. Signs the outcome. */
 export class CallServer {
   readonly #collaborators: CallServerCollaborators;
 
@@ -58,7 +58,7 @@ export class CallServer {
     }
   }
 
-  /** Returns the answer of the running request to a copy that came over another route. Refuses any other reuse of the id as a replay. */
+  /** If the request is a copy that came over another route, returns the answer of the running call. Refuses any other reuse of the id. */
   async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));
@@ -73,9 +73,9 @@ export class CallServer {
     const { signer, clock } = this.#collaborators;
     const startMs = clock.monotonic();
     const outcome = await this.#outcome(opened, record, request);
-    // Nothing ran and no caller waits: the error makes the ledger record the request as one that never ran.
+    // Nothing ran and no caller waits. Because of this error, `#invoke` records in the ledger that the request never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
-    // The accept frame shows the caller that the call has run, so that its failure does not look like a refusal.
+    // The accept frame shows the caller that the call has run. Without it, the error would look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
     const answer = signer.sign(outcome, opened, startMs);
     record.settle(answer);
@@ -106,7 +106,7 @@ export class CallServer {
     }
   }
 
-  /** Returns a function that signs and sends the chunks of a running call. Drops chunks for a slow caller; the answer stays complete. */
+  /** Returns a function that signs and sends the chunks of a running call. If the caller is slow, drops chunks, but never the answer. */
   #chunkSender({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
     const parts = new PartSigner(this.#collaborators.self, statement.id);
     let waiting = 0;
@@ -123,7 +123,7 @@ export class CallServer {
     const { guard, drops, self } = this.#collaborators;
     const principal = guard.principalOf(opened);
     const { context, entryHub } = opened.statement;
-    // Each hub names its own agents without the hub id.
+    // A hub omits its own id from the names of its agents. The id is added before the names are compared.
     const agentId = foreignAgentId(context.agentId, entryHub);
     if (agentId === foreignAgentId(principal.id, self.hubId)) return principal;
     drops.count('call.other_agent');
@@ -165,26 +165,26 @@ function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** Returns the ledger entry of a request. The entry outlives the time in which a copy of the request would be accepted. */
+/** Returns the ledger entry of a request. The ledger keeps the entry longer than it would accept a copy of the request. */
 export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
   return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
 }
 
-/** Time for which the ledger keeps a request that can no longer be accepted, so that its entry hub can query the outcome. */
+/** Milliseconds for which the ledger keeps a request after `untilMs`, so that the entry hub can query the outcome. */
 const KEPT_MS = 60_000;
 const SWEEP_MS = 10_000;
 const MAX_REQUESTS_PER_HUB = 16_384;
 const MAX_REQUESTS = 65_536;
-/** Largest size of all stored answers, in bytes. */
+/** Maximum size of all stored answers together, in bytes. */
 const MAX_ANSWER_BYTES = 16_777_216;
 
-/** A request in the ledger. The entry hub chooses the ids. */
+/** A request in the ledger. The entry hub chooses the id, so an id is unique only within its entry hub. */
 interface LedgerEntry {
   readonly entryHub: HubId;
   readonly id: string;
   /** Hash of the request's signed bytes. */
   readonly fingerprint: string;
-  /** Time until which the request can be accepted or runs, by the monotonic clock. */
+  /** Time after which a copy of the request is too old to be accepted, by the monotonic clock. */
   readonly untilMs: number;
 }
 
@@ -192,18 +192,18 @@ interface LedgerEntry {
 export interface LedgerRecord extends LedgerEntry {
   /** State of a request; `spent` means that it never ran and never will. */
   state: 'running' | 'finished' | 'spent';
-  /** Resolves when the request was accepted; stays pending for a refused request. */
+  /** Resolves when the request is accepted. Never resolves if the request is refused. */
   readonly dispatched: Promise<void>;
   dispatch(): void;
-  /** The encoded answer; rejects if the request ended without an answer. */
+  /** Resolves with the encoded answer. Rejects if the request ended without an answer. */
   readonly answer: Promise<Uint8Array>;
-  /** Ends the request with its encoded answer; undefined marks it as a request that never ran. */
+  /** Ends the request. If `answer` is undefined, marks the request as one that never ran. */
   settle(answer: Uint8Array | undefined): void;
-  /** The answer, stored for the entry hub; absent before the end, and after it was deleted to save memory. */
+  /** The stored answer, for queries of the entry hub. Absent before the request ends, and after the answer was deleted to save memory. */
   kept?: Uint8Array | undefined;
 }
 
-/** Records every request: no request runs twice, and its entry hub can query the outcome. */
+/** Records every request, so that no request runs twice and the entry hub can query the outcome. */
 export class CallLedger {
   readonly #clock: Clock;
   readonly #records = new Map<string, LedgerRecord>();
@@ -221,7 +221,7 @@ export class CallLedger {
     return this.#records.get(`${entryHub} ${id}`);
   }
 
-  /** Records a new request. Throws RESOURCE_EXCEEDED if there are too many requests, of this entry hub or in total. */
+  /** Records a new request. Throws RESOURCE_EXCEEDED if this entry hub, or all entry hubs together, have too many requests. */
   open(entry: LedgerEntry): LedgerRecord {
     this.#sweep();
     const count = this.#counts.get(entry.entryHub) ?? 0;

@@ -117,7 +117,7 @@ export class ControlLink implements PeerLink {
     this.end('malformed');
   }
 
-  /** Handles a frame. Returns false for a frame that the protocol does not permit now. */
+  /** Handles a frame. Returns false if the protocol forbids the frame in the current state. */
   #take(frame: Frame): boolean {
     switch (frame.type) {
       case 'request':
@@ -145,7 +145,7 @@ export class ControlLink implements PeerLink {
 
   #takeAnswer(frame: Extract<Frame, { readonly type: 'accept' | 'result' | 'error' | 'part' }>): boolean {
     const request = this.#outgoing.get(frame.id);
-    // The answer to a request that this hub has already given up is no violation of the protocol.
+    // An answer may still arrive after this hub has given up the request. The protocol permits that.
     if (!request) return !this.#isOfPeer(frame.id) && frame.id < this.#nextId;
     switch (frame.type) {
       case 'accept':
@@ -207,7 +207,7 @@ interface OutgoingCollaborators {
   readonly onEnd: () => void;
 }
 
-/** A request of this hub until its answer arrives. */
+/** A request of this hub that waits for its answer. */
 class OutgoingRequest {
   readonly answer: Promise<Uint8Array>;
   readonly #collaborators: OutgoingCollaborators;
@@ -218,7 +218,7 @@ class OutgoingRequest {
   #isAccepted = false;
   #isOver = false;
   #partCount = 0;
-  /** Resolves when the listener has read all parts that have arrived; undefined while it reads each part synchronously. */
+  /** Resolves when `onPart` has read all parts that have arrived. Undefined as long as `onPart` reads every part synchronously. */
   #reading: Promise<void> | undefined;
   #stopGrace = () => {};
 
@@ -248,9 +248,9 @@ class OutgoingRequest {
     this.#options.onAccept?.();
   }
 
-  /** Handles a part. Returns false for a part that is empty, out of order, or larger than the peer's credit. */
+  /** Handles a part. Returns false if the part is empty, out of order or larger than the peer's credit. */
   part(sequence: number, bytes: Uint8Array): boolean {
-    // Empty parts are refused: they would cost no credit, but each would wait for its reader.
+    // Empty parts are refused. They cost no credit, so a peer could make this hub queue any number of them.
     if (bytes.length === 0) return false;
     if (sequence !== this.#partCount || !this.#ledger.add(bytes.length)) return false;
     this.#partCount += 1;
@@ -268,7 +268,7 @@ class OutgoingRequest {
     this.#end(() => this.#settle.reject(error));
   }
 
-  /** Rejects after the loss of the connection: OUTCOME_UNKNOWN if the peer had accepted the request, else NODE_UNAVAILABLE. */
+  /** Fails the request after a loss of the connection: with OUTCOME_UNKNOWN if the peer had accepted it, else with NODE_UNAVAILABLE. */
   lost(peer: string): void {
     if (this.#isOver) return;
     this.#options.onLost?.();

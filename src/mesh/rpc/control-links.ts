@@ -20,14 +20,14 @@ interface ControlLinksCollaborators extends Pick<HubContext, 'clock' | 'logger'>
 type LinkListener = (link: PeerLink) => void;
 
 /**
- * Keeps one control stream to every connected hub. The hub with the lower id opens the stream. If no stream has come within a second, the
- * other hub opens one. If both hubs open streams, the stream of the hub with the lower id is kept.
+ * Keeps one control stream to every connected hub. The hub with the lower id opens the stream. If there is no stream after one second, the
+ * other hub opens one. If both hubs open a stream, they keep the stream of the hub with the lower id.
  */
 export class ControlLinks implements PeerLinks, Service {
   readonly #collaborators: ControlLinksCollaborators;
   readonly #rate: BucketRate;
   readonly #links = new Map<HubId, ControlLink>();
-  /** Rate limits of connected peers; they survive a link, so that a new stream does not refill the bucket. */
+  /** Token buckets of connected peers. A bucket stays when a link ends, so that a new stream does not start with a full bucket. */
   readonly #buckets = new Map<HubId, TokenBucket>();
   readonly #handlers = new Map<number, RequestHandler>();
   readonly #up = new Set<LinkListener>();
@@ -123,7 +123,7 @@ export class ControlLinks implements PeerLinks, Service {
     logger.debug('mesh.link_down', { hub: id, reason });
     if (this.#links.get(id) === link) this.#links.delete(id);
     for (const listener of this.#down) listener(link);
-    // A peer that is silent or floods the link is disconnected, even if its socket is open.
+    // If a peer is silent or floods the link, this hub ends the whole connection, even if the socket is still open.
     if (reason === 'silent' || reason === 'flooded') engine.disconnect(id).catch(() => {});
     else if (!this.#isStopped && reason !== 'replaced' && engine.peers().some((peer) => peer.id === id)) this.#opener.retry(id);
   }
@@ -141,11 +141,11 @@ export class ControlLinks implements PeerLinks, Service {
   }
 }
 
-/** Milliseconds that the hub with the higher id waits for a stream of the hub with the lower id. */
+/** Milliseconds for which the hub with the higher id waits until the other hub opens the stream. */
 const THEIR_TURN_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
-/** Lifetime of a link, in milliseconds, after which retries begin with the short delay again. */
+/** If a link lived at least this number of milliseconds, the next retry begins with the short delay again. */
 const GOOD_LIFE_MS = 60_000;
 
 interface PendingLink {
@@ -189,7 +189,7 @@ class LinkOpener {
     return this.#pending.get(id)?.isOpening ?? false;
   }
 
-  /** Stops the attempts to open a link: this hub or the peer has opened one. */
+  /** Stops the attempts to open a link, because this hub or the peer has opened one. */
   linked(id: HubId): void {
     this.schedule(id);
     const pending = this.#pending.get(id);
@@ -197,7 +197,7 @@ class LinkOpener {
     if (pending) pending.sinceMs = this.#clock.monotonic();
   }
 
-  /** Opens a new link to a hub whose link ended while its connection stayed. */
+  /** Schedules a new link to a hub whose link ended although the connection is still there. */
   retry(id: HubId): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
@@ -239,7 +239,7 @@ class LinkOpener {
       this.#onOpen(stream);
     } catch {
       pending.isOpening = false;
-      // The hub is gone or does not support the protocol yet; the engine has counted the failure.
+      // The hub is gone or does not support the protocol yet. The engine has already counted the failure.
       if (this.#pending.get(id) === pending) this.#retryLater(id, pending);
     }
   }

@@ -2,7 +2,7 @@ import { type Frame, frameCodec } from '../../codec/messages/connection.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { MeshStream } from '../transport/mesh-engine.ts';
 
-/** Maximum number of unread bytes of a request's body, and of its answer together with all parts. */
+/** Maximum number of unread bytes in each direction: of a request's body, and of the answer with all its parts. */
 export const CREDIT_WINDOW_BYTES = 262_144;
 
 interface PendingSend {
@@ -11,14 +11,14 @@ interface PendingSend {
   readonly reject: (error: AtmoError) => void;
 }
 
-/** Tracks the remaining credit of the sender, in one direction of one request. */
+/** Tracks how many more bytes the sender may send, in one direction of one request. */
 export class CreditWindow {
   readonly #waiting: PendingSend[] = [];
   #credit = CREDIT_WINDOW_BYTES;
-  /** Creates the error for senders that still wait at the end. It is a function, since most requests end without waiting senders. */
+  /** Set at the end of the request. Makes the error for senders that still wait. It is a function, because usually no sender waits. */
   #end: (() => AtmoError) | undefined;
 
-  /** Takes credit. Returns undefined if the bytes may be sent at once, else a promise, which rejects if the request ends first. */
+  /** Takes credit. Returns undefined if there is enough now. Otherwise returns a promise, which rejects if the request ends first. */
   take(bytes: number): Promise<void> | undefined {
     if (this.#end) return Promise.reject(this.#end());
     if (this.#waiting.length === 0 && this.#credit >= bytes) {
@@ -43,19 +43,19 @@ export class CreditWindow {
     if (this.#end) throw this.#end();
   }
 
-  /** Ends the request; pending sends reject with the reason. */
+  /** Ends the request. Pending sends reject with the error that `reason` returns. */
   end(reason: () => AtmoError): void {
     this.#end ??= reason;
     for (const { reject } of this.#waiting.splice(0)) reject(reason());
   }
 }
 
-/** Minimum number of bytes in a credit frame: small answers need no credit frame. */
+/** Minimum number of bytes that a credit frame grants. Small answers thus need no credit frame. */
 const GRANT_BYTES = CREDIT_WINDOW_BYTES / 4;
 
 /** Tracks received and read bytes in one direction of one request, to grant new credit to the sender. */
 export class CreditLedger {
-  /** Number of received bytes whose credit has not been granted again. */
+  /** Number of received bytes for which no new credit has been granted. */
   #owed = 0;
   #read = 0;
 
@@ -65,7 +65,7 @@ export class CreditLedger {
     return this.#owed <= CREDIT_WINDOW_BYTES;
   }
 
-  /** Records read bytes. Returns the credit to grant; 0 while the credit is too small for a frame. */
+  /** Records read bytes. Returns the credit to grant, or 0 if it is still too little for a credit frame. */
   read(bytes: number): number {
     this.#read += bytes;
     if (this.#read < GRANT_BYTES) return 0;
@@ -76,7 +76,7 @@ export class CreditLedger {
   }
 }
 
-/** Sends frames over the stream of a link and detects when its queue is full. */
+/** Sends frames over the stream of a link, and detects when the queue of the stream is full. */
 export class FrameSender {
   readonly #stream: MeshStream;
   #drained: Promise<void> | undefined;
@@ -90,7 +90,7 @@ export class FrameSender {
     return this.#drained;
   }
 
-  /** Sends a frame even if the queue is full: the limited number of running requests limits the number of answers. */
+  /** Sends a frame even if the queue is full. The queue stays short, because only a limited number of requests run at once. */
   send(frame: Frame): void {
     if (this.#stream.send(frameCodec.encode(frame)) || this.#drained) return;
     const freed = () => {
@@ -102,7 +102,7 @@ export class FrameSender {
 
 /** Longest body in one frame, and longest piece of a longer body. */
 const CHUNK_BYTES = 32_768;
-/** Shortest piece except the last one: each piece costs memory beyond its bytes. */
+/** Minimum size of a piece that is not the last. Smaller pieces are refused, because each piece costs memory beyond its bytes. */
 const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
 export const MAX_BODY_BYTES = 4_194_304;
@@ -113,7 +113,7 @@ export function requireSendable(body: Uint8Array): void {
   throw new AtmoError('PAYLOAD_TOO_LARGE', `The message has ${body.length} bytes; a message between hubs has at most ${MAX_BODY_BYTES}`);
 }
 
-/** The request to which a body belongs, and its credit. */
+/** Identifies the request of a body. Holds the frame sender and the credit for the body. */
 export interface BodyRoute {
   readonly id: number;
   readonly sender: FrameSender;
@@ -121,8 +121,8 @@ export interface BodyRoute {
 }
 
 /**
- * Sends a body in pieces: all pieces except the last as chunk frames within the credit, the last in the frame that `finish` sends. Returns
- * undefined if everything was sent at once, else a promise that rejects if the request ends first.
+ * Sends a body. A long body goes in chunk frames within the credit, except the last piece, which `finish` sends. Returns undefined if
+ * everything was sent at once. Otherwise returns a promise, which rejects if the request ends first.
  */
 export function sendBody(body: Uint8Array, route: BodyRoute, finish: (last: Uint8Array) => void): Promise<void> | undefined {
   if (body.length > CHUNK_BYTES) return sendLongBody(body, route, finish);
@@ -142,10 +142,10 @@ async function sendLongBody(body: Uint8Array, { id, sender, window }: BodyRoute,
   finish(body.subarray(lastStart));
 }
 
-/** Largest size of all unfinished bodies from one peer, in bytes. */
+/** Maximum size of all unfinished bodies of one peer together, in bytes. */
 const MAX_KEPT_BYTES = 16_777_216;
 
-/** Outcome of a received piece: stored, discarded because there is too much, or sent against the protocol. */
+/** What became of a received piece. `too-much`: it makes the body, or all bodies together, too long. `malformed`: it breaks a rule. */
 type Arrival = { readonly kind: 'kept'; readonly grantBytes: number } | { readonly kind: 'too-much' } | { readonly kind: 'malformed' };
 
 interface IncomingBody {
@@ -182,7 +182,7 @@ export class IncomingBodies {
     return { kind: 'too-much' };
   }
 
-  /** Returns the whole body after its last piece; undefined if the body was refused or is too long. */
+  /** Returns the whole body after its last piece, or undefined if the body was refused or is too long. */
   finish(id: number, last: Uint8Array): Uint8Array | undefined {
     const body = this.#bodies.get(id);
     if (!body) return last;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { ArrivalCheck } from '../transport/mesh-engine.ts';
 
-/** Durations in milliseconds after which a heartbeat acts. */
+/** Durations in milliseconds that control a heartbeat. */
 interface HeartbeatTimes {
   /** Silence after which the leading hub sends a ping. */
   readonly leaderPingMs: number;
@@ -11,18 +11,18 @@ interface HeartbeatTimes {
   readonly cutMs: number;
   /** Silence after which the link always ends. */
   readonly endMs: number;
-  /** If a timer fires late by more than this, this process counts as having been paused. */
+  /** If a timer fires late by more than this, the heartbeat concludes that this process was paused. */
   readonly stallMs: number;
 }
 
 /**
- * Times if only answers show that the peer is alive. A peer that pauses for 8 s keeps its link, even if its last frame came 1.6 s before
- * the pause (8 + 1.6 < 9.75). A cut cable is noticed within 10 s. This costs an answered ping (274 bytes with headers) every 1.6 s.
+ * Times without `hasArrived`, when only frames show that the peer is alive. A peer that pauses for 8 s keeps its link, even if its last
+ * frame came 1.6 s before (8 + 1.6 < 9.75). A cut cable is noticed within 10 s. A ping and its answer take 274 bytes every 1.6 s.
  */
 const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
 /**
- * Times if the kernel shows whether the peer's machine has received everything. This distinguishes a paused peer from a cut cable: a paused
- * peer gets more time (8 s pause + 4 s ping interval < 13 s), and fewer pings are sufficient.
+ * Times with `hasArrived`: the kernel shows whether the peer's machine has received everything. This distinguishes a paused peer from a cut
+ * cable. A paused peer thus gets more time (8 s pause + 4 s ping interval < 13 s), and fewer pings are sufficient.
  */
 const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
 /** Each hub sends at least one ping in this number of intervals, to measure the round trip. */
@@ -32,7 +32,7 @@ const SMOOTHING = 1 / 8;
 
 interface HeartbeatCollaborators {
   readonly clock: Clock;
-  /** One hub of each pair leads. Both hubs learn from its pings and from the answers to them that the other hub is alive. */
+  /** One hub of each pair leads and sends pings sooner. Its pings and the answers show both hubs that the other one is alive. */
   readonly role: 'leads' | 'follows';
   readonly ping: (number: number) => void;
   /** Is called once if the peer has been silent for too long. */
@@ -99,7 +99,7 @@ export class Heartbeat {
     ping(this.#number);
   }
 
-  /** Waits until the silence is long enough for the next ping, or for the end of the link. */
+  /** Waits until the next ping may be due, or until the silence is long enough to end the link. */
   #wait(silentMs: number): void {
     const { clock } = this.#collaborators;
     const { cutMs, endMs } = this.#times;

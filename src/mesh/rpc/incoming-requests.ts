@@ -20,7 +20,7 @@ interface IncomingRequestsCollaborators {
   readonly handlerOf: (kind: number) => RequestHandler | undefined;
 }
 
-/** Runs the requests of one peer: limits their number and rate, and passes them to their handlers. */
+/** Runs the requests of one peer: limits their number and rate, and passes each request to its handler. */
 export class IncomingRequests {
   readonly #collaborators: IncomingRequestsCollaborators;
   readonly #running = new Map<number, IncomingExchange>();
@@ -30,11 +30,11 @@ export class IncomingRequests {
     this.#collaborators = collaborators;
   }
 
-  /** Runs a request or refuses it. Returns `flooded` if the peer does not even read the refusals. */
+  /** Runs a request or refuses it. Returns `flooded` if the peer does not even read refusals, and `malformed` if the id is in use. */
   admit({ id, kind, body: last }: Extract<Frame, { readonly type: 'request' }>): 'taken' | 'flooded' | 'malformed' {
     if (this.#running.has(id)) return 'malformed';
     const body = this.#bodies.finish(id, last);
-    // The request has already been refused while its body was arriving.
+    // The request was refused while its body arrived, or the last piece makes the body too long.
     if (!body) return 'taken';
     const refusal = this.#refusal(kind);
     if (refusal) return this.#refuse(id, refusal);
@@ -55,7 +55,7 @@ export class IncomingRequests {
     return 'taken';
   }
 
-  /** Handles a piece of a body. Returns false if the piece is too short, exceeds the credit or begins too many bodies. */
+  /** Handles a piece of a body. Returns false if the piece is too short, exceeds the credit, or begins one body too many. */
   chunk(id: number, bytes: Uint8Array): boolean {
     if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
     const arrival = this.#bodies.add(id, bytes);
@@ -148,7 +148,7 @@ class IncomingExchange implements IncomingRequest {
     return this.#controller.signal;
   }
 
-  /** Sends the result or the error of the handler. */
+  /** Runs the handler and sends its result or its error. */
   async run(handler: RequestHandler): Promise<void> {
     try {
       const body = await handler(this);
@@ -181,7 +181,7 @@ class IncomingExchange implements IncomingRequest {
     this.#abort(new AtmoError('CANCELLED', 'The caller cancelled the request'));
   }
 
-  /** Aborts the handler after the loss of the connection, unless its work is detached; the answer cannot be sent. */
+  /** Ends the request after a loss of the connection, because no answer can be sent. Aborts the handler unless its work is detached. */
   lost(): void {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);
@@ -233,7 +233,7 @@ const MAX_DETAILS_LENGTH = 16_384;
 
 type ErrorFrame = Extract<Frame, { readonly type: 'error' }>;
 
-/** Returns the frame of an error; details that are too long are left out. */
+/** Returns the error frame for an error. Leaves out the details if they are too long. */
 function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFrame {
   const text = JSON.stringify(details);
   return {
@@ -245,7 +245,7 @@ function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFra
   };
 }
 
-/** Returns the error in a peer's frame; an unknown code becomes INTERNAL_ERROR. */
+/** Converts an error frame of a peer to an error. An unknown code becomes INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
   const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
   return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parseDetails(details));

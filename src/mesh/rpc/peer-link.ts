@@ -24,26 +24,26 @@ export interface RequestOptions {
   readonly signal: AbortSignal;
   /** Called when the peer has accepted the request. If the connection is lost after that, the outcome is unknown. */
   readonly onAccept?: () => void;
-  /** Called if the connection ends before the answer. It is then unknown whether the peer has accepted the request. */
+  /** Called if the connection ends before the answer. Unless `onAccept` was called, the peer may or may not have accepted the request. */
   readonly onLost?: () => void;
   /**
-   * Receives partial results and events in the order of sending. A part counts as read when the promise resolves. The sender waits while
-   * the unread parts fill the credit window, and the answer waits until all parts are read.
+   * Receives partial results and events in the order of sending. A part counts as read when the returned promise resolves. While unread
+   * parts fill the credit window, the sender waits. The answer is passed on only after all parts are read.
    */
   readonly onPart?: (part: Uint8Array) => void | Promise<void>;
-  /** Milliseconds after an abort in which the peer's response is still accepted; default 0. */
+  /** Milliseconds for which the peer's response is still accepted after an abort. Default: 0. */
   readonly cancelGraceMs?: number;
 }
 
-/** The only control stream to a directly connected hub. */
+/** The control stream to a directly connected hub. There is only one for each hub. */
 export interface PeerLink {
   readonly peer: EnginePeer;
   /** Smoothed round-trip time in milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
   /**
-   * Sends a request and returns its answer, up to 4 MiB. Rejects with the peer's AtmoError, or with CANCELLED if the signal aborts (the
-   * peer then receives a cancel frame). If the connection ends, rejects with OUTCOME_UNKNOWN if the peer has accepted the request, else
-   * with NODE_UNAVAILABLE.
+   * Sends a request and returns its answer, up to 4 MiB. If the peer answers with an error, rejects with that AtmoError. If the signal
+   * aborts, sends a cancel frame and rejects with CANCELLED. If the connection ends, rejects with OUTCOME_UNKNOWN if the peer has accepted
+   * the request, and with NODE_UNAVAILABLE if not.
    */
   request(kind: RequestKind, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
 }
@@ -52,11 +52,11 @@ export interface PeerLink {
 export interface IncomingRequest {
   readonly from: HubId;
   readonly body: Uint8Array;
-  /** Aborts if the peer cancels. Also aborts if the connection is lost, except for a request that was accepted as `detached`. */
+  /** Aborts if the peer cancels. Also aborts if the connection is lost, unless the request was accepted as `detached`. */
   readonly signal: AbortSignal;
   /**
-   * Sends an accept frame; `detached` work continues if the connection is lost. With `soon`, sends it in the next turn of the event loop,
-   * unless the answer is ready earlier. A handler that fails after `soon` must call `accept` again, or its error looks like a refusal.
+   * Sends an accept frame. `detached`: the work continues if the connection is lost. `soon`: the frame is sent in the next turn of the
+   * event loop, unless the answer is ready. A handler that fails after `soon` must call `accept` again, or its error looks like a refusal.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`. Resolves after it is sent; rejects if the request has ended. */

@@ -12,10 +12,10 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 /** Milliseconds for which a hub may be unreachable before subscriptions to its events fail. */
 const PATIENCE_MS = 60_000;
-/** Remaining time of a subscription request in milliseconds: the largest value of the field, since a subscription has no end time. */
+/** Remaining time in a subscription request, in milliseconds. It is the largest possible value, because a subscription has no end time. */
 const REMAINING_MS = 0xffff_ffff;
 
-/** Subscribes to events of other hubs. Subscribes again after a lost connection and reports the gap. */
+/** Subscribes to events of other hubs. After a lost connection, subscribes again and reports the gap. */
 export class MeshEvents implements RemoteEvents {
   readonly #queries: MeshQueries;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ interface Attempt {
   isGap: boolean;
   /** True once the hub has accepted the subscription. */
   wasSubscribed: boolean;
-  /** Time since which the hub is unreachable, by the monotonic clock; undefined while it is reachable. */
+  /** Time at which the hub became unreachable, by the monotonic clock. Undefined while the hub is reachable. */
   lostMs: number | undefined;
 }
 
@@ -96,13 +96,13 @@ interface EventFilter {
   readonly subjects?: readonly string[];
 }
 
-/** Form of an event's id, source or time. It has no line breaks, since each of them becomes one line of server-sent events. */
+/** Form of an event's id, source and time. It excludes line breaks, because each value becomes one line of server-sent events. */
 const WORD = /^[\w.:/+-]{1,128}$/;
 const MAX_SUBJECT = 512;
 
 /**
- * Returns an event of another hub without unknown fields. Returns undefined if the filter excludes the event, or if its id, source, time or
- * subject has line breaks, which would look like two events to a subscriber.
+ * Returns the known fields of another hub's event. Returns undefined if the filter excludes the event. Also returns undefined if a line
+ * break in the id, source, time or subject would make the event look like two events.
  */
 export function parseRemoteEvent(part: Uint8Array, { types, subjects }: EventFilter): HubEvent | undefined {
   const { id, source, type, subject, time, data } = subscribedEventCodec.decode(part).event;

@@ -51,11 +51,11 @@ export interface ClientContext {
   readonly members: MemberKeys;
   readonly drops: DropSink;
   readonly clock: Clock;
-  /** Corrected time of day, since the machine's clock may not be set yet. */
+  /** Corrected time of day. The machine's own clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Sends queries to other hubs in the name of a caller, such as for the state of a job or for events. */
+/** Sends queries to other hubs in the name of a caller. A query asks for the state of a job or for events, for example. */
 export class MeshQueries {
   readonly #context: ClientContext;
 
@@ -63,7 +63,7 @@ export class MeshQueries {
     this.#context = context;
   }
 
-  /** Returns the signed result. Rejects like `RoutedRequests.send`, with the other hub's error, or NODE_UNAVAILABLE (no signature). */
+  /** Returns the signed result. Rejects like `RoutedRequests.send`, with the target's error, or with NODE_UNAVAILABLE (no signature). */
   async send(query: RemoteQuery, options: QueryOptions): Promise<Json> {
     return atNewestEpoch(this.#context.routes, query.target, (epoch) => this.#send(query, epoch, options));
   }
@@ -142,7 +142,7 @@ export class MeshJobs implements RemoteJobs {
   }
 }
 
-/** Makes the texts of a job view safe to show, since another hub wrote them. The result of the job is data and stays unchanged. */
+/** Makes the texts of a job view safe to show, because another hub wrote them. Does not change the result of the job, which is data. */
 function readable({ tool, progress, error, ...view }: JobView): JobView {
   return {
     ...view,

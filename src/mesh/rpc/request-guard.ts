@@ -15,10 +15,10 @@ import { KeyedRateLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
 import { type MemberKeys, staleEpochError } from './routed-requests.ts';
 
-/** Maximum difference between the time in a request and this hub's time, in milliseconds: clock error plus travel time. */
+/** Maximum difference, in milliseconds, between the time in a request and this hub's time. It covers clock errors and travel time. */
 export const TIME_WINDOW_MS = 60_000;
 
-/** Rate limit for new tokens from one entry hub: checking a token verifies up to a dozen signatures. */
+/** Rate limit for new tokens from one entry hub. A new token is costly to check, because it has up to a dozen signatures. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
@@ -31,24 +31,24 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Time until which the caller waits for the answer, by the monotonic clock; the travel time is subtracted. */
+  /** Time until which the caller waits for the answer, by the monotonic clock. It takes the travel time of the request into account. */
   readonly untilMs: number;
 }
 
 interface GuardCollaborators {
   readonly self: HubId;
-  /** Returns the epoch that identifies the current start of this hub, as in the hub's announcements. */
+  /** Returns the epoch of this hub's current start. The hub's announcements have the same epoch. */
   readonly epoch: () => number;
   readonly members: MemberKeys;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly clock: Clock;
-  /** Corrected time of day, since the machine's clock may not be set yet. */
+  /** Corrected time of day. The machine's own clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly links: Pick<PeerLinks, 'to'>;
   readonly drops: DropSink;
 }
 
-/** Checks who signed a request, for which hub and when, and that its token is bound to the signer. */
+/** Checks who signed a request, for which hub and when. Also checks that the token of the request is bound to the signer. */
 export class RequestGuard {
   readonly #collaborators: GuardCollaborators;
   readonly #newTokens: KeyedRateLimit;
@@ -61,8 +61,8 @@ export class RequestGuard {
   }
 
   /**
-   * Returns a call with a valid signature. Throws VALIDATION_ERROR (forged or outside of the time window), PERMISSION_DENIED (the entry hub
-   * is no member), or NODE_UNAVAILABLE (signed for this hub before its last restart). Counts each refusal.
+   * Returns a call with a valid signature. Throws VALIDATION_ERROR if the call is forged or outside of the time window, PERMISSION_DENIED
+   * if the entry hub is no member, or NODE_UNAVAILABLE if the call is for an earlier start of this hub. Counts each refusal.
    */
   openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);
@@ -74,8 +74,8 @@ export class RequestGuard {
   }
 
   /**
-   * Returns the bearer of the token, if the entry hub has proven that it holds the token's key. Throws TOKEN_INVALID, TOKEN_EXPIRED,
-   * RATE_LIMITED (too many new tokens), or PERMISSION_DENIED (more hops than the token allows).
+   * Returns the principal of the token. Throws TOKEN_INVALID if the token is invalid or not bound to the entry hub's key, TOKEN_EXPIRED if
+   * it has expired, RATE_LIMITED for too many new tokens, or PERMISSION_DENIED if the request took more hops than the token allows.
    */
   principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
     const { members } = this.#collaborators;
@@ -132,7 +132,7 @@ export class RequestGuard {
     }
   }
 
-  /** Makes the cheap checks, and returns the key with which the signature is checked next. */
+  /** Makes the cheap checks first. Returns the key with which the signature is then verified. */
   #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
     const { self, epoch, members, time } = this.#collaborators;
     const { visited } = forwarded;
@@ -145,7 +145,7 @@ export class RequestGuard {
         new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
       );
     }
-    // Epoch 0 means that the hub has not yet announced itself and accepts no requests.
+    // Epoch 0 means that this hub has not announced itself yet. Until then, it accepts no requests.
     if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
       this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
     const member = members.keyOf(head.entryHub);

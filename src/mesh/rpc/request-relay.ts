@@ -17,7 +17,7 @@ interface RelayCollaborators {
   readonly drops: DropSink;
 }
 
-/** Forwards requests of other hubs to their target; the signed request and the signed answer are unchanged. */
+/** Forwards requests of other hubs to their target. Does not change the signed request or the signed answer. */
 export class RequestRelay {
   readonly #collaborators: RelayCollaborators;
   readonly #isEnabled: boolean;

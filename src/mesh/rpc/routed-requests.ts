@@ -12,9 +12,9 @@ import type { PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
 interface RoutedRequest {
   readonly kind: RequestKind;
   readonly target: HubId;
-  /** The request as a COSE_Sign1 message of the entry hub. */
+  /** The request as the entry hub signed it, a COSE_Sign1 message. */
   readonly signed: Uint8Array;
-  /** RFC 8785 text of a call's parameters; in pieces if some parameters are bytes. */
+  /** Canonical JSON (RFC 8785) of a call's parameters. It is in pieces if some parameters are bytes. */
   readonly params?: JsonPieces;
   readonly remainingMs: number;
   /** Maximum number of hops after the first hop. */
@@ -31,7 +31,7 @@ export class RoutedRequests {
     this.#parts = parts;
   }
 
-  /** Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE or NO_CAPABLE_NODE if there is no valid route. */
+  /** Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE (no route) or NO_CAPABLE_NODE (route too long, loop). */
   async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
     const { links, routes } = this.#parts;
     const { kind, target, visited } = request;
@@ -52,7 +52,7 @@ export class RoutedRequests {
     }
   }
 
-  /** If the next hub does not announce `wire:bytes`, joins parameter pieces to one text, since every hub on the route decodes them. */
+  /** Joins parameter pieces to one text if the next hub does not announce `wire:bytes`, because that hub could not decode the pieces. */
   #readable(request: RoutedRequest, hop: HubId): RoutedRequest {
     const { params } = request;
     if (params === undefined || typeof params === 'string' || this.#parts.routes.reads(hop, 'wire:bytes')) return request;
@@ -60,11 +60,11 @@ export class RoutedRequests {
   }
 }
 
-/** Codes of unsigned errors that are passed on unchanged: this hub raised them itself, or they leave the outcome open. */
+/** Codes of unsigned errors that are passed on unchanged, because this hub made them itself or they leave the outcome open. */
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
-/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE; the error proves only that the hub did not forward the request. */
+/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE. Such an error proves only that the request was not forwarded. */
 function routingError(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
   if (KEPT_ERRORS.has(error.code)) return error;
   const { epoch } = error.details;
@@ -91,7 +91,7 @@ export interface SigningHub {
 }
 
 interface MemberKey {
-  /** Raw public key, 32 bytes, base64url. */
+  /** Raw public key: 32 bytes in base64url. */
   readonly key: string;
   readonly publicKey: KeyObject;
 }
@@ -111,7 +111,7 @@ export interface CallRoutes {
   reads(target: HubId, feature: ProtocolFeature): boolean;
 }
 
-/** Port: the token that this hub sends for a caller. Throws PERMISSION_DENIED if the caller must first delegate to this hub. */
+/** Port: provides the token that this hub sends for a caller. Throws PERMISSION_DENIED if no token is bound to this hub's key. */
 export interface MeshTokens {
   textFor(principal: Principal, executor: HubId): string;
 }
@@ -123,7 +123,7 @@ export function staleEpochError(hub: HubId, epoch: number): AtmoError {
   });
 }
 
-/** Sends a request for the newest announced epoch of a hub. Sends it once more if a stale-epoch error names another epoch. */
+/** Calls `send` with the newest announced epoch of a hub. If a stale-epoch error names another epoch, calls `send` again with it. */
 export async function atNewestEpoch<Answer>(
   routes: Pick<CallRoutes, 'epochOf'>,
   target: HubId,

@@ -17,7 +17,7 @@ import { SubscriptionServer } from './subscription-server.ts';
 
 interface RpcEndpointCollaborators {
   readonly self: SigningHub;
-  /** Returns the epoch that identifies the current start of this hub, as in the hub's announcements. */
+  /** Returns the epoch of this hub's current start. The hub's announcements have the same epoch. */
   readonly epoch: () => number;
   readonly links: PeerLinks;
   readonly routes: CallRoutes;
@@ -29,10 +29,10 @@ interface RpcEndpointCollaborators {
   readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly events: Pick<EventBus, 'listen'>;
-  /** Returns the filter of the events that a principal may receive. */
+  /** Returns a filter that accepts only events that the principal may receive. */
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
   readonly clock: Clock;
-  /** Corrected time of day, since the machine's clock may not be set yet. */
+  /** Corrected time of day. The machine's own clock may not be set yet. */
   readonly time: Pick<Clock, 'now'>;
   readonly drops: DropSink;
 }
@@ -96,7 +96,7 @@ export class RpcEndpoint {
     return this.#handlers[kind](opened, request);
   }
 
-  /** Answers with the outcome of a call. A call that has not arrived is refused from now on: its entry hub may send it to another hub. */
+  /** Answers with the outcome of a call. If the call has not arrived, refuses it from now on, because another hub may run it instead. */
   async #callStatus(opened: OpenedRequest<CallStatusQuery>, request: IncomingRequest): Promise<Uint8Array> {
     const { epoch } = this.#collaborators;
     const ledger = this.#ledger;
@@ -112,7 +112,7 @@ export class RpcEndpoint {
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
-  /** Waits for the end of a call, at most as long as its entry hub waits. Resolves with true if the call has ended. */
+  /** Waits for the end of a call, at most as long as the entry hub waits. Resolves with true if the call has ended, otherwise false. */
   #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {
@@ -143,7 +143,7 @@ export class RpcEndpoint {
     );
   }
 
-  /** Returns the schema of a job view: its field `result` has the result schema of the tool. */
+  /** Returns the schema of a job view. Its field `result` has the result schema of the job's tool. */
   #jobSchema(job: Json): JsonSchema | undefined {
     const tool = isJsonObject(job) && typeof job.tool === 'string' ? this.#collaborators.registry.get(job.tool) : undefined;
     return tool && { properties: { result: tool.definition.returns } };

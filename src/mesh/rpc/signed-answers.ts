@@ -12,7 +12,7 @@ import type { CallRoutes, MemberKeys, SigningHub } from './routed-requests.ts';
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 65_536;
 
-/** The executing hub and the request ids that an answer must name. */
+/** What an answer must name: the executing hub and one of the request ids. */
 interface ExpectedAnswer {
   readonly executor: HubId;
   readonly requestIds: readonly string[];
@@ -46,13 +46,13 @@ export class SignedAnswers {
   }
 }
 
-/** Returns the error of `executor`, safe to show to people and models. If its details have a `node_id`, it is set to `executor`. */
+/** Converts an error from `executor` to an AtmoError that is safe to show. If the details have a `node_id`, sets it to `executor`. */
 export function errorOfBody({ code, message, details }: ErrorBody, executor: HubId): AtmoError {
   const safe = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : (visibleJson(details) as JsonObject);
   return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...safe, ...('node_id' in safe && { node_id: executor }) });
 }
 
-/** Signs and numbers the parts of one answer: hubs on the route can neither change a part nor drop one unnoticed. */
+/** Signs and numbers the parts of one answer, so that a hub on the route can neither change a part nor secretly drop one. */
 export class PartSigner {
   readonly #self: SigningHub;
   readonly #requestId: string;
@@ -97,7 +97,7 @@ export class PartReader {
     this.#expected = expected;
   }
 
-  /** Reads a part. Returns undefined and counts a drop if the bytes are no part of this answer or repeat an earlier part. */
+  /** Reads a part. If the bytes are not a part of this answer or repeat an earlier part, counts a drop and returns undefined. */
   read(bytes: Uint8Array): ReadPart | undefined {
     const part = this.#open(bytes);
     if (!part) return undefined;
@@ -122,7 +122,7 @@ export class PartReader {
   }
 }
 
-/** The outcome of a request. `returns` is the schema of the result and shows which of its fields are bytes. */
+/** The outcome of a request. `returns` is the schema of the result, and shows which fields of the result are bytes. */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
   | { readonly kind: 'error'; readonly error: ErrorBody };
@@ -134,7 +134,7 @@ interface SignerCollaborators {
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Signs the answers of this hub: hubs on the route cannot change them. */
+/** Signs the answers of this hub, so that hubs on the route cannot change them. */
 export class AnswerSigner {
   readonly #collaborators: SignerCollaborators;
 
@@ -142,7 +142,7 @@ export class AnswerSigner {
     this.#collaborators = collaborators;
   }
 
-  /** Returns the encoded answer; `startMs` is the arrival of the request, by the monotonic clock. */
+  /** Returns the encoded answer. `startMs` is the arrival time of the request, by the monotonic clock. */
   sign(outcome: Outcome, opened: OpenedRequest<RequestHead>, startMs: number): Uint8Array {
     const { self, routes, clock, time } = this.#collaborators;
     const { statement, forwarded } = opened;
@@ -158,12 +158,12 @@ export class AnswerSigner {
     };
     if (outcome.kind === 'error')
       return signToolResponse({ ...head, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
-    // Bytes are sent as bytes if the entry hub reads them; hubs on the route only forward the answer.
+    // If the entry hub supports `wire:bytes`, bytes are sent as bytes. Hubs on the route need no support, because they only forward.
     const returns = routes.reads(statement.entryHub, 'wire:bytes') ? outcome.returns : undefined;
     return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
   }
 
-  /** Runs `work` and signs its result or error; `returns` gives the schema of the result. */
+  /** Runs `work` and signs its result or error. `returns` gives the schema of the result. */
   async answer(
     opened: OpenedRequest<RequestHead>,
     work: () => Json | Promise<Json>,
@@ -175,13 +175,13 @@ export class AnswerSigner {
       return this.sign({ kind: 'result', result, returns: returns?.(result) }, opened, startMs);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      // Rethrows an unexpected error, so that the peer link logs its stack.
+      // An unexpected error is thrown again, so that the peer link logs its stack.
       if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
       return this.sign({ kind: 'error', error: error.toBody() }, opened, startMs);
     }
   }
 
-  /** Adds this hub's id to an error that requires approval, since people approve the call on this hub. */
+  /** Adds this hub's id to an error that requires an approval, because people approve the call on this hub. */
   #located(error: ErrorBody): ErrorBody {
     const { code, message, details, retryable } = error;
     const where = code === 'APPROVAL_REQUIRED' ? { node_id: this.#collaborators.self.hubId } : {};

@@ -17,14 +17,14 @@ interface SubscriptionCollaborators {
   readonly guard: RequestGuard;
   readonly signer: AnswerSigner;
   readonly events: Pick<EventBus, 'listen'>;
-  /** Returns the filter of the events that a principal may receive. */
+  /** Returns a filter that accepts only events that the principal may receive. */
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly clock: Clock;
   readonly time: Pick<Clock, 'now'>;
 }
 
-/** Sends callers of other hubs the events that they may receive, until they cancel or their token expires. */
+/** Sends events to callers at other hubs. A caller gets only events that it may receive, until it cancels or its token expires. */
 export class SubscriptionServer {
   readonly #collaborators: SubscriptionCollaborators;
   readonly #subscriptions = new ConcurrencyLimit(MAX_PER_HUB);
@@ -92,7 +92,7 @@ function onceAborted(signal: AbortSignal, listener: () => void): () => void {
 /** Maximum number of events that wait for a slow subscriber. */
 const MAX_WAITING = 256;
 
-/** Queues events for one subscriber. If too many events wait, the queue ends with an error: no event is lost unnoticed. */
+/** Queues events for one subscriber. If too many events wait, the queue ends with an error, so that no event is lost unnoticed. */
 class EventQueue implements AsyncIterable<HubEvent> {
   readonly #waiting: HubEvent[] = [];
   #wake = () => {};
@@ -108,7 +108,7 @@ class EventQueue implements AsyncIterable<HubEvent> {
     this.#wake();
   }
 
-  /** Ends the queue. Its reader gets the waiting events, then the error, if any. */
+  /** Ends the queue. Its reader still gets the waiting events, and then the error if there is one. */
   end(error?: AtmoError): void {
     this.#end ??= error ? { error } : {};
     this.#wake();

@@ -6,9 +6,9 @@ import { ReasonCounter } from '../reason-counter.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 import type { SocketEnds } from './tcp-connection.ts';
 
-/** Time limit of the gate in milliseconds. */
+/** Time limit for the whole gate in milliseconds. */
 export const GATE_TIMEOUT_MS = 5_000;
-/** Longest message of a `GateTransport` in bytes: one byte for the kind, then the content. */
+/** Longest message of a `GateTransport` in bytes. The first byte is the message type; the content follows. */
 export const MAX_GATE_TRANSPORT_BYTES = MAX_GATE_MESSAGE_BYTES + 1;
 
 const MESSAGE = 0;
@@ -16,14 +16,14 @@ const ADMITTED = 1;
 const DUPLICATE = 2;
 const REFUSED = 3;
 
-/** Messages over the encrypted connection before admission. */
+/** Sends and reads messages over the encrypted connection until the peer is admitted. */
 export interface GateTransport {
   write(message: Uint8Array): Promise<void>;
-  /** Reads a message. Rejects with PAYLOAD_TOO_LARGE (too long), NODE_UNAVAILABLE (the peer has closed), or the signal's reason. */
+  /** Reads a message. Rejects with PAYLOAD_TOO_LARGE if it is too long, NODE_UNAVAILABLE if the peer closes, or the signal's reason. */
   read(signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** The connection slots of an engine, one for each hub. */
+/** The connection slots of an engine. Each hub has at most one slot. */
 export interface ConnectionSlots {
   isFullFor(id: HubId): boolean;
   claim(id: HubId): boolean;
@@ -31,7 +31,7 @@ export interface ConnectionSlots {
   release(id: HubId): void;
 }
 
-/** The collaborators for admission that all connections of an engine share. */
+/** Collaborators that the admissions of all connections of an engine share. */
 export interface AdmissionPolicy {
   readonly self: HubId;
   readonly slots: ConnectionSlots;
@@ -48,10 +48,10 @@ interface AdmissionRequest {
 }
 
 /**
- * Runs the gate, then claims the slot of the peer. The hub with the lower id decides which connection stays, so that two hubs that dial
- * each other at the same moment keep the same connection. Rejects with the error of this hub's gate, PERMISSION_DENIED (either hub
- * refuses), RESOURCE_EXCEEDED (too many connections), CONFLICT (another connection to the hub exists; `hub` in the details is its id),
- * TIMEOUT (the gate is too slow), or NODE_UNAVAILABLE (the peer closed the connection).
+ * Runs the gate, then claims the connection slot of the peer. If two hubs dial each other at the same moment, the hub with the lower id
+ * decides which connection stays. Rejects with the error of this hub's gate, PERMISSION_DENIED if either hub refuses, RESOURCE_EXCEEDED if
+ * this hub has too many connections, CONFLICT if another connection to the hub exists (`hub` in the details is its id), TIMEOUT if the gate
+ * takes too long, NODE_UNAVAILABLE if the peer closes the connection.
  */
 export async function admit(policy: AdmissionPolicy, request: AdmissionRequest): Promise<void> {
   const timeout = new AbortController();
@@ -174,7 +174,7 @@ class Admission {
     return new AtmoError('PERMISSION_DENIED', `The connection was refused: ${problem}`);
   }
 
-  /** Tells the peer that it was refused, without a reason: the gate has already sent all that the peer may know. */
+  /** Tells the peer only that it was refused or is connected already. The gate has already sent all else that the peer may know. */
   async #sendRefusal(error: unknown): Promise<void> {
     const isDuplicate = error instanceof AtmoError && error.code === 'CONFLICT';
     await this.#request.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
@@ -223,26 +223,26 @@ export class RefusalCounter extends ReasonCounter<RefusalReason> {}
 /** A connection that has not yet passed the handshake and the gate. */
 export interface ConnectionAttempt {
   readonly direction: 'inbound' | 'outbound';
-  /** Address `host:port` of the peer. */
+  /** Address of the peer as `host:port`. */
   readonly address: string;
   readonly gate: ConnectionGate;
   readonly expect?: HubId | undefined;
   readonly signal: AbortSignal;
-  /** Addresses of the socket's ends; undefined if the socket was already closed. */
+  /** Both ends of the socket; undefined if the socket was already closed. */
   readonly ends: SocketEnds | undefined;
-  /** The hub that passed the gate. */
+  /** Hub that passed the gate; absent until then. */
   peer?: HubId;
-  /** The error that ended the connection; libp2p passes on only its text. */
+  /** Error that ended the attempt. It is kept here, because libp2p passes on only the text of an error. */
   error?: unknown;
 }
 
-/** A hub that has passed the gate, and the addresses of its socket. */
+/** A hub that has passed the gate, and both ends of its socket. */
 export interface PassedPeer {
   readonly peer: GatePeer;
   readonly ends: SocketEnds | undefined;
 }
 
-/** Finds the connection attempt to which a stream belongs, although libp2p wraps the stream in several layers. */
+/** Finds the connection attempt of a stream. If libp2p wraps the stream, `wrap` registers the wrapper for the same attempt. */
 export class ConnectionAttempts {
   readonly #attempts = new WeakMap<MessageStream, ConnectionAttempt>();
   readonly #passed = new Map<HubId, PassedPeer>();
@@ -255,13 +255,13 @@ export class ConnectionAttempts {
     this.#attempts.set(stream, attempt);
   }
 
-  /** Assigns the attempt of `inner` to `outer`, which wraps the same connection. */
+  /** Registers `outer`, which wraps `inner`, for the attempt of `inner`. */
   wrap(inner: MessageStream, outer: MessageStream): void {
     const attempt = this.of(inner);
     if (attempt) this.set(outer, attempt);
   }
 
-  /** Records that the hub has passed the gate; its connection opens next. */
+  /** Records that the hub has passed the gate. When its connection opens, `takePassed` reads the record. */
   pass(attempt: ConnectionAttempt, peer: GatePeer): void {
     attempt.peer = peer.id;
     this.#passed.set(peer.id, { peer, ends: attempt.ends });
@@ -281,13 +281,13 @@ interface TimeLimitOptions {
   readonly limitMs: number;
   /** Beginning of the error message, such as `No hub answers at 10.0.0.1:7481`. */
   readonly problem: string;
-  /** Signal of the caller; its abort becomes CANCELLED. */
+  /** Signal of the caller. If it aborts, the error is CANCELLED. */
   readonly signal: AbortSignal;
-  /** Aborts when the engine stops, with the reason for callers. */
+  /** Aborts when the engine stops. Its reason is the error for callers. */
   readonly stopped: AbortSignal;
 }
 
-/** A signal that aborts with NODE_UNAVAILABLE when the time is over, and with CANCELLED if the caller aborts. Dispose it after the wait. */
+/** Provides a signal that aborts with NODE_UNAVAILABLE after `limitMs`, or CANCELLED if the caller aborts. Dispose it after the wait. */
 export class TimeLimit implements Disposable {
   readonly signal: AbortSignal;
   readonly #release: () => void;

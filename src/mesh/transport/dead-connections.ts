@@ -14,8 +14,8 @@ interface LostAddressWatchOptions<Connection> {
 }
 
 /**
- * Closes connections whose local address this machine has lost: the kernel reports their end only after minutes. An address that returns
- * within a second, for example when a lease is renewed, does not count as lost.
+ * Closes connections whose local address this machine has lost. The kernel would report their end only after minutes. An address that
+ * returns within a second does not count as lost; this happens when a lease is renewed.
  */
 export class LostAddressWatch<Connection extends { readonly localHost: string | undefined }> implements Disposable {
   readonly #options: LostAddressWatchOptions<Connection>;
@@ -43,7 +43,7 @@ export class LostAddressWatch<Connection extends { readonly localHost: string | 
     for (const connection of this.#lost) if (before.has(connection)) this.#options.drop(connection);
   }
 
-  /** Returns this machine's addresses; undefined if the kernel refuses, for example while memory is short. */
+  /** Returns this machine's addresses. Returns undefined if the kernel cannot list them, for example when memory is short. */
   #ownHosts(): ReadonlySet<string> | undefined {
     try {
       const entries = Object.values((this.#options.list ?? networkInterfaces)()).flatMap((addresses) => addresses ?? []);
@@ -54,13 +54,13 @@ export class LostAddressWatch<Connection extends { readonly localHost: string | 
   }
 }
 
-/** Returns the address without its zone, and a mapped IPv4 address as IPv4. */
+/** Returns the address without its zone. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function normalizedHost(host: string): string {
   const [address = host] = host.split('%');
   return unmappedAddress(address);
 }
 
-/** Interval of the checks in milliseconds. It is longer than gossipsub needs to agree on the topic on a new connection. */
+/** Interval of the checks in milliseconds. On a new connection, gossipsub agrees on the topic in a shorter time. */
 const SETTLED_MS = 15_000;
 
 interface WatchedConnections<Connection> {
@@ -69,7 +69,7 @@ interface WatchedConnections<Connection> {
   drop(connection: Connection): void;
 }
 
-/** Closes connections without gossip, so that they are dialled again: gossipsub does not reopen a stream that broke. */
+/** Closes connections without gossip, so that the hubs dial again. gossipsub itself does not reopen a broken stream. */
 export class SilentGossipWatch<Connection extends object> implements Disposable {
   readonly #clock: Clock;
   readonly #watched: WatchedConnections<Connection>;
@@ -89,7 +89,7 @@ export class SilentGossipWatch<Connection extends object> implements Disposable 
     this.#stop();
   }
 
-  /** Closes connections that were also silent at the last check. */
+  /** Closes connections that had no gossip at the last check either. */
   #check(): void {
     const silent = new Set(this.#watched.connections().filter((connection) => !this.#watched.receivesGossip(connection)));
     for (const connection of silent) if (this.#silent.has(connection)) this.#watched.drop(connection);

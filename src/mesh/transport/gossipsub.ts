@@ -16,7 +16,7 @@ const RESULTS: Readonly<Record<GossipVerdict, TopicValidatorResult>> = {
   reject: TopicValidatorResult.Reject,
 };
 
-/** Sends and receives gossip through gossipsub; the validator runs before a message is forwarded. */
+/** Sends and receives gossip through gossipsub. The validator runs before a received message is forwarded. */
 export class Libp2pGossip {
   readonly #self: HubId;
   readonly #refusals: RefusalCounter;
@@ -28,7 +28,7 @@ export class Libp2pGossip {
     this.#refusals = refusals;
   }
 
-  /** Joins the topic; before this no message is received or sent. */
+  /** Joins the topic. Before this, no message is received or sent. */
   join(pubsub: GossipSub): void {
     this.#pubsub = pubsub;
     pubsub.topicValidators.set(GOSSIP_TOPIC, (peer, message) => this.#validateMessage(peer, message));
@@ -47,7 +47,7 @@ export class Libp2pGossip {
     else this.#refusals.count('gossip_own_refused');
   }
 
-  /** Returns whether this peer has subscribed to the topic too. */
+  /** Returns whether the peer has subscribed to the gossip topic. */
   receivesGossip(peer: PeerId): boolean {
     return this.#pubsub?.getSubscribers(GOSSIP_TOPIC).some((other) => other.equals(peer)) ?? false;
   }
@@ -66,10 +66,10 @@ export class Libp2pGossip {
 
 /** The only gossip topic of the mesh. */
 export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
-/** Longest RPC of gossipsub in bytes: a few announcements and its own control messages. */
+/** Longest RPC of gossipsub in bytes. It holds a few announcements and gossipsub's own control messages. */
 const MAX_RPC_BYTES = 65_536;
 
-/** Only rejected messages lower the score of a neighbour; a neighbour that sends little is not punished. */
+/** Only rejected messages lower the score of a neighbour. A neighbour that sends few messages keeps its score. */
 const TOPIC_SCORE: TopicScoreParams = {
   topicWeight: 1,
   timeInMeshWeight: 0,
@@ -86,13 +86,13 @@ const TOPIC_SCORE: TopicScoreParams = {
   meshMessageDeliveriesActivation: 5_000,
   meshFailurePenaltyWeight: 0,
   meshFailurePenaltyDecay: 0.5,
-  // Three rejected messages within a few seconds reach the threshold of -80 at which gossipsub stops listening for a while.
+  // Three rejected messages within a few seconds lower the score below -80, where gossipsub ignores the peer for a while.
   invalidMessageDeliveriesWeight: -10,
   invalidMessageDeliveriesDecay: 0.9,
 };
 
 const SETTINGS: Partial<GossipsubOpts> = {
-  // gossipsub adds no signature: an announcement already has the signature of its origin, which stays valid over every hop.
+  // gossipsub adds no signature. Each announcement has the signature of its origin, which stays valid when hubs forward it.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
   allowPublishToZeroTopicPeers: true,
@@ -111,12 +111,12 @@ const SETTINGS: Partial<GossipsubOpts> = {
   Dscore: 2,
   Dlazy: 4,
   scoreParams: {
-    // Zero, since the default lowers the score of members that share an address, for example behind a NAT router.
+    // Zero. The default would lower the score of members that share an address, for example behind a NAT router.
     IPColocationFactorWeight: 0,
     retainScore: 600_000,
     topics: { [GOSSIP_TOPIC]: TOPIC_SCORE },
   },
 };
 
-/** Returns gossipsub (specification v1.2) with the settings of the mesh; docs/decisions has measurements of them. */
+/** Returns gossipsub (specification v1.2) with the settings of the mesh. docs/decisions explains them with measurements. */
 export const meshGossipsub = (): ReturnType<typeof gossipsub> => gossipsub(SETTINGS);

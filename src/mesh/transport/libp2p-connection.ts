@@ -36,7 +36,7 @@ export class Libp2pConnection implements TableConnection, StreamRoute {
     return this.#connection.remotePeer;
   }
 
-  /** Opens a stream. Rejects with NODE_UNAVAILABLE if the peer does not accept it, or with the signal's reason. */
+  /** Opens a stream. Rejects with NODE_UNAVAILABLE if the peer does not accept the stream, or with the signal's reason. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {
       const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this, refusals);
@@ -66,11 +66,11 @@ const EMPTY = new Uint8Array(0);
 
 interface StreamRoute {
   readonly peer: EnginePeer;
-  /** Returns whether the peer's machine has received everything, like `MeshStream.hasArrived`. */
+  /** Returns whether the peer's machine has received everything that was sent, like `MeshStream.hasArrived`. */
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Sends and receives frames over a multiplexed stream. The answering hub first sends an empty frame to show that it accepts the stream. */
+/** Sends and receives frames over a multiplexed stream. The hub that accepts the stream first sends an empty frame. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
@@ -97,7 +97,7 @@ export class Libp2pStream implements MeshStream {
     if (stream.status !== 'open') this.#end();
   }
 
-  /** Resolves when the peer has accepted the stream; rejects if the stream ends first. */
+  /** Resolves when the peer has accepted the stream. Rejects if the stream ends before. */
   get accepted(): Promise<void> {
     return this.#accepted.promise;
   }
@@ -146,7 +146,7 @@ export class Libp2pStream implements MeshStream {
 
   #listen(decoder: FrameDecoder): void {
     this.#stream.addEventListener('message', (event) => this.#decode(decoder, event));
-    // In the next microtask libp2p has either sent its queue or found the socket full again.
+    // Waits for the next microtask: by then, libp2p has either sent its queue or found the socket full again.
     this.#stream.addEventListener('drain', () => queueMicrotask(() => this.#checkRoom()));
     this.#stream.addEventListener('idle', () => this.#checkRoom());
     this.#stream.addEventListener('remoteCloseWrite', () => queueMicrotask(() => void this.#peerEnded()));
@@ -167,7 +167,7 @@ export class Libp2pStream implements MeshStream {
     else this.#keep(frame);
   }
 
-  /** Stores a frame until there is a listener, and pauses the peer, which may still send the rest of its window. */
+  /** Stores a frame until a listener is set. Also pauses the peer, which may still send the rest of its window. */
   #keep(frame: Uint8Array): void {
     this.#unread.push(frame);
     if (this.#stream.readStatus === 'readable') this.#stream.pause();
@@ -184,7 +184,7 @@ export class Libp2pStream implements MeshStream {
   }
 
   #hasRoom(): boolean {
-    // The status is checked too: after an abort the queue is empty, and libp2p reports that nothing waits.
+    // The status is checked too. After an abort, the queue is empty, but the stream accepts nothing more.
     return this.#stream.status === 'open' && !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
   }
 
@@ -201,10 +201,10 @@ export class Libp2pStream implements MeshStream {
   }
 }
 
-/** Length of the big-endian header with a frame's length, in bytes. */
+/** Length of a frame's header in bytes. The header is the length of the frame as a big-endian number. */
 export const FRAME_HEADER_BYTES = 4;
 
-/** Returns a frame with its length in front. */
+/** Returns the frame with its header in front. */
 export function frameWithHeader(frame: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(FRAME_HEADER_BYTES + frame.length);
   new DataView(bytes.buffer).setUint32(0, frame.length);
@@ -212,7 +212,7 @@ export function frameWithHeader(frame: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Decodes a byte stream into frames; a frame that arrives in one piece is not copied. */
+/** Decodes a byte stream into frames. A frame that arrives in a single chunk is not copied. */
 export class FrameDecoder {
   readonly #maxBytes: number;
   readonly #onFrame: (frame: Uint8Array) => void;
@@ -223,7 +223,7 @@ export class FrameDecoder {
     this.#onFrame = onFrame;
   }
 
-  /** Decodes a piece. Returns false for a frame that is too long: nothing after it can be decoded. */
+  /** Decodes the next chunk. Returns false if a frame is too long; nothing after that frame can be decoded. */
   push(chunk: Uint8Array): boolean {
     let bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
     while (bytes.length >= FRAME_HEADER_BYTES) {
@@ -231,7 +231,7 @@ export class FrameDecoder {
       if (length > this.#maxBytes) return false;
       const end = FRAME_HEADER_BYTES + length;
       if (bytes.length < end) break;
-      // The frame is never a Buffer, whose slice() and toJSON() differ from those of a Uint8Array.
+      // Creates a plain Uint8Array: a Buffer has other methods slice() and toJSON().
       this.#onFrame(new Uint8Array(bytes.buffer, bytes.byteOffset + FRAME_HEADER_BYTES, length));
       bytes = bytes.subarray(end);
     }
@@ -240,12 +240,12 @@ export class FrameDecoder {
   }
 }
 
-/** Number of read bytes after which a window update is sent. */
+/** A window update is sent after this many bytes have been read. */
 const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
- * Sends one window update for many messages. Yamux would send an update after every message. An update is a packet with encryption and an
- * acknowledgement: 190 bytes for every exchange of two messages.
+ * Sends one window update for many messages, whereas Yamux by default sends one after every message. An exchange of two messages would then
+ * cost 190 more bytes, because each update is encrypted and acknowledged.
  */
 function batchWindowUpdates(stream: Stream): void {
   if (!(stream instanceof YamuxStream)) return;
@@ -256,7 +256,7 @@ function batchWindowUpdates(stream: Stream): void {
     readBytes += frame.header.length;
     handleData(frame);
   };
-  // In other states, updates are sent at once: they open or accept the stream, or make a paused peer wait.
+  // Only updates of an established stream are delayed. Other updates open or accept the stream, or make a paused peer wait.
   stream.sendWindowUpdate = () => {
     if (stream.state === StreamState.Established && readBytes < WINDOW_UPDATE_BYTES) return;
     if (stream.state !== StreamState.Paused) readBytes = 0;

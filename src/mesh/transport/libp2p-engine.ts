@@ -27,9 +27,9 @@ import { PeerTable } from './peer-table.ts';
 import { InboundLimiter, type InboundLimits, type ListenAddress, TcpListener } from './tcp-connection.ts';
 
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
-/** Milliseconds for which libp2p keeps the record of a disconnected hub: libp2p reads the record when a connection ends. */
+/** libp2p keeps the record of a disconnected hub for this many milliseconds, because it still reads the record when a connection ends. */
 const FORGET_PEER_MS = 30_000;
-/** Number of streams above the limit that libp2p still passes on, so that the engine can count them. */
+/** libp2p passes on this many streams above the limit, so that the engine can refuse and count them. */
 const STREAMS_TO_REFUSE = 16;
 
 /** Options of a libp2p engine. */
@@ -52,7 +52,7 @@ interface Running {
   readonly sockets: Libp2pSockets;
 }
 
-/** The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it only when a mesh opens: libp2p needs 24 MB of memory. */
+/** Mesh engine on TCP with Noise, the gate, Yamux and gossipsub. Import it only when a mesh opens: libp2p needs 24 MB of memory. */
 export class Libp2pEngine implements MeshEngine {
   readonly id: HubId;
   readonly #options: Libp2pEngineOptions;
@@ -201,7 +201,7 @@ export class Libp2pEngine implements MeshEngine {
 
   #opened(connection: Connection): void {
     const passed = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
-    // Closes a connection that has passed the gate while the engine was stopping.
+    // A connection may pass the gate while the engine is stopping. It is then closed.
     if (passed && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, passed));
     else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened without the gate or after the end'));
   }
@@ -217,7 +217,7 @@ export class Libp2pEngine implements MeshEngine {
     connection.drop();
   }
 
-  /** Deletes the peer from libp2p's store, which would keep about 5 kB for each hub forever. */
+  /** Deletes the peer from libp2p's store, unless it is connected again. The store would keep about 5 kB for each hub forever. */
   #forget(connection: Connection): void {
     const node = this.#running?.node;
     if (node && node.getConnections(connection.remotePeer).length === 0) void node.peerStore.delete(connection.remotePeer);

@@ -5,7 +5,7 @@ import { hubIdOf } from '../../codec/public-key.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 
-/** Returns a private key in libp2p's form: seed and public key, 32 bytes each. Throws VALIDATION_ERROR if it is not Ed25519. */
+/** Returns a private key in libp2p's form: 32 bytes of seed, 32 bytes of public key. Throws VALIDATION_ERROR if it is not Ed25519. */
 export function toLibp2pKey(key: KeyObject): PrivateKey {
   const { d, x } = jwkOf(key);
   return privateKeyFromRaw(Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]));
@@ -22,7 +22,7 @@ function jwkOf(key: KeyObject): { readonly d: string; readonly x: string } {
   throw new AtmoError('VALIDATION_ERROR', 'A hub of a mesh needs a private Ed25519 key');
 }
 
-/** Returns the hub of a proven libp2p identity; undefined unless its key is an Ed25519 key. */
+/** Returns the hub with a proven libp2p identity. Returns undefined if the identity is not an Ed25519 key. */
 export function hubOf(peer: PeerId): { readonly id: HubId; readonly publicKey: string } | undefined {
   if (peer.type !== 'Ed25519') return undefined;
   const publicKey = Buffer.from(peer.publicKey.raw).toString('base64url');

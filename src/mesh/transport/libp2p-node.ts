@@ -30,7 +30,7 @@ import { hubOf } from './libp2p-key.ts';
 import type { GatePeer } from './mesh-engine.ts';
 import { silentLogger } from './tcp-connection.ts';
 
-/** Disables libp2p's own limits, because libp2p would prune connections above them. The engine refuses connections at the gate. */
+/** High value that turns off libp2p's own limits, above which libp2p would close connections. The engine limits connections at the gate. */
 const NO_LIMIT = 100_000;
 
 interface Libp2pNodeOptions {
@@ -44,7 +44,7 @@ interface Libp2pNodeOptions {
 /** A libp2p node; the engine passes its sockets to `upgrader`. */
 export type Libp2pNode = Libp2p<{ pubsub: GossipSub; sockets: { readonly upgrader: Upgrader } }>;
 
-/** Creates a node that is not started, and that never listens, dials, discovers or pings by itself. */
+/** Creates a libp2p node without starting it. The node never listens, dials, discovers or pings by itself. */
 export async function createNode({ privateKey, attempts, policy, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
   return await createLibp2p({
     start: false,
@@ -83,16 +83,16 @@ function protector(key: Uint8Array, attempts: ConnectionAttempts): ConnectionPro
   };
 }
 
-/** Name of the protocol. It differs from libp2p's `/noise`, so that a node without the gate gets no further. */
+/** Name of the protocol. It is not libp2p's `/noise`, so that a libp2p node without the gate cannot connect. */
 const PROTOCOL = '/atmosphere-edge/noise/1';
-/** Maximum number of bytes that a peer may send ahead while the gate reads its messages. */
+/** Maximum number of bytes that a peer may send before the gate has read them. */
 const MAX_READ_AHEAD_BYTES = 65_536;
 /** Time limit for sending a refusal, in milliseconds. */
 const REFUSAL_MS = 500;
 
 /**
- * Runs Noise, then the gate over the encrypted connection. libp2p gets the connection only after both hubs have admitted each other: no
- * byte of a stranger reaches its multiplexer, its protocols or gossipsub.
+ * Runs Noise, then the gate over the encrypted connection. libp2p gets the connection only after both hubs have admitted each other. Before
+ * that, no byte of the peer reaches libp2p's multiplexer, its protocols or gossipsub.
  */
 class MemberEncrypter implements ConnectionEncrypter {
   readonly protocol = PROTOCOL;
@@ -140,12 +140,12 @@ class MemberEncrypter implements ConnectionEncrypter {
     await admit(this.#policy, { transport: new GateMessages(messages, address), gate, peer, expect, signal });
     this.#attempts.pass(attempt, peer);
     secured.connection.addEventListener('close', () => this.#policy.slots.release(peer.id), { once: true });
-    // Passes the bytes after the gate's messages to the multiplexer.
+    // Leaves the bytes after the gate's messages to the multiplexer.
     messages.unwrap();
   }
 }
 
-/** Gate messages over an encrypted stream, each with its length in front. */
+/** Sends and reads gate messages over an encrypted stream. Each message has its length in front. */
 class GateMessages implements GateTransport {
   readonly #messages: LengthPrefixedStream;
   readonly #address: string;

@@ -12,11 +12,11 @@ interface Libp2pSocketsCollaborators {
   readonly limiter: InboundLimiter;
   readonly refusals: RefusalCounter;
   readonly gate: ConnectionGate;
-  /** Aborts unfinished connection attempts. */
+  /** If it aborts, the unfinished inbound connection attempts end. */
   readonly signal: AbortSignal;
 }
 
-/** Takes TCP sockets through handshake and gate; admitted sockets become open connections of libp2p. */
+/** Runs the handshake and the gate on TCP sockets. An admitted socket becomes an open connection of libp2p. */
 export class Libp2pSockets {
   readonly #collaborators: Libp2pSocketsCollaborators;
 
@@ -24,7 +24,7 @@ export class Libp2pSockets {
     this.#collaborators = collaborators;
   }
 
-  /** Dials a hub and passes the gate. Rejects like `MeshEngine.connect`, and with CONFLICT if another connection to the hub exists. */
+  /** Dials a hub and passes the gate. Rejects like `MeshEngine.connect`, or with CONFLICT if another connection to the hub exists. */
   async dial(address: PeerAddress, { gate, signal }: { readonly gate: ConnectionGate; readonly signal: AbortSignal }): Promise<HubId> {
     const socket = await dialTcp(address, signal);
     const attempt: ConnectionAttempt = {
@@ -47,7 +47,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Takes an inbound socket through handshake and gate, or closes it. */
+  /** Runs the handshake and the gate on an inbound socket. Closes the socket if a limit or the gate refuses it. */
   async accept(socket: Socket): Promise<void> {
     const { remoteAddress: host, remotePort: port } = socket;
     if (host === undefined || port === undefined) return void socket.destroy();
@@ -64,7 +64,7 @@ export class Libp2pSockets {
     }
   }
 
-  /** Takes a socket through handshake and gate. Returns false on a failure; another connection to the hub is not a failure. */
+  /** Runs the handshake and the gate. Returns false if they fail, but true if they fail only because the hub has another connection. */
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#collaborators;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));

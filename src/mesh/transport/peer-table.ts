@@ -3,9 +3,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** From this age in milliseconds, a connection counts as dead if its hub dials again; a younger one may come from simultaneous dials. */
+/** From this age in milliseconds, a connection counts as dead if its hub dials again. Before, the two may have dialled simultaneously. */
 const SIMULTANEOUS_MS = 10_000;
-/** Age in milliseconds from which a connection is dead if the peer's machine has not received everything that was sent. */
+/** From this age in milliseconds, a connection counts as dead if its hub dials again and not all sent bytes have arrived there. */
 const FIRST_PACKETS_MS = 1_000;
 
 /** A connection in the table. */
@@ -24,7 +24,7 @@ interface ConnectionSlot<Connection> {
 
 type PeerListener = (peer: EnginePeer) => void;
 
-/** Holds the connections of an engine: at most one per hub, up to a maximum. Calls listeners once when a hub connects or disconnects. */
+/** Holds the connections of an engine: one per hub, and a maximum in total. Calls listeners once when a hub connects or disconnects. */
 export class PeerTable<Connection extends TableConnection> {
   readonly #clock: Clock;
   readonly #maxConnections: number;
@@ -49,14 +49,14 @@ export class PeerTable<Connection extends TableConnection> {
     return this.connections().map(({ peer }) => peer);
   }
 
-  /** Returns whether a connection to this hub would exceed the limit; a connected hub needs no second slot. */
+  /** Returns whether a connection to this hub would exceed the limit. A hub that already has a slot needs no second one. */
   isFullFor(id: HubId): boolean {
     return !this.#slots.has(id) && this.#slots.size >= this.#maxConnections;
   }
 
   /**
-   * Claims the hub's slot for a connection that is about to open. Returns false if another connection of the hub is alive. An old or
-   * blocked connection counts as dead and is replaced, since the hub would not dial again if that connection worked.
+   * Claims the hub's slot for a connection that is about to open. Returns false if the hub has another connection that is alive. If the
+   * other connection is old or blocked, it counts as dead and is replaced: the hub would not dial again if that connection worked.
    */
   claim(id: HubId): boolean {
     const held = this.#slots.get(id);
@@ -65,7 +65,7 @@ export class PeerTable<Connection extends TableConnection> {
     return true;
   }
 
-  /** Claims the hub's slot unconditionally: the other hub has chosen this connection. */
+  /** Claims the hub's slot even if another connection has it, because the other hub has chosen the new connection. */
   takeOver(id: HubId): void {
     const former = this.get(id);
     if (former) this.closed(former);
@@ -73,7 +73,7 @@ export class PeerTable<Connection extends TableConnection> {
     former?.drop();
   }
 
-  /** Releases the slot of a connection that did not open. */
+  /** Releases the slot if its connection has not opened. */
   release(id: HubId): void {
     if (!this.get(id)) this.#slots.delete(id);
   }
@@ -84,7 +84,7 @@ export class PeerTable<Connection extends TableConnection> {
     for (const listener of [...this.#upListeners]) listener(peer);
   }
 
-  /** Handles a closed connection; does nothing if it had already lost its slot. */
+  /** Handles a closed connection. Does nothing if another connection has already taken the slot. */
   closed(connection: Connection): void {
     const { peer } = connection;
     if (this.get(peer.id) !== connection) return;
@@ -102,14 +102,14 @@ export class PeerTable<Connection extends TableConnection> {
     return () => this.#downListeners.delete(listener);
   }
 
-  /** If the error is a CONFLICT between two connections to a hub, waits for the other connection; otherwise throws the error. */
+  /** If the error is a CONFLICT with another connection to the same hub, waits for that connection. Throws any other error again. */
   async untilOtherUp(error: unknown, signal: AbortSignal): Promise<EnginePeer> {
     const { hub } = error instanceof AtmoError && error.code === 'CONFLICT' ? error.details : {};
     if (typeof hub !== 'string') throw error;
     return await this.untilUp(hub as HubId, signal);
   }
 
-  /** Resolves with the peer as soon as it is connected; rejects with the signal's reason. */
+  /** Resolves with the peer as soon as it is connected. Rejects with the signal's reason if the signal aborts. */
   async untilUp(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const connected = this.get(id);
     if (connected) return connected.peer;

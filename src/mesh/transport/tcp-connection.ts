@@ -9,12 +9,12 @@ import { type ArrivalCheck, formatHostPort, type PeerAddress } from './mesh-engi
 
 type Bytes = Parameters<AbstractMultiaddrConnection['sendData']>[0];
 
-/** Longest message that is joined to one piece before the write: joining it is cheaper than several writes. */
+/** Longest message that is joined into one piece before it is written. Up to this length, joining is cheaper than several writes. */
 const MAX_JOINED_BYTES = 16_384;
 
 /**
- * A TCP socket for libp2p's upgrader. libp2p's own transport refuses connections from link-local IPv6 addresses, closes quiet connections
- * after two minutes and writes each message in pieces.
+ * A TCP socket in the form that libp2p's upgrader needs. libp2p's own TCP transport is not used: it refuses connections from link-local
+ * IPv6 addresses, closes quiet connections after two minutes and writes each message in pieces.
  */
 export class TcpConnection extends AbstractMultiaddrConnection {
   readonly #socket: Socket;
@@ -76,7 +76,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
 };
 
-/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE (the message has address and cause), or with the signal's reason. */
+/** Opens a TCP connection. Rejects with NODE_UNAVAILABLE if this fails (the message tells the cause), or with the signal's reason. */
 export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -101,7 +101,7 @@ export function unreachable(address: PeerAddress, cause: Error & { code?: string
   return new AtmoError('NODE_UNAVAILABLE', `No hub answers at ${formatHostPort(address)}: ${reason}`, {}, { cause });
 }
 
-/** The local and remote address of a TCP connection. */
+/** Both ends of a TCP connection. */
 export interface SocketEnds {
   readonly localHost: string;
   readonly localPort: number;
@@ -110,23 +110,23 @@ export interface SocketEnds {
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 
-/** Returns both addresses of a socket; undefined for a closed socket. */
+/** Returns both ends of a socket; undefined if the socket is closed. */
 export function endsOf({ localAddress: localHost, localPort, remotePort }: Socket): SocketEnds | undefined {
   if (localHost === undefined || localPort === undefined || remotePort === undefined) return undefined;
   return { localHost, localPort, remotePort };
 }
 
 /**
- * Returns a check whether the other machine has received everything, by TCP acknowledgements: the machine of a paused process still
- * acknowledges, a machine behind a cut cable does not. Returns undefined on systems other than Linux (proc_pid_net(5)).
+ * Returns a function that checks by TCP acknowledgements whether the other machine has received everything. A machine acknowledges even if
+ * its program is paused, but not if its cable is cut. On systems other than Linux, returns undefined (proc_pid_net(5)).
  */
 export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
   return process.platform === 'linux' ? () => hasArrived(ends) : undefined;
 }
 
 function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
-  // A line has the local address, the remote address, the state and `unacknowledged:unread`. Other hosts may use the same ports, so every
-  // matching line must have 0 unacknowledged bytes.
+  // A line has the local address, the remote address, the state and `unacknowledged:unread` bytes. Connections to other hosts may have the
+  // same ports, so every matching line must have 0 unacknowledged bytes.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {
     const waiting = TABLES.flatMap((table) => [...readFileSync(table, 'latin1').matchAll(line)].map(([, bytes]) => Number(`0x${bytes}`)));
@@ -140,7 +140,7 @@ function hex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** Returns a TCP address as a multiaddr; a link-local IPv6 address keeps its zone. */
+/** Returns a TCP address as a multiaddr. A link-local IPv6 address keeps its zone. */
 export function toMultiaddr(host: string, port: number): Multiaddr {
   if (isIPv4(host)) return multiaddr(`/ip4/${host}/tcp/${port}`);
   if (!isIPv6(host)) return multiaddr(`/dns/${host}/tcp/${port}`);
@@ -150,17 +150,17 @@ export function toMultiaddr(host: string, port: number): Multiaddr {
 
 const nothing = (): void => undefined;
 
-/** A logger without output: libp2p logs addresses and peers as prose, and its loggers per connection are never freed. */
+/** A logger without output. libp2p would log addresses as prose, and would never free the loggers that it makes for connections. */
 const silent: Logger = Object.assign(nothing, { error: nothing, trace: nothing, enabled: false, newScope: () => silent });
 
-/** A logger for libp2p without output; the engine counts and throws all errors that matter. */
+/** Logger for libp2p without output. No output is needed, because the engine counts and throws all errors that matter. */
 export const silentLogger: ComponentLogger = { forComponent: () => silent };
 
 /** The address on which a hub listens. */
 export interface ListenAddress {
-  /** Address of an interface; an empty text means all addresses, IPv6 and IPv4. */
+  /** Address of an interface. If it is empty, the hub listens on all IPv6 and IPv4 addresses. */
   readonly host: string;
-  /** Port; 0 selects a free port. */
+  /** Port. If it is 0, the operating system selects a free port. */
   readonly port: number;
 }
 
@@ -181,12 +181,12 @@ export class TcpListener implements AsyncDisposable {
     server.once('error', (error) => reject(listenError({ host, port }, error)));
     server.listen({ port, ...(host !== '' && { host }) }, resolve);
     await promise;
-    // Ignores errors such as too many open files: the new connection is lost, but the listener stays open.
+    // Ignores errors such as too many open files. The new connection is lost, but the listener stays open.
     server.on('error', () => undefined);
     this.#server = server;
   }
 
-  /** Returns `host:port`; `[::]:port` means every address. */
+  /** Returns the address as `host:port`; `[::]:port` means every address. Returns nothing if the listener is closed. */
   addresses(): readonly string[] {
     const address = this.#server?.address();
     return typeof address === 'object' && address ? [formatHostPort({ host: address.address, port: address.port })] : [];
@@ -205,7 +205,7 @@ export class TcpListener implements AsyncDisposable {
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // A reset before the connection has its own error listener must not end the process.
+    // A connection may be reset before it has its own error listener. This must not end the process.
     socket.on('error', () => undefined);
     this.#onSocket(socket);
   }
@@ -224,17 +224,17 @@ function listenError(address: ListenAddress, error: NodeJS.ErrnoException): Atmo
 /** Limits of inbound connections. */
 export interface InboundLimits {
   readonly perSourcePerSecond: number;
-  /** Maximum number of connections, from all addresses, that have not passed the gate yet. */
+  /** Maximum number of connections from all addresses together that have not passed the gate yet. */
   readonly pending: number;
 }
 
-/** Number of refused connections of one address within `FAILURES_MS` after which its rate is lowered. */
+/** If an address has this many failed connections within `FAILURES_MS`, its rate is lowered. */
 const FAILURES_ALLOWED = 5;
-/** The lowered rate; it is not zero, so that a hub behind an attacker's address still gets through. */
+/** The lowered rate. It is not zero, because a hub may share its address with an attacker. */
 const PER_SECOND_AFTER_FAILURES = 4;
 const FAILURES_MS = 10_000;
 
-/** Limits rate and number of inbound connections before any byte of them is read. */
+/** Limits the rate and the number of inbound connections. Runs before any byte of a connection is read. */
 export class InboundLimiter {
   readonly #limits: InboundLimits;
   readonly #connections: PeriodCounter;
@@ -247,7 +247,7 @@ export class InboundLimiter {
     this.#failures = new PeriodCounter(clock, FAILURES_MS);
   }
 
-  /** Admits a connection or returns the reason against it. The caller must call `done` at the end of an admitted attempt. */
+  /** Admits a connection, or returns the reason against it. If it is admitted, the caller must call `done` when the attempt ends. */
   enter(host: string): 'entered' | 'inbound_rate' | 'too_many_pending' {
     if (this.#connections.count(host) > this.#allowed(host)) return 'inbound_rate';
     if (this.#pending >= this.#limits.pending) return 'too_many_pending';
@@ -270,7 +270,7 @@ export class InboundLimiter {
   }
 }
 
-/** Counts events by name; every count begins at zero in each period. */
+/** Counts events by name. At the end of each period, all counts return to zero. */
 class PeriodCounter {
   readonly #clock: Clock;
   readonly #periodMs: number;

@@ -19,7 +19,7 @@ import {
   readRequestFd,
 } from './gpio-uapi.ts';
 
-/** Name of the hub as the user of its lines, which `gpioinfo` shows. */
+/** Name of the hub as the user of a line. The command `gpioinfo` shows it. */
 const CONSUMER = 'atmosphere-edge';
 
 /** A chip through version 2 of the kernel's GPIO character device (<linux/gpio.h>, Linux 5.10 or newer). */
@@ -91,7 +91,7 @@ export class ChardevChip implements GpioChip {
   }
 }
 
-/** Errors that a chip returns for an unsupported bias, edge or direction. Linux returns ENOTSUPP (524), which has no name in userspace. */
+/** Errors that a chip returns for an unsupported bias, edge or direction. 524 is the kernel's ENOTSUPP, for which Node.js has no name. */
 const REFUSALS: ReadonlySet<number> = new Set([constants.errno.EINVAL, constants.errno.EOPNOTSUPP, constants.errno.ENXIO, 524]);
 
 const NANOSECONDS_PER_MS = 1e6;
@@ -144,7 +144,7 @@ class ChardevLine implements GpioInput, GpioOutput {
   #readEdges(onEdge: (edge: GpioEdge) => void): void {
     const bytes = this.#isOpen ? this.#kernel.readWaiting(this.#fd) : undefined;
     if (!bytes) {
-      // The descriptor of an unplugged chip stays readable forever, so listening ends here. Reading the line throws.
+      // The descriptor of an unplugged chip stays readable forever, so listening must end here. Reading the line then throws.
       this.#stopListening?.();
       this.#stopListening = undefined;
       return;
@@ -160,13 +160,13 @@ class ChardevLine implements GpioInput, GpioOutput {
   }
 }
 
-/** Labels of the chips at the 40-pin header, in order: Raspberry Pi 5; Raspberry Pi 4; Raspberry Pi 3 and Zero 2 W. */
+/** Labels of the chip at the 40-pin header: of Raspberry Pi 5, then of Raspberry Pi 4, then of Raspberry Pi 3 and Zero 2 W. */
 const HEADER_LABELS = ['pinctrl-rp1', 'pinctrl-bcm2711', 'pinctrl-bcm2835'];
 const CHIP_FILE = /^gpiochip\d+$/;
 
 /**
- * Returns the chip with a label (`pinctrl-rp1`), a name (`gpiochip0`) or a path (`/dev/gpiochip0`); default: the chip of the board's
- * header. Numbers of chips change between kernels and boards, labels do not. Throws NOT_FOUND with the existing chips.
+ * Returns the chip with this label (`pinctrl-rp1`), name (`gpiochip0`) or path (`/dev/gpiochip0`); default: the chip of the board's header.
+ * Names change between kernels and boards, labels do not. If there is no such chip, throws NOT_FOUND with the existing chips.
  */
 export function findChip(
   wanted: string | undefined,
@@ -204,7 +204,7 @@ function chipFiles(devDir: string): readonly string[] {
   }
 }
 
-/** Returns the chip of the board's header, or the only chip if no label is known. */
+/** Returns the chip of the board's header. If no chip has a known label, returns the only chip, if there is exactly one. */
 function headerOf(chips: readonly GpioChip[]): GpioChip | undefined {
   return chips.find(({ label }) => HEADER_LABELS.includes(label)) ?? (chips.length === 1 ? chips[0] : undefined);
 }

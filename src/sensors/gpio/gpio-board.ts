@@ -15,14 +15,14 @@ type GpioCollaborators = Omit<GpioBoardCollaborators, 'openChip' | 'onExit'> & P
 
 /** The configured lines of a board. */
 export interface OpenGpio {
-  /** Requests the lines when it starts, and sets the outputs to their safe state when it ends. Must start before the source is read. */
+  /** When it starts, requests the lines. When it ends, sets the outputs to their safe state. Must start before `source` is read. */
   readonly service: Service;
   readonly source: SensorSource;
-  /** Returns the tools of the outputs, with the present names of their areas. */
+  /** Returns the tools of the outputs, with the current names of their areas. */
   readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
 }
 
-/** Returns the configured lines; the service opens their chip. Throws CONFIG_INVALID for contradictory lines. */
+/** Returns the configured lines. The service opens their chip later. Throws CONFIG_INVALID if lines contradict each other. */
 export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
   const { clock, logger, events, store, onExit = onProcessExit } = parts;
@@ -37,7 +37,7 @@ export function openGpio(parts: GpioCollaborators, config: GpioConfig): OpenGpio
   return { service: board, source: board, tools };
 }
 
-/** Returns the configured chip; loads only its backend. Rejects with NOT_FOUND (no such chip) or NOT_CONFIGURED (package missing). */
+/** Opens the configured chip, and loads only its backend. Rejects with NOT_FOUND (no such chip) or NOT_CONFIGURED (package missing). */
 export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimulatedChip } = await import('./simulated-chip.ts');
@@ -53,15 +53,15 @@ export async function openChip(clock: Clock, { backend, chip, inputs, outputs }:
   return findChip(chip, { kernel: linuxGpioKernel });
 }
 
-/** Calls `callback` at the end of the process, also after an uncaught exception, but not after SIGKILL. */
+/** Calls `callback` when the process ends, even after an uncaught exception, but not after SIGKILL. */
 function onProcessExit(callback: () => void): () => void {
   process.on('exit', callback);
   return () => process.off('exit', callback);
 }
 
-/** Pause in milliseconds between attempts to get a missing chip or line, since a chip such as an expander may be connected later. */
+/** Pause in milliseconds between attempts to get a missing chip or line. Some chips, such as expanders, are connected later. */
 const RETRY_MS = 30_000;
-/** Interval in milliseconds at which meter counts are saved. A power cut loses at most one interval; more writes wear out the card. */
+/** Interval in milliseconds at which meter counts are saved. A power cut loses at most one interval. More writes wear out the SD card. */
 const SAVE_MS = 300_000;
 /** Minimum time in milliseconds between two warnings of the same kind about the same line. */
 const WARNING_MS = 600_000;
@@ -72,7 +72,7 @@ interface GpioBoardCollaborators extends Pick<HubContext, 'clock' | 'logger' | '
   readonly onExit: (callback: () => void) => () => void;
 }
 
-/** The named lines of a chip. Inputs are read. Outputs are set, and are left in their safe state at the end. */
+/** The named lines of a chip. Reads the inputs, and sets the outputs. At the end, leaves the outputs in their safe state. */
 class GpioBoard implements Service, SensorSource {
   readonly name = GPIO_DEVICE;
   readonly outputs: readonly OutputLine[];
@@ -96,7 +96,7 @@ class GpioBoard implements Service, SensorSource {
     this.#lines = new Map([...inputLines, ...this.#meters, ...this.outputs].map((line) => [line.sensor.address, line]));
   }
 
-  /** Requests the lines. If the chip or a line is missing, the start does not fail: the hub warns, works without it and tries again. */
+  /** Requests the lines. If the chip or a line is missing, warns, works without it and tries again later; the start does not fail. */
   async start(): Promise<void> {
     const { clock, onExit } = this.#parts;
     await this.#attach();
@@ -149,7 +149,7 @@ class GpioBoard implements Service, SensorSource {
     }
   }
 
-  /** Closes the chip if it was unplugged: all its requests fail then, and it gets a new device file when it is plugged in again. */
+  /** Closes the chip and throws if the chip was unplugged. Its open file stays unusable, even if the chip is plugged in again. */
   #dropLostChip(): void {
     try {
       this.#chip?.lines();
@@ -200,7 +200,7 @@ function isMeter(config: GpioInputConfig): config is GpioInputConfig & { readonl
   return config.countsPerUnit !== undefined;
 }
 
-/** The result of `makeOutputsSafe`: a text for people about each output. */
+/** The result of `makeOutputsSafe`, with one text for people about each output. */
 export interface SafeOutputs {
   /** Outputs in their safe state, such as `garden_pump off`. */
   readonly safe: readonly string[];
@@ -208,7 +208,7 @@ export interface SafeOutputs {
   readonly missed: readonly string[];
 }
 
-/** Sets each output to its safe state, unless another program uses its line, and releases the line. Never throws. */
+/** Sets each output to its safe state and releases its line. Skips a line that another program uses. Never throws. */
 export function makeOutputsSafe(chip: GpioChip, outputs: GpioConfig['outputs']): SafeOutputs {
   const [safe, missed]: [string[], string[]] = [[], []];
   for (const [name, { line, activeLow: isActiveLow, safe: state }] of Object.entries(outputs)) {

@@ -2,16 +2,16 @@ import { AtmoError } from '../../core/errors.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
 
-/** Settings of a line's resistor. `as-is` keeps the setting of the firmware or the kernel. */
+/** Settings of the pull resistor of a line. `as-is` keeps the setting of the firmware or the kernel. */
 export const GPIO_BIASES = ['as-is', 'disabled', 'pull-up', 'pull-down'] as const;
 export type GpioBias = (typeof GPIO_BIASES)[number];
-/** The emitted edges of an input. They refer to its active state: an active-low line rises when its voltage falls. */
+/** The edges that an input can emit. An edge is a change of the active state: an active-low line rises when its voltage falls. */
 export const GPIO_EDGES = ['both', 'rising', 'falling'] as const;
 export type GpioEdgeSelection = (typeof GPIO_EDGES)[number];
 
-/** A line as the kernel describes it, whoever uses it. */
+/** The kernel's description of a line. The line may be free, or in use by any program. */
 export interface GpioLineInfo {
-  /** Number within its chip, from 0; only this number is equal on every kernel. */
+  /** Number of the line within its chip, from 0. Unlike its other numbers, it is the same on every kernel. */
   readonly offset: number;
   /** The board's name for the line, such as `GPIO17`; empty if the firmware has none. */
   readonly name: string;
@@ -27,7 +27,7 @@ export interface GpioInputRequest {
   readonly isActiveLow: boolean;
   readonly bias: GpioBias;
   readonly edge: GpioEdgeSelection;
-  /** Shortest duration of a new state in milliseconds; 0 for no limit. */
+  /** Time in milliseconds that a new state must last before it counts; 0 for no minimum. */
   readonly debounceMs: number;
 }
 
@@ -42,9 +42,9 @@ export interface GpioOutputRequest {
 /** A change of an input's state. */
 export interface GpioEdge {
   readonly edge: 'rising' | 'falling';
-  /** Milliseconds between the change and its emission, by the kernel's time stamp if there is one. */
+  /** Milliseconds between the change and its emission. The kernel's time stamp is used if there is one. */
   readonly ageMs: number;
-  /** Number of changes of the line that were lost directly before this change. */
+  /** Number of lost changes of the line directly before this change. */
   readonly missed: number;
 }
 
@@ -54,7 +54,7 @@ export interface GpioInput extends Disposable {
   isActive(): boolean;
 }
 
-/** An output line that this hub has requested; after disposal the chip decides its state. */
+/** An output line that this hub has requested. After disposal, the state of the line depends on the chip. */
 export interface GpioOutput extends Disposable {
   /** Returns the last set state, read back from the chip. Throws DEVICE_UNREACHABLE if the chip is gone. */
   isActive(): boolean;
@@ -63,13 +63,13 @@ export interface GpioOutput extends Disposable {
 }
 
 /**
- * Port: the lines of one GPIO chip. All calls are synchronous: on a chip of the processor they take microseconds. A line has one user at a
- * time. Requests throw CONFLICT (the line is in use), NOT_SUPPORTED (the chip cannot do this) or NOT_FOUND (unknown offset).
+ * Port: the lines of one GPIO chip. All calls are synchronous. They take microseconds if the chip is a part of the processor. A line has
+ * one user at a time. Requests throw CONFLICT (the line is in use), NOT_SUPPORTED (the chip cannot do this) or NOT_FOUND (unknown offset).
  */
 export interface GpioChip extends Disposable {
-  /** Name such as `gpiochip0`, for people only, since it changes between starts. */
+  /** Name such as `gpiochip0`. It may change at every start of the system, so it is mainly for people. */
   readonly name: string;
-  /** The driver's name, such as `pinctrl-rp1`, which is equal after every start. */
+  /** Label from the driver, such as `pinctrl-rp1`. It is the same after every start. */
   readonly label: string;
   lines(): readonly GpioLineInfo[];
   /** Requests an input line. `onEdge` is called for each later change, the oldest first, and never during this call. */
@@ -82,7 +82,7 @@ export function findLine(lines: readonly GpioLineInfo[], wanted: number | string
   return lines.find(({ offset, name }) => (typeof wanted === 'number' ? offset === wanted : name === wanted))?.offset;
 }
 
-/** Returns a function that runs `call` only once: a second disposal must not release the line if it has a new user. */
+/** Returns a function that runs `call` only once. So a second disposal cannot release a line that has a new user. */
 export function onlyOnce(call: () => void): () => void {
   let isDone = false;
   return () => {
@@ -95,11 +95,11 @@ export function onlyOnce(call: () => void): () => void {
 /** Id of the device to which all lines belong. The device is unreachable while the chip is missing. */
 export const GPIO_DEVICE = 'gpio';
 
-/** A named line of the configuration, with or without a chip. */
+/** A named line of the configuration. It exists even while its chip is missing. */
 export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   readonly name: string;
   readonly sensor: FoundSensor;
-  /** The chip's line while this hub has requested it. */
+  /** The requested line of the chip; undefined while the hub does not have it. */
   protected held: Held | undefined;
   readonly #listeners = new Set<SampleListener>();
   #problem = 'its chip was not opened yet';
@@ -115,7 +115,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     return this.held ? undefined : this.#problem;
   }
 
-  /** Requests the line, unless this hub has it already; an error becomes the line's problem. */
+  /** Requests the line, unless this hub has it already. An error is not thrown, but becomes the line's problem. */
   attach(chip: GpioChip): void {
     if (this.held) return;
     try {
@@ -132,7 +132,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
     this.#problem = problem;
   }
 
-  /** Returns a sample with the present value, or with the reason for its absence. */
+  /** Returns a sample with the current value, or with the reason why there is none. */
   sample(): SensorSample {
     const { address } = this.sensor;
     try {
@@ -160,7 +160,7 @@ export abstract class GpioLine<Held extends GpioInput = GpioInput> {
   }
 }
 
-/** Returns the offset of a configured line. Throws NOT_FOUND with the names of the chip's lines. */
+/** Returns the offset of a configured line. If the chip has no such line, throws NOT_FOUND with the lines that exist. */
 export function offsetOf(chip: GpioChip, wanted: number | string): number {
   const lines = chip.lines();
   const offset = findLine(lines, wanted);

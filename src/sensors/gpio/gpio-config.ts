@@ -70,7 +70,7 @@ export type GpioOutputConfig = Settings<typeof OUTPUT>;
 /** Lines of one chip, by the names that people and tools use. */
 export type GpioConfig = Settings<typeof GPIO_SECTION>;
 
-/** Throws CONFIG_INVALID for contradictions that the schema cannot express. */
+/** Throws CONFIG_INVALID for contradictions that the schema cannot express, such as two names for one line. */
 export function checkGpioConfig({ inputs, outputs }: GpioConfig): void {
   const seen = new Map<number | string, string>();
   const entries = [...named('inputs', inputs), ...named('outputs', outputs)];

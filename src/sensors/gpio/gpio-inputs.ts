@@ -6,11 +6,11 @@ import type { GpioInputConfig } from './gpio-config.ts';
 
 interface InputCollaborators {
   readonly clock: Clock;
-  /** Warns people about a line; the event is a name such as `gpio.flutters`. */
+  /** Emits a warning about a line. `event` is a name such as `gpio.flutters`. */
   readonly warn: (event: string, line: string, message: string) => void;
 }
 
-/** An input that is a state, such as a door contact; it emits each change. */
+/** An input with a state, such as a door contact. It emits each change, up to a maximum rate. */
 export class StateInput extends GpioLine {
   readonly #parts: InputCollaborators;
   readonly #config: GpioInputConfig;
@@ -53,9 +53,9 @@ function inputRequest(chip: GpioChip, config: GpioInputConfig, defaultEdge: 'bot
 const SPACE = 'gpio-pulses';
 
 /**
- * An input that counts the pulses of a meter. Its value is the sum of all counted pulses in the meter's unit. The sum includes pulses that
- * the kernel dropped, since the kernel numbers pulses, but no pulses from times when the hub did not run. The input emits no samples and is
- * read at intervals: a history of every pulse would wear out the SD card.
+ * An input that counts the pulses of a meter. Its value is the sum of all counted pulses, in the meter's unit. Pulses that the kernel
+ * dropped are included, since the kernel numbers pulses. Pulses while the hub did not run are missing. The input emits no samples. It is
+ * read at intervals, because a history of every pulse would wear out the SD card.
  */
 export class PulseInput extends GpioLine {
   readonly #store: KeyValueStore;
@@ -74,7 +74,7 @@ export class PulseInput extends GpioLine {
 
   override detach(problem: string): void {
     super.detach(problem);
-    // If the save fails, the next save of all meters repeats it.
+    // If this fails, the next save of all meters tries again.
     attemptWrite(() => this.save());
   }
 
@@ -95,18 +95,18 @@ export class PulseInput extends GpioLine {
   }
 }
 
-/** Maximum number of changes per second. Hands, doors and relays stay far below it; an unconnected wire exceeds it. */
+/** Maximum number of changes per second. Hands, doors and relays cause far fewer changes. An unconnected wire causes more. */
 const MOST_A_SECOND = 20;
 const SECOND_MS = 1000;
 
 interface EdgeRateLimitCollaborators {
   readonly clock: Clock;
   readonly emitState: () => void;
-  /** Warns people about too many changes. */
+  /** Warns people that the line changes too often. */
   readonly warn: () => void;
 }
 
-/** Emits changes up to a maximum rate; above it, emits only the state at the end of each second. */
+/** Emits changes up to a maximum rate. Above this rate, emits only the state at the end of each second. */
 class EdgeRateLimit {
   readonly #parts: EdgeRateLimitCollaborators;
   #emitted = 0;
@@ -117,7 +117,7 @@ class EdgeRateLimit {
     this.#parts = parts;
   }
 
-  /** Emits a change, or drops it above the maximum rate. */
+  /** Emits a change. Above the maximum rate, drops the change instead. */
   pass(emit: () => void): void {
     this.#cancel ??= this.#parts.clock.after(SECOND_MS, () => this.#endSecond());
     this.#emitted += 1;

@@ -7,21 +7,21 @@ import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 export interface GpioKernel {
   /** Opens a device file and returns its descriptor; undefined if it is missing or cannot be opened. */
   open(path: string): number | undefined;
-  /** Calls ioctl(2), which fills `bytes`, and returns the errno; 0 means success. */
+  /** Calls ioctl(2), which reads and fills `bytes`. Returns 0 for success, otherwise the errno. */
   ioctl(fd: number, request: number, bytes: Buffer): number;
-  /** Returns the waiting changes, possibly none; undefined if the chip is gone. Never blocks. */
+  /** Returns the changes that wait to be read, possibly none. Returns undefined if the chip is gone. Never blocks. */
   readWaiting(fd: number): Buffer | undefined;
-  /** Calls `callback` on the event loop whenever changes wait, without keeping the process alive. The returned function stops it. */
+  /** Calls `callback` whenever changes wait to be read. Does not keep the process alive. The returned function stops the calls. */
   whenReadable(fd: number, callback: () => void): () => void;
   close(fd: number): void;
   /** Returns CLOCK_MONOTONIC, the clock of the kernel's time stamps. */
   monotonicNs(): bigint;
 }
 
-/** Maximum number of changes per read; the next turn of the event loop reads more. By default the kernel stores 16 changes of a line. */
+/** Maximum number of changes per read. The next turn of the event loop reads more. By default, the kernel stores 16 changes per line. */
 const MOST_EVENTS_AT_ONCE = 64;
 
-/** The kernel of this machine. Loading this file loads koffi. */
+/** The kernel of this machine. Importing this file loads the native package koffi. */
 export const linuxGpioKernel: GpioKernel = {
   open(path) {
     try {
@@ -42,7 +42,7 @@ export const linuxGpioKernel: GpioKernel = {
     }
   },
   whenReadable(fd, callback) {
-    // libuv polls the descriptor and makes it non-blocking, so that no line needs its own thread.
+    // libuv polls the descriptor and makes it non-blocking. So no line needs a thread of its own.
     const handle = koffi.node.poll(fd, { readable: true }, callback);
     handle.unref();
     return () => handle.close();

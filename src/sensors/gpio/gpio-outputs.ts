@@ -6,12 +6,12 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { type GpioChip, GpioLine, type GpioOutput, offsetOf } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';
 
-/** An output that tools set. It returns to its safe state when the hub stops or when its time limit is over. */
+/** An output that tools set. It returns to its safe state when the hub stops, or after its time limit. */
 export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
   #isFirst = true;
-  /** Aborts the timer or pulse of the last change of the output. */
+  /** Aborts the timer or pulse that the last change of the output started. */
   #turn = new AbortController();
 
   constructor(clock: Clock, name: string, config: GpioOutputConfig) {
@@ -25,7 +25,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     super.detach(problem);
   }
 
-  /** Requests the line: with its initial state at the start of the hub, and with the safe state when the chip returns. */
+  /** Requests the line. The first request sets the initial state. A later request, after the chip was missing, sets the safe state. */
   protected take(chip: GpioChip): GpioOutput {
     const { line, activeLow: isActiveLow, initial, safe } = this.#config;
     const state = this.#isFirst ? (initial ?? safe) : safe;
@@ -41,13 +41,13 @@ export class OutputLine extends GpioLine<GpioOutput> {
     try {
       this.held?.set(this.#config.safe === 'on');
     } catch {
-      // A lost chip drives no output.
+      // The chip is lost, so it drives no output.
     }
   }
 
   /**
-   * Sets the output; with `seconds` it returns to the safe state after that time. A later call cancels the timer or pulse of an earlier
-   * call. Throws DEVICE_UNREACHABLE without its chip.
+   * Sets the output. With `seconds`, the output returns to the safe state after that time. Cancels the timer or pulse of an earlier call.
+   * Throws DEVICE_UNREACHABLE while the chip is missing.
    */
   set(isOn: boolean, seconds?: number): void {
     const output = this.#taken();
@@ -57,7 +57,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     if (isOn !== this.#isSafeOn) this.#limit(seconds);
   }
 
-  /** Leaves the safe state for `durationMs`. Returns false if another call sets the output meanwhile. An abort ends the pulse early. */
+  /** Leaves the safe state for `durationMs`. An abort ends this early and rejects. Returns false if another call changes the output. */
   async pulse(durationMs: number, signal: AbortSignal): Promise<boolean> {
     this.set(!this.#isSafeOn);
     const turn = this.#turn.signal;
@@ -76,7 +76,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
     return this.#config.safe === 'on';
   }
 
-  /** Starts the timer that returns the output to its safe state: after `seconds`, or after the configured maximum if that is shorter. */
+  /** Starts the timer that returns the output to its safe state, after `seconds` or the configured maximum, whichever is shorter. */
   #limit(seconds = Number.POSITIVE_INFINITY): void {
     const turn = new AbortController();
     this.#turn = turn;
@@ -96,7 +96,7 @@ export class OutputLine extends GpioLine<GpioOutput> {
 }
 
 const LONGEST_PULSE_MS = 10_000;
-/** Time limit of a call in milliseconds. It is longer than the longest pulse, and a call waits for nothing else. */
+/** Time limit of a call in milliseconds. A call waits only for its pulse, and the longest pulse is shorter than this limit. */
 const TIMEOUT_MS = 15_000;
 
 const RETURNS = {
@@ -107,8 +107,8 @@ const RETURNS = {
 };
 
 /**
- * Returns `gpio:<name>_turn_on`, `_turn_off` and `_pulse`. A call that leaves the safe state of a dangerous output needs an approval.
- * `config.area` must be the present name of the area.
+ * Returns `gpio:<name>_turn_on`, `gpio:<name>_turn_off` and `gpio:<name>_pulse`. If the output is dangerous, a call that leaves the safe
+ * state needs an approval. `config.area` must be the current name of the area.
  */
 export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
   return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({

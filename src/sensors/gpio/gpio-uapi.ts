@@ -1,7 +1,7 @@
 import type { GpioBias, GpioEdgeSelection, GpioInputRequest, GpioLineInfo, GpioOutputRequest } from './gpio-chip.ts';
 
 // Requests and flags of version 2 of the kernel's GPIO character device, <linux/gpio.h> since Linux 5.10. Numbers are in the machine's byte
-// order: all supported boards are little-endian. Structures have the same layout on 64-bit and 32-bit machines.
+// order, which is little-endian on all supported boards. Structures have the same layout on 64-bit and 32-bit machines.
 const IOC_READ = 2;
 const IOC_READ_WRITE = 3;
 const GPIO_TYPE = 0xb4;
@@ -10,7 +10,7 @@ const CHIP_INFO_BYTES = 68;
 const LINE_INFO_BYTES = 256;
 const LINE_REQUEST_BYTES = 592;
 const LINE_VALUES_BYTES = 16;
-/** `sizeof(struct gpio_v2_line_event)`: a read of a line's descriptor returns a multiple of it. */
+/** `sizeof(struct gpio_v2_line_event)`. A read of a line's descriptor returns one or more whole structures. */
 export const LINE_EVENT_BYTES = 48;
 
 /** Second arguments of ioctl(2). */
@@ -112,7 +112,7 @@ export interface KernelEdge {
   readonly edge: 'rising' | 'falling';
   /** Time on CLOCK_MONOTONIC. */
   readonly atNs: bigint;
-  /** Sequence number of the change on its line, from 1. Lost changes have numbers too. */
+  /** Sequence number of the change on its line, from 1. A gap in the numbers means that changes were lost. */
   readonly sequence: number;
 }
 
@@ -153,7 +153,7 @@ function lineRequest(offset: number, consumer: string): Buffer {
   return request;
 }
 
-/** Adds an attribute with a 64-bit value; for a debounce period the kernel reads the lower half. */
+/** Adds an attribute with a 64-bit value. For a debounce period, the kernel reads only the lower 32 bits. */
 function addAttribute(request: Buffer, id: number, value: bigint): void {
   request.writeUInt32LE(1, REQUEST_OFFSET.attributeCount);
   request.writeUInt32LE(id, REQUEST_OFFSET.attributes + ATTRIBUTE_OFFSET.id);

@@ -14,7 +14,7 @@ import {
 interface SimLine {
   consumer: string;
   direction: GpioLineInfo['direction'];
-  /** True for a high voltage, before active-low is applied. */
+  /** True for a high voltage. The active-low setting is not applied to this value. */
   isHigh: boolean;
   /** Is called after a change of the voltage. */
   changed: (() => void) | undefined;
@@ -26,7 +26,7 @@ interface SimOptions {
   readonly names?: readonly string[];
 }
 
-/** A chip without hardware, to try a configuration and for tests: `drive` simulates the connected devices. */
+/** A chip without hardware, for tests and for trying a configuration. `drive` simulates the connected devices. */
 export class SimulatedChip implements GpioChip {
   readonly name = 'sim';
   readonly label: string;
@@ -103,7 +103,7 @@ export class SimulatedChip implements GpioChip {
   }
 }
 
-/** An input of the simulated chip. A new state counts after it has lasted for the debounce time. */
+/** An input of the simulated chip. A new state counts only after it has lasted for the debounce time. */
 class SimInput implements GpioInput {
   readonly #clock: Clock;
   readonly #line: SimLine;
@@ -142,7 +142,7 @@ class SimInput implements GpioInput {
   }
 }
 
-/** Releases a line, which keeps its level and is no longer driven, as on most chips. */
+/** Releases a line. As on most chips, it keeps its level, but is no longer driven. */
 function release(line: SimLine): void {
   line.consumer = '';
   line.direction = 'input';

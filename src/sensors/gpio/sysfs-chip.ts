@@ -15,8 +15,8 @@ import {
 const CLASS = 'class/gpio';
 
 /**
- * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The line numbers
- * of this interface differ between kernels, so the class computes them from the chip's base.
+ * A chip that is used through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The
+ * line numbers of this interface differ between kernels, so the class adds each line's offset to the chip's base number.
  */
 export class SysfsChip implements GpioChip {
   readonly name: string;
@@ -27,7 +27,7 @@ export class SysfsChip implements GpioChip {
   readonly #lineCount: number;
   readonly #taken = new Map<number, GpioLineInfo['direction']>();
 
-  /** Opens the chip with a label or a name. Throws NOT_FOUND with the existing labels. */
+  /** Opens the chip with this label or name, or else the first chip. Throws NOT_FOUND, with the existing labels, if there is none. */
   constructor(onoff: OnoffModule, wanted: string | undefined, sysfs = '/sys') {
     const folder = join(sysfs, CLASS);
     const chips = chipsIn(folder);
@@ -75,7 +75,7 @@ export class SysfsChip implements GpioChip {
   }
 
   requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
-    // Only `high` and `low` set direction and value in one step. They are voltages: active_low does not change their meaning.
+    // Only `high` and `low` set direction and value in one step. They mean voltages, whatever the active-low setting is.
     const voltage = isActive === isActiveLow ? 'low' : 'high';
     const line = this.#take(offset, 'output', () => {
       return new this.#onoff.Gpio(this.#base + offset, voltage, 'none', { debounceTimeout: 0, activeLow: isActiveLow });
@@ -132,7 +132,7 @@ function attribute(folder: string, chip: string, name: string): string {
   return readFileSync(join(folder, chip, name), 'utf8').trim();
 }
 
-/** Runs a call; converts errors of the kernel to errors of the port. */
+/** Runs a call, and converts errors of the kernel to errors of the port. */
 function withGpioErrors<Result>(what: string, call: () => Result): Result {
   try {
     return call();
@@ -163,9 +163,9 @@ export interface OnoffModule {
   ) => OnoffLine;
 }
 
-/** Loads the package, which compiles at installation and therefore is no dependency. Throws NOT_CONFIGURED if it is missing. */
+/** Loads the package onoff. It is no dependency, because its installation compiles code. Throws NOT_CONFIGURED if it is missing. */
 export async function loadOnoff(): Promise<OnoffModule> {
-  // The name is in a variable, so that neither types nor the bundle need the package.
+  // The name is in a variable, so that the type checker and the bundler do not need the package.
   const name = 'onoff';
   try {
     const loaded: OnoffModule & { readonly default?: OnoffModule } = await import(name);

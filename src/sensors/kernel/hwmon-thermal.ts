@@ -3,7 +3,7 @@ import type { FoundSensor } from '../sensor-source.ts';
 import { KernelSource, kernelNumber, type ReadOutcome, scaled } from './sysfs.ts';
 
 const HWMON_CLASS = 'class/hwmon';
-/** Devices that other sources already read: thermal zones, and 1-Wire probes, which would otherwise convert twice. */
+/** Devices that other sources already read: thermal zones and 1-Wire probes. A second read would make a probe convert again. */
 const SHOWN_ELSEWHERE = /^(?:thermal_zone\d+|(?:10|22|28|3b|42)-[0-9a-f]{12})$/;
 
 interface HwmonLocation {
@@ -12,8 +12,8 @@ interface HwmonLocation {
 }
 
 /**
- * Reads monitoring chips: temperatures, voltages, fans, and their alarms. The number in `hwmon0` changes from start to start
- * (Documentation/ABI/testing/sysfs-class-hwmon), so a chip's address has the chip's name and its parent device instead.
+ * Reads hardware monitoring chips: temperatures, voltages, fans, and their alarms. The number in a name such as `hwmon0` changes from start
+ * to start (Documentation/ABI/testing/sysfs-class-hwmon). So a chip's address contains the chip's name and its parent device instead.
  */
 export class HwmonSource extends KernelSource {
   readonly name = 'hwmon';
@@ -54,7 +54,7 @@ export class HwmonSource extends KernelSource {
     const location = this.#locations.get(address);
     if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
     const { folder, channel } = location;
-    // The chip reports an open or shorted diode of the channel; the value is then meaningless.
+    // With this attribute, the chip reports that the channel's diode is open or shorted. The value is meaningless then.
     if ((await this.kernel.maybe(`${folder}/${channel.channel}_fault`)) === '1') {
       return { fault: 'suspect', detail: 'the chip reports a fault of this channel' };
     }
@@ -63,7 +63,7 @@ export class HwmonSource extends KernelSource {
   }
 }
 
-/** A channel of a monitoring chip, such as `temp1`, `in0` or `fan2`. `attribute` is the file with its value. */
+/** A channel of a monitoring chip, such as `temp1`, `in0` or `fan2`. `attribute` is the name of the file with the channel's value. */
 interface MonitorChannel {
   readonly channel: string;
   readonly attribute: string;
@@ -103,7 +103,7 @@ const ABSOLUTE_ZERO = -273.15;
 
 /**
  * Reads the kernel's thermal zones: temperatures of the board's components (Documentation/ABI/testing/sysfs-class-thermal). A zone's
- * address has its type. Zones of the same type are also numbered in their order, since nothing else distinguishes them.
+ * address contains its type. Further zones of the same type also get a number, since nothing else distinguishes them.
  */
 export class ThermalSource extends KernelSource {
   readonly name = 'thermal';
@@ -125,7 +125,7 @@ export class ThermalSource extends KernelSource {
     const folder = this.#folders.get(address);
     if (folder === undefined) return { fault: 'gone', detail: 'is no zone any more' };
     const outcome = scaled(await this.kernel.text(`${folder}/temp`), 1e-3);
-    // THERMAL_TEMP_INVALID of the kernel, -274000: there is no temperature yet.
+    // The kernel's THERMAL_TEMP_INVALID (-274000) means that the zone has no temperature yet.
     const isCold = 'value' in outcome && Number(outcome.value) < ABSOLUTE_ZERO;
     return isCold ? { fault: 'suspect', detail: 'the zone has no temperature yet' } : outcome;
   }

@@ -12,8 +12,8 @@ interface IioLocation {
 }
 
 /**
- * Reads chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number in `iio:device0` changes from start
- * to start, so a chip's address has the chip's name and its address on the bus instead.
+ * Reads chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number in a name such as `iio:device0`
+ * changes from start to start. So a chip's address contains the chip's name and its address on the bus instead.
  */
 export class IioSource extends KernelSource {
   readonly name = 'iio';
@@ -33,7 +33,7 @@ export class IioSource extends KernelSource {
     return Promise.all(channels.map((channel) => this.#add({ folder, channel, attributes }, { chip, place })));
   }
 
-  /** Adds a channel. Each search reads its scale and offset again, since they depend on the range, which programs may change. */
+  /** Adds a channel. Every search reads its scale and offset again, because they change with the range that programs set. */
   async #add(
     { folder, channel, attributes }: { folder: string; channel: Channel; attributes: readonly string[] },
     { chip, place }: { readonly chip: string; readonly place: string },
@@ -55,7 +55,7 @@ export class IioSource extends KernelSource {
     };
   }
 
-  /** Reads (raw + offset) × scale, Documentation/ABI/testing/sysfs-bus-iio. */
+  /** Returns (raw + offset) × scale, as in Documentation/ABI/testing/sysfs-bus-iio, or the value that the chip itself has computed. */
   protected async readOne(address: string): Promise<ReadOutcome> {
     const location = this.#locations.get(address);
     if (!location) return { fault: 'gone', detail: 'is no channel that was found' };
@@ -78,13 +78,13 @@ interface ChannelKind {
 interface Channel extends ChannelKind {
   readonly channel: string;
   readonly reading: string;
-  /** True if the chip computes the value itself, so that neither offset nor scale apply. */
+  /** True if the chip computes the value itself. Then the hub applies neither offset nor scale. */
   readonly isProcessed: boolean;
 }
 
 const kindOf = (kind: string, unit: string, factor = 1): ChannelKind => ({ kind, unit, factor });
 
-/** Quantities by channel type. `factor` converts the kernel's unit after offset and scale (Documentation/ABI/testing/sysfs-bus-iio). */
+/** Quantities by channel type. `factor` converts the value after offset and scale (Documentation/ABI/testing/sysfs-bus-iio). */
 const KINDS: Readonly<Record<string, ChannelKind>> = {
   temp: kindOf('temperature', '°C', 1e-3),
   humidityrelative: kindOf('humidity', '%', 1e-3),
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<string, ChannelKind>> = {
   angl: kindOf('angle', 'rad'),
 };
 
-/** Channels whose modifier says more about the quantity than their type. The kinds are those of the capability files. */
+/** Channels whose modifier, such as `co2`, is more specific than their type. The kinds are those of the capability files. */
 const MODIFIED: Readonly<Record<string, ChannelKind>> = {
   concentration_co2: kindOf('co2', 'ppm', 1e4),
   concentration_voc: kindOf('tvoc', 'ppb', 1e7),
@@ -121,7 +121,7 @@ const MODIFIED: Readonly<Record<string, ChannelKind>> = {
 
 const ATTRIBUTE = /^in_([a-z]+)((?:\d+)?(?:-[a-z]+\d+)?(?:_[a-z0-9]+)?)_(raw|input)$/;
 
-/** Returns the channels in the attributes of a chip, without channels of unknown types. */
+/** Returns the channels that the attributes of a chip describe. Ignores channels of unknown types. */
 function channelsOf(attributes: readonly string[]): readonly Channel[] {
   const channels = attributes.flatMap((attribute) => {
     const [, type = '', rest = '', form] = ATTRIBUTE.exec(attribute) ?? [];
@@ -131,15 +131,15 @@ function channelsOf(attributes: readonly string[]): readonly Channel[] {
     if (!known) return [];
     return [{ ...known, channel, reading: slug(modified ? modified.kind : known.kind + rest, '_'), isProcessed: form === 'input' }];
   });
-  // A value that the chip computes is better than one that the hub computes.
+  // If a channel has a raw value and a value that the chip has computed, only the latter is used.
   return channels.filter(
     ({ channel, isProcessed }) => isProcessed || !channels.some((other) => other.channel === channel && other.isProcessed),
   );
 }
 
 /**
- * Returns the names of the attributes that may have the offset or scale of a channel, the most specific first. All channels of a type or of
- * a chip may share an attribute, and so may all differential channels (Documentation/ABI/testing/sysfs-bus-iio).
+ * Returns the names of the attributes that may have a channel's offset or scale, the most specific first. An attribute may be for one
+ * channel, all differential channels, all channels of a type, or all channels of a chip (Documentation/ABI/testing/sysfs-bus-iio).
  */
 function sharedAttributes(channel: string, name: 'offset' | 'scale'): readonly string[] {
   const withoutNumbers = channel.replace(/\d+(?=$|-|_)/g, '');

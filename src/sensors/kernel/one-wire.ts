@@ -3,18 +3,18 @@ import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../
 import { kernelNumber, ReadLock, type ReadOutcome, readInSequence, type Sysfs } from './sysfs.ts';
 
 const DEVICES = 'bus/w1/devices';
-/** Families of temperature probes (Documentation/w1/slaves/w1_therm.rst). */
+/** Ids of temperature probes. The first two digits are the family (Documentation/w1/slaves/w1_therm.rst). */
 const PROBE = /^(?:10|22|28|3b|42)-[0-9a-f]{12}$/;
 const SOURCE = 'w1:';
 const BULK = 'therm_bulk_read';
-/** Smallest number of probes for a bulk conversion, which saves no time with one probe. */
+/** Smallest number of probes for a bulk conversion. With one probe, it would save no time. */
 const BULK_FROM = 2;
 const BULK_LOOKS = 20;
 const BULK_LOOK_MS = 100;
 
 /**
- * Reads temperature probes on 1-Wire (driver w1_therm). A conversion takes up to 750 ms. The probes of a bus convert one after the other,
- * or all at once if the driver supports this (`therm_bulk_read`) and the hub may write the attribute.
+ * Reads temperature probes on 1-Wire (driver w1_therm). A conversion takes up to 750 ms. All probes of a bus convert at once if the driver
+ * has `therm_bulk_read` and the hub may write it. Otherwise they convert one after the other.
  */
 export class W1Source implements SensorSource {
   readonly name = 'w1';
@@ -49,7 +49,7 @@ export class W1Source implements SensorSource {
     await readInSequence(request, { lock, read: (address) => this.#readProbe(address) }, onSample);
   }
 
-  /** Starts a bulk conversion; after a failure each probe can still be read separately. */
+  /** Starts a bulk conversion and waits for its end. Ignores errors, since each probe can still be read separately. */
   async #convertAll(bus: string, lock: ReadLock, signal: AbortSignal): Promise<void> {
     const path = `${DEVICES}/${bus}/${BULK}`;
     if ((await this.#kernel.maybe(path)) === undefined) return;
@@ -95,7 +95,7 @@ const POWER_ON = 85;
 const NO_POWER = 127.94;
 /** Byte 6 of the memory before the first conversion (Documentation/w1/slaves/w1_therm.rst). */
 const NO_CONVERSION = 0x0c;
-/** A value of 85 °C counts as measured if the previous temperature differs from it by at most this many °C. */
+/** A value of 85 °C counts as measured only if the previous value differs from it by at most this many °C. */
 const NEAR_CELSIUS = 5;
 /** Family code of thermocouples, whose range is greater than that of other chips. */
 const THERMOCOUPLES = '3b';
@@ -108,14 +108,14 @@ interface ProbeContext {
 }
 
 /**
- * Returns a temperature in °C from `w1_slave` (two lines; the first ends in YES if the checksum is right) or from `temperature` (a line in
- * millidegrees), Documentation/w1/slaves/w1_therm.rst. An empty text means that a conversion is running.
+ * Parses a temperature in °C (Documentation/w1/slaves/w1_therm.rst). The text is from `w1_slave` (two lines; the first ends in YES if the
+ * checksum is right) or `temperature` (one line in millidegrees). An empty text means that a conversion is running.
  */
 export function parseProbe(text: string, context: ProbeContext): ReadOutcome {
   if (text.trim() === '') return { fault: 'busy', detail: 'a conversion is running' };
   const [first = '', second = ''] = text.split('\n');
   if (!first.includes('crc=')) return checkedValue(kernelNumber(first), { ...context, memory: [] });
-  // After NO, the second line has the last correct value, which may be old.
+  // If the first line ends in NO, the second line still has the last correct value, which may be old.
   if (!first.endsWith('YES')) return { fault: 'garbled', detail: 'the checksum is wrong; look at the wires and the resistor' };
   const [bytes = ''] = first.split(' : ');
   const memory = bytes.split(' ').map((byte) => Number.parseInt(byte, 16));

@@ -11,7 +11,7 @@ import {
   type SensorSource,
 } from '../sensor-source.ts';
 
-/** Reads and writes attributes in the kernel's sysfs, or in a recording of it. */
+/** Reads and writes attributes of the kernel in sysfs, or in a recorded copy of sysfs. */
 export class Sysfs {
   readonly #root: string;
 
@@ -35,7 +35,7 @@ export class Sysfs {
     return this.text(path).catch(() => undefined);
   }
 
-  /** Returns the text of the attribute `first` or, if it does not exist, of the attribute `second`. */
+  /** Returns the text of the attribute `first`. If it does not exist, returns the text of the attribute `second`. */
   async either(first: string, second: string): Promise<string> {
     return this.text(first).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -47,12 +47,12 @@ export class Sysfs {
     await writeFile(join(this.#root, path), text);
   }
 
-  /** Returns the name of a link's target, such as `1-0076`; undefined without the link. */
+  /** Returns the name of a link's target, such as `1-0076`. Returns undefined if the link does not exist. */
   async nameBehind(path: string): Promise<string | undefined> {
     return realpath(join(this.#root, path)).then(basename, () => undefined);
   }
 
-  /** Returns the names of the folders in the real path, the outermost first. */
+  /** Resolves the links in a path, and returns the names of its folders, the outermost first. */
   async placeOf(path: string): Promise<readonly string[]> {
     return realpath(join(this.#root, path)).then(
       (real) => real.split('/'),
@@ -83,7 +83,7 @@ export abstract class KernelSource implements SensorSource {
 /** A value in the sensor's unit, or the reason for its absence. */
 export type ReadOutcome = { readonly value: number | boolean } | ReadFault;
 
-/** Reads sensors one after the other under a lock and emits the samples. While an earlier read hangs, all samples are `busy`. */
+/** Reads sensors one after the other under a lock and emits a sample for each. While an earlier read hangs, emits `busy` instead. */
 export async function readInSequence(
   { addresses, signal }: ReadRequest,
   { lock, read }: { readonly lock: ReadLock; readonly read: (address: string) => Promise<ReadOutcome> },
@@ -98,12 +98,12 @@ export async function readInSequence(
 
 const BUSY: ReadFault = { fault: 'busy', detail: 'an earlier read has not come back yet' };
 
-/** Parses a number in the format of kernel drivers; returns undefined for any other text. */
+/** Parses a number in the format of kernel drivers. Returns undefined for any other text. */
 export function kernelNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,2})?$/i.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Returns an attribute's number times `factor`. */
+/** Returns the number in an attribute's text times `factor`, or the reason why there is no number. */
 export function scaled(text: string, factor: number): ReadOutcome {
   const number = kernelNumber(text);
   if (number !== undefined) return { value: roundedValue(number * factor) };
@@ -128,15 +128,15 @@ const MEANINGS: Readonly<Record<string, ReadFault>> = {
   EPERM: { fault: 'gone', detail: 'may not be read; give the user of the hub the right to' },
 };
 
-/** Returns the explanation for an error of reading an attribute. */
+/** Returns the explanation for an error that occurred when an attribute was read. */
 function readFault(error: unknown): ReadFault {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return MEANINGS[code] ?? { fault: 'gone', detail: code === '' || code === 'ENOENT' ? GONE : `${GONE} (${code})` };
 }
 
 /**
- * A lock for one read at a time. A read of the kernel cannot be cancelled: after an abort the lock stays held until the kernel returns, so
- * that a hanging bus blocks one thread and never all threads.
+ * A lock for one read at a time. A read in the kernel cannot be cancelled, so after an abort, the lock stays held until the kernel returns.
+ * A hanging bus then blocks only one thread, not all threads.
  */
 export class ReadLock {
   #isTaken = false;
@@ -145,7 +145,7 @@ export class ReadLock {
     return this.#isTaken;
   }
 
-  /** Runs work, or rejects with the signal's reason if the signal aborts first. */
+  /** Runs work under the lock. If the signal aborts first, rejects with the signal's reason, but holds the lock until the work ends. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#isTaken = true;
     const done = work().finally(() => {

@@ -6,11 +6,11 @@ import type { SerialPortConfig } from '../sensor-config.ts';
 /** Events of an open port. */
 export interface PortListener {
   data(chunk: Buffer): void;
-  /** Is called once if the port is unplugged or fails. */
+  /** Is called once when the port closes, is unplugged or fails. */
   closed(reason: string): void;
 }
 
-/** Port: opens a serial port for reading. Rejects with DEVICE_UNREACHABLE, or NOT_CONFIGURED without the package. */
+/** Port: opens a serial port for reading. Rejects with DEVICE_UNREACHABLE (opening failed) or NOT_CONFIGURED (package missing). */
 export type OpenSerialPort = (
   settings: Pick<SerialPortConfig, 'path' | 'baud' | 'parity' | 'dataBits' | 'stopBits'>,
   listener: PortListener,
@@ -31,7 +31,7 @@ interface SerialStream {
 
 const PACKAGE = 'serialport';
 
-/** Opens ports with the package `serialport`, which the owner installs: most hubs have no serial port. */
+/** Returns a function that opens ports with the package `serialport`. The owner installs it, since most hubs have no serial port. */
 export function serialPorts(load: () => Promise<unknown> = () => import(PACKAGE)): OpenSerialPort {
   return async ({ path, baud, parity, dataBits, stopBits }, listener) => {
     const { SerialPort } = await loadModule(load);
@@ -71,7 +71,7 @@ interface SerialConnectionCollaborators {
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 
-/** Keeps a serial port open. After the port has closed or could not be opened, tries again, with growing pauses after failures. */
+/** Keeps a serial port open. If the port closes or cannot be opened, tries again. The pauses grow as long as attempts fail. */
 export class SerialConnection implements Service {
   readonly #parts: SerialConnectionCollaborators;
   readonly #config: SerialPortConfig;
@@ -127,7 +127,7 @@ export class SerialConnection implements Service {
   }
 }
 
-/** Longest line in characters: noise without line ends must not fill the memory. */
+/** Longest line in characters. The limit keeps noise without line ends from filling the memory. */
 const MAX_LINE = 1024;
 
 /** Splits chunks into lines, and drops lines that are too long. */

@@ -20,7 +20,7 @@ interface Port {
   readonly instrument: SerialConnection;
 }
 
-/** Receives the lines that instruments send over serial ports at any time. A read returns the last value. */
+/** Receives the lines that instruments send over serial ports. A read returns the last received value. */
 export class SerialSource implements SensorSource, Service {
   readonly name = 'serial';
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class SerialSource implements SensorSource, Service {
   readonly #latest = new Map<string, { readonly value: number; readonly atMs: number }>();
   readonly #listeners = new Set<SampleListener>();
 
-  /** Throws CONFIG_INVALID for a malformed pattern. */
+  /** Throws CONFIG_INVALID if a pattern is malformed or has no named groups. */
   constructor(
     { clock, open }: { readonly clock: Clock; readonly open: OpenSerialPort },
     ports: Readonly<Record<string, SerialPortConfig>>,
@@ -111,13 +111,13 @@ function measured(text: string | undefined, reading: SerialReadingConfig): numbe
   return Number.isFinite(number) ? calibrated(storedUnit(reading.unit).convert(number), reading) : undefined;
 }
 
-/** Returns a function that reads the fields of a line; it returns undefined for a missing field. */
+/** Parses a line. The returned function returns the text of a field, or undefined if the line lacks the field. */
 type FieldsOf = (line: string) => (field: string) => string | undefined;
 
 const PAIR = /([^\s=:,;]+)\s*[=:]\s*("[^"]*"|[^\s,;]+)/g;
 const NOTHING = () => undefined;
 
-/** Returns the parser for the lines of a port. Throws CONFIG_INVALID for a malformed pattern, and for a pattern without named groups. */
+/** Returns the parser for the lines of a port. Throws CONFIG_INVALID if the pattern is malformed or has no named groups. */
 function lineReader({ format, pattern }: Pick<SerialPortConfig, 'format' | 'pattern'>, setting: string): FieldsOf {
   if (format === 'json') return jsonFields;
   if (format === 'pairs') return pairFields;
@@ -137,7 +137,7 @@ function patternOf(pattern: string, setting: string): RegExp {
   throw new AtmoError('CONFIG_INVALID', `${setting}.pattern needs named groups such as (?<temperature>-?[\\d.]+)`);
 }
 
-/** Returns a function that reads a field of a JSON line. A path with dots names a field of a nested object. */
+/** Parses a JSON line. The returned function returns the text of a field. A path with dots names a field of a nested object. */
 function jsonFields(line: string) {
   const root = tryParseJson(line);
   return (field: string) => {
@@ -158,7 +158,7 @@ interface Conversion {
 
 const times = (unit: string, factor: number): Conversion => ({ unit, convert: (value) => value * factor });
 
-/** By the unit of an instrument: the hub's unit for the same quantity, and the conversion to it. */
+/** For each unit of an instrument: the hub's unit for the same quantity, and the conversion to it. */
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   '°F': { unit: '°C', convert: (value) => ((value - 32) * 5) / 9 },
   K: { unit: '°C', convert: (value) => value - 273.15 },
@@ -181,7 +181,7 @@ const CONVERSIONS: Readonly<Record<string, Conversion>> = {
   cm: times('m', 1e-2),
 };
 
-/** Returns the unit to which values in `unit` are converted, and the conversion; an unknown unit is not converted. */
+/** Returns the hub's unit for values in `unit`, and the conversion to it. Values in an unknown unit are not converted. */
 export function storedUnit(unit: string): Conversion {
   return (Object.hasOwn(CONVERSIONS, unit) ? CONVERSIONS[unit] : undefined) ?? times(unit, 1);
 }

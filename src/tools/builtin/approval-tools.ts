@@ -115,7 +115,7 @@ function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
 }
 
-/** Returns the tools for approvers' keys. A change of approvers is dangerous itself and needs an approver's approval. */
+/** Returns the tools for the keys of approvers. Adding or removing a key counts as a dangerous call. */
 function approverTools(approvers: ApproverDirectory): readonly RegisteredTool[] {
   return [listApproversTool(approvers), enrollApproverTool(approvers), removeApproverTool(approvers)];
 }
@@ -165,7 +165,7 @@ function removeApproverTool(approvers: ApproverDirectory): RegisteredTool {
       description: "Removes a key; the person's approvals with it that were not used yet count no more.",
       isDangerous: true,
       parameters: { key_id: p.string({ description: 'Id of the key, as list_approvers tells it', pattern: '^[0-9a-f]{16}$' }) },
-      // The effects name the person as well as the key, because approvers do not recognise a key by its id.
+      // The target contains the person's name, because approvers would not recognise a key by its id alone.
       effects: ({ key_id: id }) => {
         const owner = approvers.list().find(({ keyId }) => keyId === id);
         return [dangerousEffect(owner ? `approver/${owner.person}/${id}` : `approver-key/${id}`)];

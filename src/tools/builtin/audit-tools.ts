@@ -8,7 +8,7 @@ import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { HUB_READS } from './hub-tool.ts';
 
 const MAX_ROWS = 1_000;
-/** Maximum length of a page in characters. It leaves a margin below the longest result of a tool. */
+/** Maximum length of a page in characters of JSON. It is far below the limit on results in RESULT_LIMITS. */
 const MAX_PAGE_LENGTH = 900_000;
 const FOR_AUDIT = { ...HUB_READS, permissions: ['admin:audit'] } as const;
 const HASH = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
@@ -110,7 +110,7 @@ function expectedHead(seq: number | undefined, hash: string | undefined): Pick<A
   throw new AtmoError('VALIDATION_ERROR', 'A head is a number and a hash; give both seq and hash, or none of them');
 }
 
-/** Returns a page of rows. The page ends before it exceeds the longest result, because the parameters in a row can have any length. */
+/** Returns the rows that fit into MAX_PAGE_LENGTH characters. The first row is returned even if it is longer. */
 function pageOf(found: readonly AuditRow[], limit: number): JsonObject {
   const rows: JsonObject[] = [];
   let length = 0;

@@ -11,19 +11,19 @@ const MAX_ZONES = 8;
 const GPIO = 'gpio';
 const BOARD_TOOLS: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
 
-/** Returns the tools that exist because of the board's hardware and lack no setting: GPIO outputs, cameras, container engine. */
+/** Returns the tools for the board's hardware: GPIO outputs, cameras and the container engine. Omits tools with a missing setting. */
 export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
   return tools
     .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && BOARD_TOOLS.has(name)))
     .filter(({ missingSetting }) => missingSetting?.() === undefined);
 }
 
-/** A part of the board that tools can use after the owner has made a setting. */
+/** A hardware part of the board, with a hint for the owner on how tools can use it. */
 export interface BoardPart {
   readonly part: 'gpio' | 'camera' | 'i2c' | 'serial' | 'container_engine';
   /** Path of the device file or socket. */
   readonly path: string;
-  /** Text with the setting that the owner must make, and the documentation page about it. */
+  /** Text for the owner: how tools can use the part, and which documentation page describes it. */
   readonly next: string;
 }
 
@@ -41,7 +41,7 @@ const KNOWN_PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string
   },
 ];
 
-/** Returns the existing parts of the board, whether configured or not. Skips a folder that cannot be read. */
+/** Returns the parts that the board has, configured or not. A folder that cannot be read counts as empty. */
 export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
   const found = await Promise.all(
     KNOWN_PARTS.map(async ({ folder, name, ...part }) => {
@@ -72,13 +72,13 @@ async function thermalZoneTool(zone: string, fallback: string, root: string): Pr
 }
 
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
-/** Matches the path of a thermal zone in manifests, such as `/dev/thermal0`. The kernel has no such file. */
+/** Matches the short form of a thermal zone in manifests, such as `/dev/thermal0`. The kernel has no device file of this name. */
 const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**
- * Returns the tool for `source: builtin:thermal` in a manifest. The tool reads a temperature file of the kernel in millidegrees Celsius
- * (Documentation/ABI/testing/sysfs-class-thermal). `config.device` is the file's path, such as `/sys/class/thermal/thermal_zone0/temp`, or
- * a short form such as `/dev/thermal0`. Throws CONFIG_INVALID for a path outside of `root`.
+ * Returns the tool for a manifest with `source: builtin:thermal`. The tool reads a temperature from a file of the kernel, which contains
+ * millidegrees Celsius (Documentation/ABI/testing/sysfs-class-thermal). `config.device` is the path of this file, such as
+ * `/sys/class/thermal/thermal_zone0/temp`, or the short form `/dev/thermal0`. Throws CONFIG_INVALID for a path outside of `root`.
  */
 export function thermalTool(name: string, config: JsonObject, root = '/sys'): RegisteredTool {
   const device = typeof config.device === 'string' ? config.device.replace(ZONE, `${root}/class/thermal/thermal_zone$1/temp`) : '';
@@ -109,7 +109,7 @@ async function readCelsius(device: string, root: string): Promise<number> {
   throw new AtmoError('RESULT_INVALID', `${device} holds ${JSON.stringify(text.slice(0, 32))}, not millidegrees`);
 }
 
-// A folder of a device class is a link to the device's folder. The target must be below the same root.
+// Paths below `/sys/class` contain symbolic links. The file is read only if its resolved path is below `root`.
 async function readInside(device: string, root: string): Promise<string> {
   try {
     const path = await realpath(device);

@@ -61,7 +61,7 @@ function commissionDeviceTool({ administration, naming }: AdminPorts): Registere
       ),
     },
     async (params, { signal, progress, principal }) => {
-      // The last reported progress. It never decreases, even if a second device with the same setup code is connected later.
+      // The last reported progress. It never decreases, even if steps are repeated for a second device with the same setup code.
       let reached = 0;
       const result = await administration.commission(commissionRequest(params, naming), {
         signal,

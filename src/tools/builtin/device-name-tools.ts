@@ -17,7 +17,7 @@ export const REFERENCES = {
   description: 'What uses these names; only who administers the hub is told',
 } as const;
 
-/** Returns the result of a rename: the names of the device, with only the details that the caller may see. */
+/** Returns the part of a rename's result that describes the device's names. Omits details that the caller may not see. */
 export function namingAnswer(ports: NamingPorts, device: Device, by: Principal): JsonObject {
   const claimed = ports.register.namesOf(device.id);
   if (!claimed) return {};
@@ -35,7 +35,7 @@ function nameView(ports: NamingPorts, claimed: ClaimedDeviceNames, by: Principal
   };
 }
 
-/** Returns warnings for the caller if other devices have or had the name of the device. */
+/** Returns warnings if other devices have or had the device's name. Hides the ids of devices that the caller may not see. */
 export function namingWarnings(ports: NamingPorts, device: Device, by: Principal): readonly string[] {
   const shown = (id: DeviceId) => (canSeeDeviceName(ports.authorizer, by, id) ? id : 'another device');
   return [...prefixWarnings(ports, device, shown), ...sameNameWarnings(ports, device, shown)];
@@ -109,7 +109,7 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
   );
 }
 
-/** Returns a device's id if the caller may see the device, else a text that hides the id. */
+/** Function that returns a device's id, or `another device` if the caller may not see the device. */
 type NameForCaller = (id: DeviceId) => string;
 
 function canSeeDeviceName(authorizer: Authorizer, by: Principal, id: DeviceId): boolean {
@@ -123,7 +123,7 @@ function prefixWarnings({ register }: NamingPorts, device: Device, shown: NameFo
   return [`That name belongs to the tools of ${shown(holder)}: the tools of ${device.id} begin with ${prefix}_`];
 }
 
-/** Returns a warning if other devices have the same name: the name is ambiguous then. */
+/** Returns a warning if other devices have or had the same name, because the name is ambiguous then. */
 function sameNameWarnings({ register, directory }: NamingPorts, device: Device, shown: NameForCaller): readonly string[] {
   const namesakes = directory
     .list()

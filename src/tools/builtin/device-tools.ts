@@ -75,7 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Replaces the device's name by its id. Throws CONFLICT if other devices of the node would also go and `whole_node` is not set. */
+/** Replaces the device's name by its id. A device behind a bridge cannot leave alone: throws CONFLICT unless `whole_node` is set. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
@@ -84,7 +84,7 @@ function leavingDevices(
   const id = ports.devices.resolve(params.device_id, caller);
   const { length: count } = ports.bounds.nodeOf(id);
   const whole = ports.bounds.wholeOf(id);
-  // A caller who may not see the whole node may not remove it either. The permission check, which comes next, reports that.
+  // CONFLICT would reveal the bridge's id to a caller who may not see it. The permission check comes next and refuses the call.
   const isWanted = whole === id || params.whole_node || !canSeeDevice(whole, caller);
   if (isWanted) return { ...params, device_id: id };
   const advice = `Name ${whole} to remove them all, or confirm with whole_node (--whole-node of atmo)`;
@@ -200,7 +200,6 @@ const offer = resultSchema({ device: TEXT, name: TEXT, from: version, to: versio
   'notes_url',
 ]);
 
-/** Returns the tools that update the software of devices from the owner's image files. */
 function updateTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [listTool(ports), updateTool(ports)];
 }

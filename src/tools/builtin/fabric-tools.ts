@@ -6,7 +6,7 @@ import { type AdminPorts, actsOnNode, DONE, deviceOf, deviceParameter, done, rea
 
 const device = { device_id: deviceParameter };
 
-/** Returns the tools for the other controllers of a device: sharing, fabrics, access control. */
+/** Returns the tools that share a device with other controllers, list and remove its controllers, and change its access control. */
 export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     shareTool(ports),
@@ -65,7 +65,7 @@ const openedProperties = {
   devices: { type: 'integer', description: 'How many devices of this home that are' },
 } as const;
 
-/** Returns which device is opened, and how many devices that affects. A commissioning window opens all devices of a node. */
+/** Returns the device that represents the opened node, and the number of its devices. A commissioning window opens them all. */
 function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: string; readonly devices: number } {
   return { opened: bounds.wholeOf(device), devices: bounds.nodeOf(device).length };
 }

@@ -137,7 +137,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
           const device = ports.bounds.ownerOf(member, endpoint) ?? member;
           return {
             permission: `device:control:${device}`,
-            // The risk of the member's own tools counts too, because a plug that opens a garage is as dangerous in a group as alone.
+            // A device's own tools can have a higher risk than the command in general: a plug may open a garage. The higher risk counts.
             risk: maxRisk(ports.riskOf(cluster, command), ports.bounds.riskOfCommand({ device, endpoint, cluster, command })),
             target: `${member}/${endpoint}/${cluster}/${command}`,
             device,
@@ -180,7 +180,7 @@ function memberEffect({ device_id: id }: { readonly device_id: string }): Effect
   return { permission: `admin:device:${device}`, risk: 'low', target: `${device}/groups`, device };
 }
 
-/** Returns the effects of joining a group. Members share the group's key, so each of them can control a new member. */
+/** Returns the effect of joining a group: every member has the group's key and can control the new member with it. */
 function joinEffect({ bounds }: AdminPorts, { device_id: id, endpoint }: MemberParameters): Effect {
   const device = parseDeviceId(id);
   const unforeseen = bounds.valuesOn(device, endpoint);

@@ -21,7 +21,7 @@ export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
   formerAreaNames(area: string): readonly string[];
-  /** Renames an area. Set `isJoined` if an area with the new name already exists. Throws STORAGE_FAILED if the write fails. */
+  /** Renames an area. Set `isJoined` if an existing area has the new name: the two become one. Throws STORAGE_FAILED if the write fails. */
   renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
   /** Releases a former name of an area, so that another area can get it. Throws STORAGE_FAILED if the write fails. */
   freeArea(name: string): void;
@@ -31,7 +31,7 @@ interface HomeNameServices {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
   readonly directory: Pick<DeviceDirectory, 'list'>;
-  /** The readings, because sensors have areas too: each GPIO line of the board is a sensor with its own area. */
+  /** The source of the sensors, which can have areas of their own: each GPIO line of the board is a sensor with its own area. */
   readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly administration: Pick<DeviceAdministration, 'setArea'>;
   readonly uses: Pick<NameReferences, 'of'>;
@@ -119,7 +119,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // Areas of board devices come from the configuration. The hub replaces former names when it reads them, so nothing is stored.
+      // The configuration sets the area of a board device. The hub replaces former names when it reads them there, so nothing is stored.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -165,8 +165,8 @@ function areasOf({ directory, readings }: HomeNameServices): readonly (string | 
 }
 
 /**
- * Throws CONFLICT if the new name is a former name of another area. If an area with the new name exists, `isMerge` must be set, and no
- * grant, rule, automation or tool may use the old name, because it would lose its meaning or cover the other area.
+ * Throws CONFLICT if the new name is a former name of another area, or if an area has the new name and `isMerge` is not set. Also throws
+ * CONFLICT for a merge if a grant, rule, automation or tool uses the old name, because the merge would change what that name means.
  */
 function requireRenamable(
   parts: HomeNameServices,

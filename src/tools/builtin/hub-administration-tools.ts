@@ -56,8 +56,8 @@ function setClockTool(time: SettableTime): RegisteredTool {
       returns: CLOCK_STATUS,
     },
     async ({ time: text }, { principal }) => {
-      // Only the owner may set the clock, because a clock that is set back makes expired tokens valid. No approval is required, because
-      // approvals need the right time.
+      // Only the owner may set the clock, because expired tokens become valid if it is set back. The call needs no approval, because no
+      // approval is possible while the hub does not know the time.
       if (principal.kind !== 'owner') throw new AtmoError('PERMISSION_DENIED', `Only the owner sets the clock, not ${principal.id}`);
       time.set(Date.parse(text));
       return clockStatus(time);
@@ -104,11 +104,11 @@ export function reloadConfigTool(reload: () => ConfigReload): RegisteredTool {
 
 /** Port: copies the hub's databases, which other processes cannot open while the hub runs. */
 export interface SnapshotTaker {
-  /** Copies the databases and returns paths below the state directory. Rejects with STORAGE_FAILED if a copy fails. */
+  /** Copies each database to a file, and returns the file's path in the state directory. Rejects with STORAGE_FAILED if a copy fails. */
   take(): Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
-/** Returns the tool that `atmo backup` calls on a running hub. It returns paths, so its caller must be able to read the state directory. */
+/** Returns `hub:take_snapshots`, which `atmo backup` calls on a running hub. The result has only paths; the caller reads the files. */
 export function snapshotTool(snapshots: SnapshotTaker): RegisteredTool {
   return defineTool(
     {

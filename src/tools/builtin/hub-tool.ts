@@ -10,27 +10,27 @@ import type { CallerView } from '../definition/tool-definition.ts';
 import type { NamingPorts } from '../names/name-references.ts';
 import type { DeviceNames } from '../names/resolve-names.ts';
 
-/** Tells how the devices of one node are related. They share the node's access control, and each device has some of its endpoints. */
+/** Port: tells which devices form a Matter node, which of its endpoints each device has, and what commands to a device can change. */
 export interface DeviceBounds {
-  /** Returns the device of the same node that has the endpoint, or undefined. */
+  /** Returns the device of the node that has the endpoint: `device` itself or another one. Returns undefined if none has it. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   nodeOf(device: DeviceId): readonly DeviceId[];
   /** Returns the device that represents the whole node: the bridge of a bridged lamp, or the device itself if it has no parent. */
   wholeOf(device: DeviceId): DeviceId;
-  /** Returns whether it would be dangerous if the device got the id and names of a wrong former device, as for locks and valves. */
+  /** Returns whether the device may be dangerous, such as a lock. `restore_device` restores such a device only if the caller names it. */
   isGuarded(device: DeviceId): boolean;
   riskOn(device: DeviceId, endpoint: number): Risk;
-  /** Returns the highest risk of the device's tools that use the command: `none` without such a tool, `dangerous` for an unknown device. */
+  /** Returns the highest risk of the device's tools that use the command: `none` if no tool uses it. An unknown device is `dangerous`. */
   riskOfCommand(path: CommandPath): Risk;
-  /** Returns the values that a command sets. `unforeseen` names the values whose new content is unknown before the command runs. */
+  /** Returns the values that a command sets. `unforeseen` has the names of values that the command may change in unknown ways. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
-  /** Returns the names of the values that can be changed through an endpoint, or through one cluster of the endpoint. */
+  /** Returns the names of the values that can change through an endpoint, or only those of `cluster` if it has values. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
-  /** Returns the clusters of the device, each with the kind of its tools. */
+  /** Returns the clusters of the device. Each says which kind of tools uses it. */
   servedClusters(device: DeviceId): readonly ServedCluster[];
 }
 
-/** A cluster of a device, with the kind of tools that use the cluster. */
+/** A cluster of a device. `served_by` is the kind of tools that use the cluster. */
 export interface ServedCluster {
   readonly endpoint: number;
   readonly cluster: string;
@@ -69,7 +69,7 @@ export const DONE = resultSchema({ success: { const: true } });
 /** The result of tools with the result schema `DONE`. */
 export const SUCCESS = { success: true } as const;
 
-/** Waits for `work`, and returns the result of a tool that only reports success. */
+/** Waits for `work`, then returns `SUCCESS`. */
 export async function done(work: Promise<unknown>): Promise<typeof SUCCESS> {
   await work;
   return SUCCESS;
@@ -87,12 +87,12 @@ export function actsOnDevice(ports: AdminPorts) {
   };
 }
 
-/** Returns the fields of `actsOnDevice` for a tool that only reads. */
+/** Returns the same fields as `actsOnDevice`, but for a tool that only reads. */
 export function readsDevice(ports: AdminPorts) {
   return { ...actsOnDevice(ports), hasSideEffects: false };
 }
 
-/** Returns the fields of `actsOnDevice` for a tool that changes the whole node. The permission must cover every device of the node. */
+/** Returns the fields of `actsOnDevice` for a tool that changes a whole node. The caller needs a permission for each device of the node. */
 export function actsOnNode(ports: AdminPorts) {
   return {
     ...actsOnDevice(ports),
@@ -103,7 +103,7 @@ export function actsOnNode(ports: AdminPorts) {
   };
 }
 
-/** Throws VALIDATION_ERROR if the endpoint belongs to another device of the node, since the permission check covered only this device. */
+/** Throws VALIDATION_ERROR if the endpoint belongs to another device of the node: the permission check covers only `device`. */
 export function requireOwnEndpoint({ bounds }: AdminPorts, device: DeviceId, endpoint: number): void {
   const owner = bounds.ownerOf(device, endpoint);
   if (owner === undefined || owner === device) return;

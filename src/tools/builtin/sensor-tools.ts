@@ -129,7 +129,7 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
   );
 }
 
-/** Returns a temperature in °C converted to another unit. It is rounded to hundredths, since no sensor is more precise. */
+/** Converts a temperature from °C to `unit`. Rounds it to hundredths, since no sensor is more precise. */
 export function fromCelsius(celsius: number, unit: (typeof TEMPERATURE_UNITS)[number]): number {
   const value = { celsius, fahrenheit: (celsius * 9) / 5 + 32, kelvin: celsius + 273.15 }[unit];
   return Math.round(value * 100) / 100;
@@ -175,7 +175,7 @@ interface SensorQuery {
   readonly kind?: string | undefined;
 }
 
-/** Returns `core:list_sensors`, which lists every sensor that the caller may read, on this hub or on another hub. */
+/** Returns `core:list_sensors`, which lists the sensors of the hub that runs it. The list has only sensors that the caller may read. */
 function listSensorsTool(parts: SensorSources): RegisteredTool {
   return defineTool(
     {
@@ -225,7 +225,7 @@ const LIST_RESULT = resultSchema({
   total: { ...INTEGER, description: 'How many there are without limit and offset' },
 });
 
-/** Returns the matching readings. Throws an error if the named device or area has no readable sensor: an empty list would hide a typo. */
+/** Returns the matching readings. If none belongs to the named device or area, throws an error: an empty list would hide a typo. */
 function matchingReadings(parts: SensorSources, readings: readonly Reading[], { device, area, kind }: SensorQuery): readonly Reading[] {
   const areas = readings.map(({ sensor }) => sensor.area);
   const place = area === undefined ? undefined : resolveArea(area, areas, parts.homeNames);

@@ -53,7 +53,7 @@ export function mintParameters(roles: readonly string[]) {
   };
 }
 
-/** Throws CONFIG_INVALID if a role has no permissions or a permission that cannot be granted. The error names the first such role. */
+/** Throws CONFIG_INVALID for the first role that has no permissions, or that has a permission that cannot be granted. */
 export function checkRoles(roles: TokenRoles): void {
   for (const [name, { permissions }] of Object.entries(roles)) {
     const malformed = permissions.find((permission) => parseGrant(permission) === undefined);
@@ -64,8 +64,8 @@ export function checkRoles(roles: TokenRoles): void {
 }
 
 /**
- * Returns the token to mint. Parameters can only narrow the rights of its role. Throws VALIDATION_ERROR for invalid parameters, and
- * PERMISSION_DENIED if they ask for permissions that the role does not have.
+ * Returns the request for a token. If the parameters name a role, they can only narrow its rights. Throws VALIDATION_ERROR for an unknown
+ * role, or if there are neither role nor permissions. Throws PERMISSION_DENIED for permissions that the role does not have.
  */
 export function tokenRequest(params: MintParams, roles: TokenRoles): TokenRequest {
   const role = params.role === undefined ? undefined : roleNamed(params.role, roles);

@@ -16,7 +16,7 @@ import { checkRoles, mintParameters, type TokenRoles, tokenRequest } from './tok
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
-  /** Named roles of the configuration. Startup fails with CONFIG_INVALID if a role has a permission that cannot be granted. */
+  /** Roles of the configuration by name. If `checkRoles` refuses one of them, the hub does not start. */
   readonly roles: TokenRoles;
 }
 
@@ -175,7 +175,7 @@ export function tokenState(record: TokenRecord, known: ReadonlyMap<string, Token
   return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
 }
 
-/** Returns the entry of a token in the result of list_tokens. `known` has all tokens of this hub by id. */
+/** Returns a token as an item of the list that list_tokens returns. `known` has all tokens of this hub by id. */
 function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
   const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
   return {

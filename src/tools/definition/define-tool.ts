@@ -10,7 +10,7 @@ import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
 
-/** The declaration of a tool in TypeScript. A field that is absent gets the safer value. */
+/** The declaration of a tool in TypeScript. Absent fields get a default value. */
 export interface ToolDeclaration<S extends Shape> {
   readonly name: string;
   /** Default: `core`. */
@@ -30,26 +30,26 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
-  /** Set for a tool that permanently replaces or ends something, unless its name or `isDangerous` already implies it. */
+  /** Set if a call permanently replaces or ends something. Not needed if the tool's name or `isDangerous` already says so. */
   readonly isDestructive?: true;
   /** Number of different persons who must approve a dangerous call; default: 1. */
   readonly approvalsNeeded?: number;
-  /** Contents of calls that the audit log stores in addition to hashes; default: all contents except secrets. */
+  /** What the audit log stores of a call besides hashes; default: parameters and result, with masked secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
   /** True for a tool that sends parts of its result with `context.progress`. */
   readonly isStreamSupported?: boolean;
-  /** Set if calls should preferably run on a hub that has both the tool and a GPU. */
+  /** Set if calls should run on a hub with a GPU. If no such hub has the tool, a hub without a GPU runs it. */
   readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
   /** Default: the hub's time limit. */
   readonly timeoutMs?: number;
   readonly retries?: number;
-  /** Maximum length of the parameters' JSON text in bytes, at most 16 MiB; default: the hub's limit. For tools that take files. */
+  /** Maximum length of the parameters' JSON text in bytes, at most 16 MiB; default: the hub's limit. Set for tools that accept files. */
   readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
-  /** Names or roles of the only hubs that may run the tool; default: any hub. */
+  /** Ids, names or capabilities of the hubs that may run the tool; default: all hubs. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
   readonly area?: string;
@@ -66,7 +66,7 @@ export function defineTool<const S extends Shape>(
   const definition = definitionOf(declaration);
   const { effects } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
-  // The cast is safe: the validator has checked the parameters against the schema from which `ValuesOf` infers the types.
+  // The cast is safe. The validator has checked the parameters against the schema, and `ValuesOf` has the types of that schema.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
   return {
     id: toolId(definition),
@@ -169,18 +169,18 @@ interface Wording<T> {
   readonly examples?: readonly T[];
   /** True if the value must never be shown in the audit log, events or approvals. */
   readonly secret?: boolean;
-  /** True if the value has the parameters of another tool. Its fields are masked if their names suggest a secret. */
+  /** True if the value contains parameters for another tool. A field of the value is then masked if its name suggests a secret. */
   readonly secretMembers?: boolean;
 }
 
 interface TextRules extends Wording<string> {
-  /** True for a new name that a person gives: it is stored on one line, without hidden characters. */
+  /** True if the text is a new name from a person. The name is stored on one line, without hidden characters. */
   readonly isGivenName?: boolean;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
-  /** Set if the text is base64. Formats with binary values, such as CBOR, carry the decoded bytes instead of the text. */
+  /** Set if the text is base64. Message formats that support binary values, such as CBOR, contain the decoded bytes instead. */
   readonly contentEncoding?: 'base64';
   /** Alternative formats that the text can have. */
   readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];

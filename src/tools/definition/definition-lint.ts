@@ -14,7 +14,7 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** Maximum timeout of a call: one day. The idempotency key of a running call is not stored for longer. */
+/** Maximum timeout of a call: one day. The idempotency key of a running call is also stored for one day only. */
 const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
@@ -102,7 +102,7 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-/** Returns findings about the declared side effects, determinism and timeout. Replays rely on the determinism, deadlines on the timeout. */
+/** Returns mistakes in the declared side effects, determinism and timeout. Replays need the determinism, and deadlines need the timeout. */
 function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
   const { hasSideEffects, determinism, timeoutMs } = execution;
   const findings: LintFinding[] = [];
@@ -143,9 +143,9 @@ function warning(pointer: string, message: string): LintFinding {
   return { severity: 'warning', pointer, message };
 }
 
-/** Parameters with the id of a device or sensor. The required permission must contain the parameter. */
+/** Parameters with the id of a device or sensor. The required permission must have a placeholder for the parameter. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/** Parameters with the id of another resource. The permission must contain the parameter or a fixed resource, or be administrative. */
+/** Parameters with the id of another resource. A permission must have their placeholder or a fixed resource, or be administrative. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
 /** Matches permissions that only the owner has by default. They cannot be narrowed to a resource. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;

@@ -39,7 +39,7 @@ const FIELD: JsonSchema = {
 
 const validator = new SchemaValidator({ maxCompiled: 50 });
 
-/** Returns the question with its message cut to the limit. Throws VALIDATION_ERROR if clients cannot show it or it asks for a secret. */
+/** Checks a question and shortens its message. Throws VALIDATION_ERROR if clients cannot show the question or if it asks for a secret. */
 export function checkQuestion({ key = 'answer', message, schema }: ToolQuestion): Required<ToolQuestion> {
   if (!KEY.test(key)) throw refusal('key has to be 1 to 64 letters, digits, _ or -');
   if (typeof message !== 'string' || message === '') throw refusal('message has to say what is asked');
@@ -76,7 +76,7 @@ function checkField(name: string, kind: Json | undefined): void {
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
-/** Returns the form fields without `default`, so that a field that the person left empty gets no value. */
+/** Removes `default` from the fields. Otherwise a required field that the person left empty would count as filled. */
 function withoutDefaults(fields: JsonObject): JsonObject {
   const bare = (kind: Json): Json =>
     isJsonObject(kind) ? Object.fromEntries(Object.entries(kind).filter(([key]) => key !== 'default')) : kind;

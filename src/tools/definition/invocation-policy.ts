@@ -3,7 +3,7 @@ export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
   /** Longest time to connect to a service or to another hub. */
   connectTimeoutMs: 5_000,
-  /** Number of repeats for tools that use the network. Other tools repeat requests themselves if they need to. */
+  /** Default number of repeats for tools that need the network. For all other tools the default is 0. */
   retries: 2,
   retryDelayMs: 1_000,
   retryBackoff: 2,

@@ -13,7 +13,7 @@ export interface ToolMessage {
 /** Limits on the JSON of one message or one partial result. */
 const MESSAGE_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
-/** Returns a log message. Throws VALIDATION_ERROR if the level is unknown or `data` is not JSON, PAYLOAD_TOO_LARGE above 16 KB. */
+/** Returns a log message. Throws VALIDATION_ERROR if the level is unknown or `data` is not JSON, and PAYLOAD_TOO_LARGE above 16 KB. */
 export function boundedMessage(level: Severity, data: Json): ToolMessage {
   if (SEVERITIES.includes(level)) return { level, data: copyJson(data, MESSAGE_LIMITS) };
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(String(level).slice(0, 32))} is none of the levels ${SEVERITIES.join(', ')}`);
@@ -24,7 +24,7 @@ export interface CallChunk {
   /** The finished part of the work, from 0 to 1. */
   readonly fraction: number;
   readonly note?: string;
-  /** A part of the tool's result. The final result repeats it. */
+  /** A part of the tool's result. The final result contains this part again. */
   readonly partial?: Json;
 }
 

@@ -9,14 +9,14 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { type Category, DETERMINISMS, TOOL_CATEGORIES, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** Types of the members whose names can mark them as secret. `undefined` is included: a member without a type may be a text. */
+/** Types of members that can be secret because of their name. `undefined` is included, since a member without a type may be a text. */
 const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
- * Converts a definition from the public form (snake_case, with or without a `tool` wrapper) to the internal form. A missing field gets the
- * safe value: side effects yes, idempotent no, async no. Throws VALIDATION_ERROR with a JSON pointer for unknown keys, wrong types and a
- * missing description.
+ * Converts a definition from the public form (snake_case, with or without a `tool` wrapper) to the internal form. Missing fields get safe
+ * values: the tool has side effects, is not idempotent and allows no async calls. Throws VALIDATION_ERROR with a JSON pointer for an
+ * unknown key, a wrong type or a missing description.
  */
 export function normalizeDefinition(input: unknown): ToolDefinition {
   const outer = new RecordReader(copyJson(input, DEFINITION_LIMITS));
@@ -32,7 +32,7 @@ export function normalizeDefinition(input: unknown): ToolDefinition {
   return definition;
 }
 
-/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error for a repeated key contains the line. */
+/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error for a repeated key has its line. */
 export function parseDefinition(text: string): ToolDefinition {
   const document = parseDocument(text, { uniqueKeys: true });
   const [problem] = document.errors;
@@ -47,7 +47,7 @@ function checkSchemaId(reader: RecordReader): void {
 
 function readDefinition(tool: RecordReader): ToolDefinition {
   const metadata = tool.child('metadata');
-  // `title` is read even if it is not needed, because `end()` refuses a record with an unread member.
+  // `title` is read even if it is not used, because `end()` throws if a member was not read.
   const insideTitle = metadata.text('title');
   const requires = readRequires(tool);
   const isDangerous = tool.flag('dangerous') ?? metadata.flag('dangerous') ?? requires.needsConfirmation;
@@ -111,7 +111,7 @@ function readParameters(tool: RecordReader): JsonSchema {
   return mapSchema(schema, (child) => withSecretMembers(child, (name, member) => isUnmarkedSecret(name, member, toolText)));
 }
 
-/** Returns whether a member without `x-secret` is secret: it is `writeOnly`, or has a name such as `pin` and is no GPIO line. */
+/** Returns whether a member without `x-secret` is a secret, by `writeOnly` or by its name. A `pin` that is a GPIO line is no secret. */
 function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
   const { type, writeOnly, 'x-secret': mark } = member;
   if (mark !== undefined) return false;
@@ -183,7 +183,7 @@ function titleFrom(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Returns the schema without any `"type": "any"`, which is not valid JSON Schema and restricts nothing. */
+/** Removes `"type": "any"` from the schema. It is not valid JSON Schema, and it restricts nothing. */
 function normalizeSchema(schema: JsonObject): JsonSchema {
   return mapSchema(schema, (child) => {
     if (child.type !== 'any') return child;

@@ -5,7 +5,7 @@ import { normalizeDefinition } from './public-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
-/** The result of a call of a class tool. */
+/** The result of a call to a tool that is a class. */
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
   | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
@@ -19,7 +19,7 @@ export abstract class ToolClass {
 
   abstract execute(params: JsonObject, context: ToolContext): Promise<ToolResult>;
 
-  /** Returns the parameters if they match the schema. Throws VALIDATION_ERROR if they do not. An override must call this method first. */
+  /** Returns the parameters with defaults. Throws VALIDATION_ERROR if they do not match the schema. An override must call this first. */
   async validate(params: JsonObject): Promise<JsonObject> {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }
@@ -33,7 +33,7 @@ export abstract class ToolClass {
   }
 }
 
-/** Returns the registry form of a class tool. `validate` checks the parameters. Failures become errors with an error code of the hub. */
+/** Returns a class tool in the form of the registry. Each call runs `validate` first. Failures are thrown with an error code of the hub. */
 export function fromToolClass(tool: ToolClass): RegisteredTool {
   const definition = normalizeDefinition(tool.definition);
   return {
@@ -44,7 +44,7 @@ export function fromToolClass(tool: ToolClass): RegisteredTool {
   };
 }
 
-/** Returns the value of a successful result. For a failure, throws its error code, or SERVICE_REFUSED if the code is unknown. */
+/** Returns the value of a successful result. For a failure, throws its error code; SERVICE_REFUSED replaces an unknown error code. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
   throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);

@@ -38,7 +38,7 @@ export interface ToolDefinition {
     readonly timeoutMs: number;
     /** True if the tool declares no time limit. The hub's default limit then replaces `timeoutMs`. */
     readonly isTimeoutDefault?: true;
-    /** Number of repeats after a failure in which the request was not delivered. */
+    /** Number of repeats after a temporary error. If the request may have been delivered, only an idempotent tool is repeated. */
     readonly retries: number;
     readonly isIdempotent: boolean;
     readonly isAsyncAllowed: boolean;
@@ -47,7 +47,7 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
-    /** Maximum length of the parameters' JSON text in UTF-8 bytes, instead of the hub's limit. Applies only to calls on this hub. */
+    /** Maximum length of the parameters' JSON text in UTF-8 bytes, instead of the hub's limit. The mesh's own limit still applies. */
     readonly maxParamsBytes?: number;
   };
   readonly routing: {
@@ -69,7 +69,7 @@ export interface ToolDefinition {
     readonly isDangerous: boolean;
     /** Number of persons who must approve a dangerous call; default: 1. */
     readonly approvalsNeeded?: number;
-    /** Contents of calls that audit rows store in addition to hashes. Secrets are always masked. */
+    /** What the audit log stores of a call besides hashes. Secrets are always masked. */
     readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
@@ -94,17 +94,17 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Deadline of the call in milliseconds since 1970, by `clock`. */
   readonly deadlineMs: number;
-  /** The clock. For a tool with the determinism `bounded`, it always shows the time of the recorded call. */
+  /** The clock. For a tool with the determinism `bounded`, it stands still at the start of the call, and a replay gets the same time. */
   readonly clock: Clock;
   readonly run: RunContext;
   /** Data from the program that embeds the hub. Calls over HTTP, MCP and the mesh have no such data. */
   readonly callerData?: CallerData | undefined;
-  /** Returns a random number from 0 to below 1. For the determinism `bounded`, a replay gets the same numbers as the recorded call. */
+  /** Returns a random number from 0 to below 1. If the tool's determinism is `bounded`, a replay gets the same numbers again. */
   random(): number;
   readonly logger: Logger;
   /**
-   * Reports the progress of a long call; `fraction` goes from 0 to 1. A `stream_supported` tool may add a part of its result, and the final
-   * result repeats all parts. Throws VALIDATION_ERROR if a part is not JSON, and PAYLOAD_TOO_LARGE above 16 KB.
+   * Reports the progress of a long call; `fraction` goes from 0 to 1. A `stream_supported` tool may send a part of its result as `partial`.
+   * The final result must repeat all parts. Throws VALIDATION_ERROR if `partial` is not JSON, and PAYLOAD_TOO_LARGE above 16 KB.
    */
   progress(fraction: number, note?: string, partial?: Json): void;
   /**
@@ -113,23 +113,23 @@ export interface ToolContext {
    */
   confirm(): void;
   /**
-   * Asks the person behind the caller a question, and waits for the answer at most until the deadline. The tool must have a long timeout
-   * and no `async_allowed`. The caller and its model see the answer: never ask for a secret, and do not use the answer as an approval.
-   * Rejects with NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, with CANCELLED if the caller gives
-   * up, with RESOURCE_EXCEEDED if too many questions are open, and with VALIDATION_ERROR if no form can show the question.
+   * Asks the person behind the caller a question, and waits for the answer, at most until the deadline. The tool needs a long timeout and
+   * must not allow async calls. The caller and its model see the answer. So never ask for a secret, and never use the answer as an
+   * approval. Rejects with NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, CANCELLED if the caller
+   * gives up, RESOURCE_EXCEEDED if too many questions are open, and VALIDATION_ERROR if no form can show the question.
    */
   ask(question: ToolQuestion): Promise<ToolAnswer>;
-  /** Sends a log message with a severity of RFC 5424 to the listeners of the call. Throws the same errors as `progress`. */
+  /** Sends the caller a log message with a severity of RFC 5424. Throws the same errors as `progress`. */
   tell(level: Severity, data: Json): void;
   /** Sets the media type of a text in the result, such as `text/markdown`. Throws VALIDATION_ERROR for an invalid type (RFC 6838 §4.2). */
   contentType(type: string): void;
-  /** Adds details beside the result, without a schema. The audit log does not store them. Throws the same errors as `progress`. */
+  /** Adds details to the answer, beside the result. They need no schema. The audit log omits them. Throws the same errors as `progress`. */
   details(details: JsonObject): void;
 }
 
 /** A question to the person behind a tool's caller (elicitation of the Model Context Protocol, version 2025-11-25). */
 export interface ToolQuestion {
-  /** Name of the question; needed if a call asks several. At most 64 letters, digits, `_` and `-`; default: `answer`. */
+  /** Name of the question: 1 to 64 letters, digits, `_` or `-`; default: `answer`. A call with several questions needs different names. */
   readonly key?: string;
   /** The question's text for people, at most 2,000 characters. */
   readonly message: string;
@@ -137,7 +137,7 @@ export interface ToolQuestion {
   readonly schema: JsonSchema;
 }
 
-/** The answer to a question. Only the answer `accept` has content, and the content matches the schema. */
+/** The answer to a question. For the action `accept`, `content` matches the question's schema. Other actions have no content. */
 export type ToolAnswer =
   | { readonly action: 'accept'; readonly content: JsonObject }
   | { readonly action: 'decline' }
@@ -154,15 +154,15 @@ export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolCon
 
 /** Tells which resources a caller may see. */
 export interface CallerView {
-  /** Returns whether the caller has any grant for the permission's resource. Otherwise the hub hides that the resource exists. */
+  /** Returns whether the caller has any grant for the permission's resource. If not, the hub does not reveal that the resource exists. */
   canSee(permission: string): boolean;
 }
 
-/** A call that a tool will make in its caller's name. `params` is absent if it depends on results of earlier calls. */
+/** A call that a tool will make in its caller's name. `params` is absent if the parameters depend on results of earlier calls. */
 export interface InnerCall {
   readonly tool: string;
   readonly params?: JsonObject;
-  /** The parameters to show to people. They contain references in place of results that are not known yet. */
+  /** The parameters as shown to people. In place of a result that is not known yet, they contain a reference. */
   readonly written?: JsonObject;
 }
 
@@ -170,7 +170,7 @@ export interface InnerCall {
 export interface RegisteredTool {
   readonly id: ToolId;
   readonly definition: ToolDefinition;
-  /** Further short names of the tool, such as former names. A setting for one of these names applies to the tool. */
+  /** Further short names of the tool, such as its former names. A setting with one of these names applies to the tool. */
   readonly aliases?: readonly string[];
   readonly handler: ToolHandler;
   /** Returns the effects of a call with validated parameters. If absent, the definition's permissions describe all effects. */
@@ -186,16 +186,16 @@ export interface RegisteredTool {
   readonly implementation?: () => Json;
   /** Returns the parameters in their canonical form, such as a device's id instead of its name. Called before the permission check. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** How the tool's code is isolated: a separate process with a memory limit, or an interpreter with limits on memory and steps. */
+  /** How the code is isolated. `process`: a process with a memory limit. `script`: an interpreter with limits on memory and steps. */
   readonly isolation?: 'process' | 'script';
-  /** Returns whether the tool's device is reachable. An unavailable tool is listed, and its calls fail with DEVICE_UNREACHABLE. */
+  /** Returns whether the tool's device is reachable. If not, the tool is still listed, but its calls fail with DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /**
-   * Returns a sentence with the setting that the owner must make, or undefined if no setting is missing. A tool with a missing setting is
-   * listed as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
+   * If the owner has not made a necessary setting, returns a sentence that names it. Otherwise returns undefined. While the setting is
+   * missing, the tool is listed as unavailable and not announced. Its calls run on another hub or fail with NOT_CONFIGURED.
    */
   readonly missingSetting?: () => string | undefined;
-  /** Returns the hubs that have the tool, for a tool that this hub lacks. The handler of such a tool is never called on this hub. */
+  /** Returns the hubs that have the tool. Set only if this hub lacks the tool. This hub then never calls the handler. */
   readonly hubs?: () => readonly HubId[];
   /** MCP resources and prompts that belong to the tool. */
   readonly companions?: ToolCompanions;
@@ -242,7 +242,7 @@ export interface ToolCompanions {
   readonly prompts?: readonly CompanionPrompt[];
 }
 
-/** Schema keyword: the result is `{content}` with MCP content blocks (text, image, audio, resources) for agents. */
+/** Schema keyword of a result `{content}`, which has MCP content blocks for agents: text, images, audio or resources. */
 export const CONTENT_BLOCKS = 'x-content-blocks';
 
 /** Schema keyword that names the result member with a base64 picture. Agents get JPEG, PNG, GIF and WebP as an image, not as text. */
@@ -252,20 +252,20 @@ export const IMAGE_MEMBER = 'x-image-member';
 export const COMPOSED = 'composed';
 /** Tag of a tool with a step that a person must approve. */
 export const NEEDS_APPROVAL = 'needs_approval';
-/** Tag of a tool that permanently ends something, directly or through other tools. It is a tag because older hubs refuse new fields. */
+/** Tag of a tool that permanently ends something, itself or through other tools. It is a tag, not a field: older hubs refuse new fields. */
 export const DESTRUCTIVE = 'destructive';
 
-/** Namespaces of the hub's own tools and of device profiles. The names and tags of their tools show whether a tool is destructive. */
+/** Namespaces of the hub's own tools and of device profiles. In them, a tool's name and tags show whether the tool is destructive. */
 const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio']);
 /** Words in tool names that mean permanent removal. */
 const DESTRUCTIVE_WORDS = new Set([
   ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],
   ...['restore', 'revoke', 'rotate', 'unbind', 'unregister', 'wipe'],
 ]);
-/** Words that mean no removal in the name of a device's tool, because another call can undo the effect: a closed cover or valve. */
+/** Words that are not destructive in the name of a device's tool, because another call can undo the effect (a closed valve). */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
-/** Returns whether no other call can undo a call's effect. True for all acting tools of other makers, unless they only call other tools. */
+/** Returns whether a call can have a permanent effect. Acting tools of other makers always count, unless they only call other tools. */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
   if (!execution.hasSideEffects) return false;
@@ -282,7 +282,7 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().split(/[^a-z0-9]+/);
 }
 
-/** Returns the tool as unavailable because of a missing setting. `effects` are removed: the hub that runs a call checks its effects. */
+/** Returns the tool as unavailable because of a missing setting. The hub that runs a call does the work of `canonicalize` and `effects`. */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,
@@ -294,12 +294,12 @@ export function unconfigured({ canonicalize: _, effects: __, ...tool }: Register
   };
 }
 
-/** Returns a tool that is unavailable while a setting is missing. `missing` returns the setting's name, or undefined. */
+/** Returns a tool that is unavailable while a setting is missing. `missing` returns a sentence about the setting, or undefined. */
 export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
   return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
 }
 
-/** Returns the error NOT_CONFIGURED for a tool, which names the missing setting. */
+/** Returns the error NOT_CONFIGURED for a tool. Its message names the missing setting. */
 export function notConfigured(tool: string, missingSetting: string): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `The tool ${tool} is not configured: ${missingSetting}`, { tool });
 }

@@ -82,8 +82,8 @@ const HASH_LENGTH = 6;
 
 /**
  * Returns a name for models (`[a-z0-9_]`, at most 40 characters) for each tool `namespace:name`. The order of the tools does not matter. A
- * name that is too long gets a hash suffix. If several tools need the same name, only the core tool, or else the only tool that no agent
- * made, gets it without a suffix.
+ * name that is too long gets a hash suffix. If several tools need the same name, the only tool of `core` keeps it, or else the only tool
+ * that no agent made. The other tools get a hash suffix.
  */
 export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
   const claims = new Map<string, string[]>();

@@ -21,7 +21,7 @@ export function replacePlaceholders(template: string, textOf: (name: string) => 
   return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
 }
 
-/** Returns a permission with filled placeholders. Throws PERMISSION_DENIED if a value is missing or does not name one resource. */
+/** Fills the placeholders of a permission. Throws PERMISSION_DENIED if a value is missing or does not name exactly one resource. */
 export function fillPermission(template: string, params: JsonObject): string {
   const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
   if (parsePermission(filled)) return filled;
@@ -58,20 +58,20 @@ function denied(template: string, problem: string): AtmoError {
   return new AtmoError('PERMISSION_DENIED', `The permission ${template} ${problem}`, { required: [template] });
 }
 
-/** Returns whether a caller may know of the tool: it requires no permission, or the caller has any grant for its resource. */
+/** Returns whether a caller may know of a tool: the tool requires no permission, or the caller has any grant for a required resource. */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
   const judge = judgeOf(tool, authorizer);
   return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
 }
 
-/** Returns whether the caller may call the tool with at least some parameters. Lists and searches show only such tools. */
+/** Returns whether the caller may call the tool with at least one choice of parameters. Lists and searches show only such tools. */
 export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const judge = judgeOf(tool, authorizer);
   return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
 }
 
-/** Returns the authorizer that decides about a tool. For a tool of other hubs, that authorizer also knows the devices of those hubs. */
+/** Returns the authorizer for a tool. If other hubs have the tool, returns an authorizer that also knows the devices of those hubs. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
   return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }

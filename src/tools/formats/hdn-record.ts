@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
 import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
-/** A tool in the format of the HTTP tool service. Its flat schemas map each field name (`name?` if optional) to a type word. */
+/** A tool in the format of the HTTP tool service. Its schemas map field names to type words. An optional field's name ends with `?`. */
 export interface HdnRecord {
   readonly id: string;
   readonly name: string;
@@ -23,7 +23,7 @@ const WORD_TO_TYPE: Readonly<Record<string, string>> = { int: 'integer', float: 
 const JSON_TYPES: readonly string[] = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'any'];
 const TYPE_TO_WORD: Readonly<Record<string, string>> = { integer: 'int', boolean: 'bool' };
 
-/** Returns the flat record of a definition; `createdAtMs` is in milliseconds since 1970. */
+/** Converts a definition to a record. `createdAtMs` is in milliseconds since 1970. */
 export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): HdnRecord {
   return {
     id: toolId(definition),
@@ -38,13 +38,13 @@ export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): Hd
   };
 }
 
-/** A tool in a request to the HTTP tool service. A schema can also be a JSON Schema with `type: object` and `properties`. */
+/** A tool that a client sends to the HTTP tool service. Its schemas can also be JSON Schemas with `type: object` and `properties`. */
 export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'created_at'> & {
   readonly input_schema: JsonObject;
   readonly output_schema: JsonObject;
 };
 
-/** Converts a record to a definition. Any safety level except `low` means side effects. The permission `docker` becomes `docker:use`. */
+/** Converts a record to a definition. Safety levels other than `low` mean side effects. A permission without `:` gets the ending `:use`. */
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)

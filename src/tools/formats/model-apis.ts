@@ -16,7 +16,7 @@ export interface AnthropicTool {
   readonly input_schema: JsonObject;
 }
 
-/** A tool in the format of the Model Context Protocol, with all four annotations. */
+/** A tool in the format of the Model Context Protocol (MCP), with all of its four hints. */
 export interface McpTool {
   readonly name: string;
   readonly title: string;
@@ -32,10 +32,10 @@ export interface McpTool {
   };
 }
 
-/** Maximum length of a description. OpenAI refuses the whole request if one description is longer. */
+/** Maximum length of a description in characters. If one description is longer, OpenAI refuses the whole request. */
 const OPENAI_DESCRIPTION_CHARS = 1_024;
 
-/** Returns the tool in OpenAI's format. `name` is its name for models, from the registry. */
+/** Returns the tool in OpenAI's format. `name` is the tool's name for models, as the registry returns it. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
   return { type: 'function', function: { name, description, parameters: schemaFor(definition.parameters, 'input') } };
@@ -48,12 +48,12 @@ export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAi
   return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
 }
 
-/** Returns the tool in Anthropic's format. `name` is its name for models, from the registry. */
+/** Returns the tool in Anthropic's format. `name` is the tool's name for models, as the registry returns it. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
   return { name, description: definition.description, input_schema: schemaFor(definition.parameters, 'input') };
 }
 
-/** Returns the tool in MCP's format. It has an output schema only if the result is an object, since MCP allows no other output. */
+/** Returns the tool in MCP's format. It has an output schema only if the result is an object, since MCP allows only schemas of objects. */
 export function toMcp(definition: ToolDefinition, name: string): McpTool {
   const { metadata, execution, requires, returns } = definition;
   return {
@@ -72,7 +72,7 @@ export function toMcp(definition: ToolDefinition, name: string): McpTool {
   };
 }
 
-/** Returns the beginning of a text, cut between two words if possible, and never within a character. */
+/** Shortens a text of more than `maxChars` and ends it with `…`. Cuts between words if possible, and never inside a surrogate pair. */
 function shortened(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const cut = text.slice(0, maxChars - 1);

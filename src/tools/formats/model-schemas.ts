@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { isSchemaObject, mapSchema, propertiesOf, requiredOf, visitSchema } from '../schema/schema-walk.ts';
 
-/** How a model uses a schema: it writes values of `input` and reads values of `output`. */
+/** How a model uses a schema: it writes values of an `input` schema, and reads values of an `output` schema. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const;
 type TypeName = (typeof TYPES)[number];
 
 const NUMBER_KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-/** The keywords that restrict values of each type. */
+/** For each type, the schema keywords that apply to its values. */
 const KEYWORDS: Readonly<Record<TypeName, readonly string[]>> = {
   string: ['pattern', 'minLength', 'maxLength', 'format', 'contentEncoding', 'contentMediaType'],
   number: NUMBER_KEYWORDS,
@@ -25,23 +25,23 @@ const SCHEMA_LIST_KEYWORDS = ['anyOf', 'oneOf', 'prefixItems'];
 const SCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties'];
 /** Keywords that combine or refer to schemas, and have no portable form. */
 const COMPOSING_KEYWORDS = ['$ref', 'allOf', 'not', 'if'];
-/** Keywords that model servers refuse at the root of parameters. The hub still applies them when it checks a call. */
+/** Keywords that model servers refuse at the root of a parameter schema. Models do not get them, but the hub checks them in calls. */
 const NOT_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else'];
 
 const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true };
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * Returns a schema that every model server accepts. Several servers refuse a whole request because of one other schema. The result has no
- * `x-` keywords and one type in each place; alternatives are in `anyOf`, every list has `items`, every object has `properties`. A part
- * without a portable form becomes wider, never narrower. Exception: in a value of any type, lists nest at most two levels.
+ * Returns a schema that every model server accepts. Several servers refuse a whole request if it contains one other schema. The result has
+ * no `x-` keywords, at most one type in each place, alternatives in `anyOf`, `items` for every list and `properties` for every object. A
+ * part without a portable form becomes wider, never narrower. Exception: where any value is allowed, lists nest at most two levels.
  */
 export function portableSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const plain = mapSchema(use === 'input' ? withoutKeywords(schema, NOT_AT_ROOT) : schema, withoutOwnKeywords);
   return withinSchema(withRequiredMembers({ ...plain, type: 'object', properties: propertiesOf(plain) }, use), use);
 }
 
-/** Makes the subschemas portable, except in conditions and `not`: if such a subschema became wider, the schema would become narrower. */
+/** Makes the subschemas portable, which can widen them. Keeps conditions and `not`, since a wider schema there would narrow the result. */
 function withinSchema(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const inside = (child: unknown): unknown => (isSchemaObject(child) ? withinSchema(portable(child, use), use) : child);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
@@ -71,7 +71,7 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
   const types = typesOf(schema);
   const [only] = types;
   if (only !== undefined && types.length === 1) return withRequiredMembers({ ...schema, type: only }, use);
-  // A list of all types restricts no more than an absent list.
+  // A schema that lists all types allows the same values as a schema without `type`.
   if (types.length === 0 || (use === 'output' && isEveryType(types) && !Array.isArray(schema.enum))) {
     const { type: _, ...untyped } = schema;
     const isSaid = use === 'output' || [...COMPOSING_KEYWORDS, 'oneOf'].some((keyword) => keyword in schema);
@@ -90,8 +90,8 @@ function portable(schema: JsonSchema, use: SchemaUse): JsonSchema {
 }
 
 /**
- * Returns the alternatives. If only some of them are objects, each object is wrapped in its own `anyOf`, which does not change the meaning.
- * Otherwise, some clients would merge the alternatives into one object schema and refuse the other values.
+ * Returns the alternatives of an `anyOf`. If only some are objects, wraps each object in an `anyOf` of its own, which means the same. Some
+ * clients merge unwrapped objects into one object schema, and then refuse values of the other alternatives.
  */
 function branchesFor(branches: readonly JsonSchema[], use: SchemaUse): readonly JsonSchema[] {
   if (use === 'output' || branches.every(isObjectSchema)) return branches;
@@ -102,7 +102,7 @@ function isObjectSchema({ type, properties }: JsonSchema): boolean {
   return type === 'object' || isSchemaObject(properties);
 }
 
-/** Returns the part of a schema that applies to values of one type. Returns an empty list if the schema allows no such values. */
+/** Returns a list with the part of the schema for values of one type. The list is empty if the schema allows no value of this type. */
 function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   const rules = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS[type].includes(keyword)));
   if (!Array.isArray(schema.enum)) return [{ type, ...rules }];
@@ -110,7 +110,7 @@ function branchOf(schema: JsonSchema, type: TypeName): readonly JsonSchema[] {
   return values.length === 0 ? [] : [{ type, ...rules, ...(type !== 'null' && { enum: values }) }];
 }
 
-/** Returns the schema with the keywords that servers require for lists and objects. */
+/** Adds the keywords that servers require: `items` for lists, `properties` for objects. */
 function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   if (schema.type === 'array' && !isSchemaObject(schema.items)) {
     return { ...schema, items: use === 'input' ? { anyOf: anyValue(1) } : {} };
@@ -124,13 +124,13 @@ function withRequiredMembers(schema: JsonSchema, use: SchemaUse): JsonSchema {
   return { ...rest, properties, ...(open !== undefined && { additionalProperties: open }) };
 }
 
-/** Returns alternatives that together allow any JSON value, with at most `lists` levels of nested lists. */
+/** Returns alternatives that together allow any JSON value, except lists that are nested more than `lists` levels deep. */
 function anyValue(lists: number): readonly JsonSchema[] {
   const list = lists === 0 ? [] : [{ type: 'array', items: { anyOf: anyValue(lists - 1) } }];
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types that a schema allows, derived from `type`, else `enum` or `const`, else `properties` or `items`; else no types. */
+/** Returns the types that a schema allows. The first of these that it has decides: `type`, `enum`, `const`, `properties`, `items`. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;
@@ -200,15 +200,15 @@ const UNSUPPORTED_KEYWORDS = [
 const STRICT_LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
 
 /**
- * Returns parameters for OpenAI's strict mode: every object is closed, every member is required, and an optional member may also be null.
- * Returns undefined if strict mode cannot express the schema, such as an object with undeclared members.
+ * Returns parameters for OpenAI's strict mode. In the result, every object is closed and requires all of its members. A member that was
+ * optional may be null instead. Returns undefined if strict mode cannot express the schema, such as an object with undeclared members.
  */
 export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   const strict = strictOf(schema);
   return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
 }
 
-/** Removes optional members that are null although their schema does not allow null. In strict mode, models write null to omit a member. */
+/** Removes the nulls that models write in strict mode to omit optional members. Keeps a null that the schema allows. */
 export function withoutStrictNulls(schema: JsonSchema, params: JsonObject): JsonObject {
   const properties = propertiesOf(schema);
   const required = requiredOf(schema);
@@ -298,7 +298,7 @@ function depthOf(schema: JsonSchema): number {
   return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
 }
 
-/** Returns the type of a schema. Strict mode requires a type even if the schema lists its values. */
+/** Returns the type of a schema. If it has no `type`, derives the type from its values, because strict mode requires a type. */
 function strictType({ type, enum: values, const: only }: JsonSchema): JsonObject {
   if (type !== undefined) return { type: type as Json };
   const types = [...new Set((Array.isArray(values) ? values : [only]).map((value: unknown) => (value === null ? 'null' : typeof value)))];

@@ -166,7 +166,7 @@ export function scriptTool(
   };
 }
 
-/** Returns the entry's definition in the internal form. The name in the manifest replaces the name in the code. */
+/** Returns a definition in the internal form. The name in the manifest replaces the definition's own name. */
 export function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
   const { tool = definition } = definition ?? {};
   return normalizeDefinition(isJsonObject(tool) ? { ...tool, name } : { name });

@@ -7,7 +7,7 @@ import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './record-file.ts';
 
-/** Matches the name of a package in the npm registry. Relative paths and modules of Node do not match. */
+/** Matches the name of a package in the npm registry, but no relative path and no `node:` module. */
 const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
 const MODULES = 'node_modules';
 const MAX_FILES = 5_000;
@@ -17,7 +17,7 @@ const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'
 
 /**
  * A plugin package that the owner installed beside the manifest, together with its dependencies. The constructor records the state of all
- * files, so that `requireUnchanged` detects later changes. Unlike Node, the class searches no other folders.
+ * files, so that `requireUnchanged` detects later changes. Unlike Node.js, the class looks for packages in no other folder.
  */
 export class PluginPackage {
   readonly file: string;
@@ -29,8 +29,8 @@ export class PluginPackage {
   readonly #marks: string;
 
   /**
-   * Throws CONFIG_INVALID if the package is missing, lies in or links to another folder, has too many or too large files, or has files that
-   * users other than `uid` and root can write.
+   * Throws CONFIG_INVALID in these cases: the package is missing; it is in another folder or links to one; it has too many or too large
+   * files; users other than `uid` and root can write its files.
    */
   constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
     const modules = join(dirname(manifest), MODULES);
@@ -63,7 +63,7 @@ export class PluginPackage {
     return paths.sort();
   }
 
-  /** Throws CONFIG_INVALID if other users can write the path, or if it is a link out of the package: such targets are not checked. */
+  /** Throws CONFIG_INVALID if other users can write the path. Also refuses a link out of the package, since its target is not checked. */
   #requireOwn(path: string): void {
     const stat = lstatSync(path);
     requireOwn(path, stat, { uid: this.#uid });
@@ -139,7 +139,7 @@ function ownDependencies(folder: string): readonly string[] {
   }
 }
 
-/** Returns a hash of the inodes, sizes and change times (ctime) of files. No program can set the ctime of a file. */
+/** Returns a hash of the metadata of files: inodes, modes, sizes and change times (ctime). No program can set a file's ctime. */
 function fileMarks(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {

@@ -17,7 +17,7 @@ export interface FileRecord {
   place(pointer?: string): string;
 }
 
-/** A record in an owner's file. The hub skips the record because of a mistake in it. */
+/** A record in an owner's file that the hub skips because of a mistake. */
 export interface SkippedRecord {
   /** File and line, such as `tools.yaml, line 4`. */
   readonly place: string;
@@ -29,7 +29,7 @@ export interface SkippedRecord {
 export interface RecordFile {
   readonly records: readonly FileRecord[];
   readonly leftOut: readonly SkippedRecord[];
-  /** Why the records come from the last valid version of the file; absent if they come from the current version. */
+  /** Why the current version of the file is not used. If this is set, the records come from the file's last valid version. */
   readonly stale?: SkippedRecord;
 }
 
@@ -73,8 +73,8 @@ export function readRecordFile(path: string, parts: RecordFileOptions): RecordFi
 
 /**
  * Returns the records of the first existing file. The file is YAML or JSON, and has a list or `tools:` with a list. Never throws, because
- * the hub must still control devices: a mistake affects only its record. If the file is missing, empty, unreadable, or writable by users
- * other than `uid` and root, the records of the last valid text stay in force.
+ * the hub must still control devices. A record with a mistake is skipped. If the file is missing, empty, unreadable or unsafe (writable by
+ * users other than `uid` and root), returns the records of the last valid text.
  */
 export function readFirstRecordFile(
   paths: readonly [string, ...string[]],
@@ -110,7 +110,7 @@ export function parseRecordFile(text: string, path: string): RecordFile {
   return parseRecords(locatedYaml(text, path), path);
 }
 
-/** Returns an entry for the list of skipped records. It has the file and line of the mistake. */
+/** Describes a skipped record: its file and line, its name, and the mistake `thrown`. */
 export function skippedRecord({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): SkippedRecord {
   const { message, details } = toAtmoError(thrown);
   const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
@@ -156,13 +156,13 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Returns the real path of a file that contains or configures code. Throws CONFIG_INVALID with the remedy unless the file and all folders
- * above it belong to `uid` (the service's user) or root, and nobody else can write them.
+ * Returns the real path of a file that contains or configures code. The file and all folders above it must belong to `uid` (the service's
+ * user) or root, and nobody else may be able to write them. Otherwise throws CONFIG_INVALID with the remedy.
  */
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    // In a sticky folder such as /tmp, other users can add files, but cannot replace files of the owner.
+    // In a sticky folder such as /tmp, other users can add files, but can replace only their own files.
     const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
     requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }

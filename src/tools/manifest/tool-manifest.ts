@@ -13,8 +13,8 @@ import { PluginPackage } from './plugin-package.ts';
 import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, skippedRecord, trustedPath } from './record-file.ts';
 
 /**
- * The tool that the entry function of a plugin or file returns when the hub calls it with `config`. If the definition has
- * `max_memory_bytes`, each call runs in a separate process, where the context of `execute` has only `clock` and `random`.
+ * The tool that a plugin or file provides. The hub gets it by calling the entry function with `config`. If the definition has
+ * `max_memory_bytes`, each call runs in a separate process. In that process, the context of `execute` has only `clock` and `random`.
  */
 export interface ToolModule {
   /** Tool definition in the public form. The name in the manifest replaces its name. */
@@ -53,7 +53,7 @@ export interface Manifest {
   readonly changedPlugins: readonly ChangedPlugin[];
   /** All records of the manifest, including skipped ones. */
   readonly records: readonly FileRecord[];
-  /** Why the tools come from the last valid manifest; absent if they come from the current manifest. */
+  /** Why the current manifest is not used. If this is set, the tools come from the last valid manifest. */
   readonly stale?: SkippedRecord;
 }
 

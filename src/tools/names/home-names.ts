@@ -19,7 +19,7 @@ const NO_HISTORY: DeviceNameHistory = { prefixOf: () => undefined, formerNames: 
 
 interface FormerArea {
   readonly today: string;
-  /** True if the area was merged into another area. Grants and rules with the former name do not cover that other area. */
+  /** True if the area was merged into another area. Grants and rules with the former name then do not apply to that other area. */
   readonly isJoined: boolean;
 }
 
@@ -29,7 +29,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** Former names of areas, by their keys. `today` is the current name of the area, which is never itself a former name. */
+  /** Former names of areas, by their keys. `today` is the current name of the area. It is never a former name. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
@@ -70,7 +70,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     return this.#formerAreas.get(areaKey(area))?.today ?? area;
   }
 
-  /** Returns the key of the area to which a grant or rule with this key applies now. */
+  /** Converts the key of an area in a grant or rule to the area's current key. The key of an area that was merged stays unchanged. */
   areaMeant(key: string): string {
     const former = this.#formerAreas.get(key);
     return former && !former.isJoined ? areaKey(former.today) : key;
@@ -86,8 +86,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   }
 
   /**
-   * Renames an area, together with its floor and aliases. Set `isJoined` if an area with the new name exists: grants and rules with the
-   * former name then do not cover that area. Throws STORAGE_FAILED if the write fails.
+   * Renames an area, together with its floor and aliases. If an area with the new name exists, set `isJoined`: grants and rules with the
+   * former name then do not apply to that area. Throws STORAGE_FAILED if the write fails.
    */
   renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
     const [gone, kept] = [areaKey(from), areaKey(to)];

@@ -12,11 +12,11 @@ export interface ReferringText {
   /** Id of the automation, token, rule, tool or setting that contains the text, for people. */
   readonly id: string;
   readonly content: Json;
-  /** True if the text only tells the area of something. The hub applies a rename of the area to such a text too. */
+  /** True if the text only says in which area something is. After a rename, the hub still finds the area by the old name in the text. */
   readonly isPlace?: boolean;
 }
 
-/** A stored object that uses a name. `as` has the spellings of the name in the object. */
+/** A stored object that uses a name. `as` lists the spellings in which the object uses it. */
 export interface NameReference {
   readonly kind: ReferringText['kind'];
   readonly id: string;
@@ -91,13 +91,13 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** A device's name gives a prefix for its tool names. Returns the other device that holds this prefix; undefined if there is none. */
+  /** If another device holds the tool name prefix that this device's name gives, returns the other device. Otherwise returns undefined. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Frees a name of the device and returns all freed names. `isHere` keeps current names. Throws STORAGE_FAILED if the write fails. */
+  /** Frees `name` and returns all freed names. If `isHere` is true, current names stay. Throws STORAGE_FAILED if the write fails. */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Returns the names that `free` would free, and changes nothing. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Moves the names of `from` to `to`, which turned out to be the same device. Throws STORAGE_FAILED if the write fails. */
+  /** Moves all names from `from` to `to`, because both are the same device. Throws STORAGE_FAILED if the write fails. */
   merge(from: DeviceId, to: DeviceId): void;
 }
 

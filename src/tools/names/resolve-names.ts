@@ -28,9 +28,9 @@ export function withAliases(devices: readonly DeviceName[], names: AliasSource):
 type AliasSource = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
 
 /**
- * Returns the device with the id `text`, or the only visible device with that name, former name or alias. Letter case is ignored. A name
- * has no precedence over an alias, so that a new name cannot take over the alias of another device. Throws DEVICE_NOT_FOUND with
- * suggestions or AMBIGUOUS_DEVICE with the ids; neither mentions a device that the caller may not see.
+ * Returns the device with the id `text`, or the only visible device with that name, former name or alias. Ignores the letter case of names.
+ * A name has no precedence over an alias, so that a new name cannot take over another device's alias. Throws DEVICE_NOT_FOUND with
+ * suggestions, or AMBIGUOUS_DEVICE with ids. Neither error mentions a device that the caller may not see.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
   const byId = devices.find((device) => device.id === text);
@@ -125,13 +125,13 @@ function nearAreas(text: string, areas: readonly string[], names: AreaAliases): 
 
 /** Kinds of readings that can describe the air in a room. */
 const AMBIENT_KINDS: ReadonlySet<string> = new Set(['temperature', 'humidity', 'co2']);
-/** Matches types of devices whose sensors measure their content, such as food or water, instead of the air in the room. */
+/** Matches types of devices whose sensors measure the inside of the device, such as food or water, and not the air in the room. */
 const APPLIANCE_TYPES = /cabinet|refrigerator|freezer|oven|heater|cook|dish_?washer|laundry|(?<!heat_?)pump|boiler|battery/i;
 
 const MAX_SUGGESTED_SENSORS = 3;
 const MAX_LISTED_SENSORS = 5;
 
-/** Returns whether a reading is the temperature, humidity or CO2 of a room's air, given the types of its device. */
+/** Returns whether a reading is the temperature, humidity or CO2 of a room's air. Readings of appliances do not count. */
 export function isRoomAir({ kind }: Pick<Reading['sensor'], 'kind'>, deviceTypes: readonly string[]): boolean {
   return AMBIENT_KINDS.has(kind) && isInRoom(deviceTypes);
 }
@@ -158,13 +158,13 @@ export function resolveSensor(text: string, readings: readonly Reading[], caller
 interface SensorContext {
   readonly caller: CallerView;
   readonly names?: HomeNames;
-  /** The kind of the readings, if all have the same kind. */
+  /** The kind that all the readings have. Absent if their kinds differ. */
   readonly kind?: string;
   /** Returns the types of a device, or an empty list if the device is unknown. */
   typesOf(device: string): readonly string[];
 }
 
-/** Returns the only sensor with this id, title, alias, device or area. For an area, climate sensors inside of appliances do not count. */
+/** Returns the only sensor with this id, title, alias, device or area. In an area, climate sensors inside appliances do not count. */
 export function resolveSensorAt(
   place: string,
   readings: readonly Reading[],
@@ -224,7 +224,7 @@ function nearestSensors(text: string, readings: readonly Reading[]): readonly st
   return near.length > 0 ? near : readings.slice(0, MAX_LISTED_SENSORS).map(({ sensor }) => sensor.id);
 }
 
-/** Returns the area and kind in a text such as `kitchen temperature`, and the ids of the sensors that match both. */
+/** Finds the area and the kind in a text such as `kitchen temperature`. Also returns the ids of the sensors that match both. */
 function ofAreaAndKind(
   text: string,
   readings: readonly Reading[],
@@ -245,7 +245,7 @@ function asWords(text: string): string {
     .trim()} `;
 }
 
-/** Returns a title without the quotes around the device's name, so that people need not type them. */
+/** Returns a title for comparison, without the quotes around the device's name. People need not type these quotes. */
 function titleKey(title: string): string {
   return foldedName(title.replaceAll('"', ''));
 }

@@ -12,7 +12,7 @@ export interface IsolatedCode {
   /** Name of the module's exported function. The hub calls it with `config`, and it returns `{ execute(params) }`. */
   readonly entry: string;
   readonly config: JsonObject;
-  /** Memory limit of the code in bytes, without the memory that Node itself needs. */
+  /** Memory limit of the code in bytes. The memory that Node.js itself needs does not count. */
   readonly maxMemoryBytes: number;
 }
 
@@ -32,9 +32,9 @@ process.once('message', async ({ specifier, entry, config, params, world }) => {
 });`;
 
 /**
- * Returns a handler that runs each call in a separate process, with a memory limit and without environment variables. At the deadline, the
- * process and its child processes are killed. This is no sandbox against hostile code. Rejects with RESOURCE_EXCEEDED above the memory
- * limit, and with INTERNAL_ERROR for an error in the code.
+ * Returns a handler that runs each call in a separate process, with a memory limit and without environment variables. At the deadline, it
+ * kills the process and its child processes. It does not protect against hostile code. Rejects with RESOURCE_EXCEEDED above the memory
+ * limit, and with INTERNAL_ERROR if the code fails.
  */
 export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
   return async (params, context) => {
@@ -94,7 +94,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The error means that all processes of the group have already ended.
+    // All processes of the group have already ended.
   }
 }
 
@@ -116,10 +116,10 @@ const BYTES_PER_MB = 1_048_576;
 /** Smallest heap in megabytes with which V8 starts. */
 const MIN_HEAP_MB = 8;
 
-/** Memory that Node needs without any program, in bytes. */
+/** Memory that Node.js needs without any program, in bytes. */
 export const NODE_BYTES = 64 * BYTES_PER_MB;
 
-/** Returns the arguments with which Node runs the text of an ES module. The text is no file, because the hub is a single bundle. */
+/** Returns the arguments with which Node.js runs `program`, the text of an ES module. No file has this text: the hub is one bundle. */
 export function nodeArguments(program: string, maxMemoryBytes: number): readonly string[] {
   const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
   return [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program];

@@ -21,7 +21,7 @@ export interface ProgramRequest {
   readonly cwd?: string;
   /** Memory limit for all processes of the program together; default: the limit in the owner's configuration. */
   readonly maxMemoryBytes?: number;
-  /** True for a runtime such as Node, which reserves far more memory than it uses. The limit then applies to used memory only. */
+  /** True for a runtime such as Node.js, which reserves far more memory than it uses. Only used memory then counts towards the limit. */
   readonly isRuntime?: boolean;
   /** Called right before the program starts. If it throws an error, the program does not start. */
   readonly confirm: () => void;
@@ -50,7 +50,7 @@ export interface ProgramSandbox {
   missingSetting(kind: ProgramKind): string | undefined;
   /** Returns the power with this name; undefined if there is none. */
   power(name: string): ProgramPower | undefined;
-  /** Describes the rights that the powers grant, and returns the versions of files that other programs can change. Runs no program. */
+  /** Describes the rights that the powers grant. Also returns the versions of files that other programs can change. Runs no program. */
   inspect(order: Pick<ProgramRequest, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
   /** Throws RULE_BLOCKED if a safety rule forbids the command. `argv` begins with the program; `stdin` is its input. */
   requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
@@ -76,7 +76,7 @@ export interface ScriptRun {
   /** Fixed time and random seed. Set only for a tool with the determinism `bounded`. */
   readonly world?: BoundedEnvironment | undefined;
   readonly maxMemoryBytes: number;
-  /** Maximum number of interpreter steps; default: no limit. A WebAssembly module counts its own steps (`meteredModule`). */
+  /** Maximum number of interpreter steps; default: no limit. A WebAssembly module counts its steps itself (`meteredModule`). */
   readonly maxFuel?: number;
   readonly signal: AbortSignal;
 }
@@ -101,8 +101,8 @@ export interface BoundedEnvironment {
 }
 
 /**
- * Returns the time and random seed that a call of a `bounded` tool (BoundedNonDeterminism) sees, so that a replay of the call gives the
- * same result. Returns undefined for other tools, which use the real time and real random numbers.
+ * Returns the time and random seed for a call of a `bounded` tool (BoundedNonDeterminism). A replay of the call gets the same values and so
+ * gives the same result. Returns undefined for other tools, which use the real time and real random numbers.
  */
 export function boundedEnvironment(
   { execution }: Pick<ToolDefinition, 'execution'>,
@@ -113,8 +113,8 @@ export function boundedEnvironment(
 }
 
 /**
- * JavaScript text of the function `enterWorld(world)`. If `world` is set, the function replaces `Date` and `Math.random` (by sfc32 of
- * PractRand, Doty-Humphrey). It returns the tool's context `{ clock: { now() }, random() }`.
+ * JavaScript text of the function `enterWorld(world)`. It returns the tool's context `{ clock: { now() }, random() }`. If `world` is set,
+ * it also replaces `Date` and `Math.random`; the random numbers then come from sfc32 (PractRand, Doty-Humphrey).
  */
 export const ENTER_ENVIRONMENT = `
 function enterWorld(world) {

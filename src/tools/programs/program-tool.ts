@@ -57,7 +57,7 @@ export function refuseBoundedDeterminism({ execution }: Pick<ToolDefinition, 'ex
   );
 }
 
-/** Returns the tool that runs a program. If the hub has no sandbox, the tool is unavailable, and its calls ask nobody for approval. */
+/** Returns the tool that runs a program. Without a sandbox, the tool is unavailable, and nobody is asked to approve its calls. */
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
   const plain = { id, definition };
@@ -85,7 +85,7 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
   return whileConfigured(tool, () => programs.missingSetting(exec.type));
 }
 
-/** Returns the program to show to approvers, with placeholders for unknown parameters. */
+/** Returns the program as approvers see it. In place of unknown parameters, the arguments have placeholders. */
 function plannedProgram(exec: ExecRecord, params: JsonObject | undefined, programs: ProgramSandbox): PlannedProgram {
   const order = params ? invocationOf(exec, params) : { ...invocationOf({ ...exec, args: [] }, {}), args: exec.args ?? [] };
   const { kind, program, args } = order;
@@ -200,9 +200,9 @@ export function fixedTexts(arg: string): readonly string[] {
 }
 
 /**
- * Returns the arguments with the call's parameters in place of `{param}`. A value never becomes several arguments; a value that is not a
- * text becomes JSON. An argument whose parameter is absent is left out. Throws VALIDATION_ERROR for a value that the program would read as
- * an option, and for a value that no argument can contain.
+ * Returns the arguments with the call's parameters in place of `{param}`. A value always stays one argument, and becomes JSON if it is not
+ * a text. If a parameter is absent, its argument is left out. Throws VALIDATION_ERROR if the program would read a value as an option, or if
+ * a value contains a NUL character.
  */
 export function fillArguments(args: readonly string[], params: JsonObject): readonly string[] {
   const end = args.indexOf('--');
@@ -239,8 +239,8 @@ const MAX_LINES = 100;
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];
 
 /**
- * Returns the output of a program as JSON: the whole output if it is an object or list, else the last such line (of at most 100
- * candidates), else `{output: text}`. If the schema's type is a text, number, boolean or null, returns the output as such a value.
+ * Returns the output of a program as JSON. If the schema's type is a text, number, boolean or null, reads the output as such a value.
+ * Otherwise returns the whole output if it is an object or list, else the last line that is one (tries 100 lines), else `{output: text}`.
  */
 export function parseProgramOutput(stdout: string, { type }: JsonSchema = {}): Json {
   const text = stdout.trimEnd();

@@ -14,7 +14,7 @@ export interface SandboxedModule {
   readonly entry: string;
   readonly config: JsonObject;
   readonly powers: readonly string[];
-  /** Paths that the module can read besides the system's programs: its folder, or only its own file. */
+  /** Paths that the module can read besides the system's programs: either its folder or only its own file. */
   readonly visible: readonly string[];
 }
 
@@ -39,8 +39,8 @@ const line = mark + JSON.stringify(await answer());
 print('\\n' + line + '\\n', () => process.exit(0));`;
 
 /**
- * Returns a handler that runs each call in a separate Node process in the sandbox. The module can use only its own files, and the files,
- * networks and environment variables of its powers. Rejects with the sandbox's errors, and with INTERNAL_ERROR if the module fails.
+ * Returns a handler that runs each call in a separate Node.js process in the sandbox. The module can use only its own files and what its
+ * powers grant: files, networks and environment variables. Rejects with the sandbox's errors, and with INTERNAL_ERROR if the module fails.
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;

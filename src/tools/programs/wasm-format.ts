@@ -1,4 +1,4 @@
-/** Reads a range of bytes in the binary format of WebAssembly (core specification, chapter 5). */
+/** Reads bytes and numbers from a part of a WebAssembly module (binary format: core specification, chapter 5). */
 export class WasmReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -67,7 +67,7 @@ export function signed(value: number): readonly number[] {
   return value < 0x40 ? [value] : [(value % 0x80) | 0x80, ...signed(Math.floor(value / 0x80))];
 }
 
-/** Ranges of instruction codes, each with the count of LEB128 numbers that follow such an instruction (core specification, 5.4). */
+/** Ranges of instruction codes. After each instruction of a range, `count` LEB128 numbers follow (core specification, 5.4). */
 const IMMEDIATE_COUNTS: readonly (readonly [first: number, last: number, count: number])[] = [
   [0x00, 0x01, 0], // unreachable, nop
   [0x02, 0x04, 1], // block, loop, if
@@ -93,13 +93,13 @@ const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const EXTENDED_OPCODE = 0xfc;
-/** Number of LEB128 values after each 0xfc instruction: saturating conversions, memory.init, data.drop, memory.copy … table.fill. */
+/** Number of LEB128 values after each 0xfc instruction. 0 to 7: saturating conversions. From 8: memory.init, data.drop … table.fill. */
 const EXTENDED_IMMEDIATE_COUNTS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 /** Types that are one byte long: i32, i64, f32, f64, funcref and externref. Other reference types are longer. */
 export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
-/** First bytes of block types that are references and have further numbers. */
+/** First bytes of block types that are references. Further numbers follow such a byte. */
 const REFERENCE_TYPES = [0x63, 0x64];
-/** Bit in the alignment of a load or store. If it is set, the number of the memory follows. */
+/** Bit in the alignment of a load or store. If the bit is set, the index of a memory follows. */
 const OTHER_MEMORY = 0x40;
 
 /** Skips the local variables of a function. Returns false if a type is unknown. */

@@ -16,8 +16,8 @@ const IF = 0x04;
 const END = 0x0b;
 
 /**
- * Returns the module with checks that trap after about `maxFuel` instructions. A function pays for its instructions outside of loops when
- * it begins, and for a loop body at the start of each iteration. So equal calls cost the same, and no call costs less than the instructions
+ * Returns the module with checks that trap after about `maxFuel` instructions. At its start, a function pays for all instructions outside
+ * of loops. Each iteration of a loop pays for the loop's body. So equal calls cost the same, and no call costs less than the instructions
  * that it runs. Throws CONFIG_INVALID if the module is invalid, has imports, or uses SIMD, threads, exceptions or managed memory.
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
@@ -94,7 +94,7 @@ function chargesOf(body: WasmReader): readonly Charge[] {
   return charges;
 }
 
-/** Returns the instructions for: fuel = fuel - instructions; if (fuel < 0) unreachable. */
+/** Returns the instructions that subtract `instructions` from the fuel and trap if the fuel is then negative. */
 function fuelCheck(global: number, instructions: number): readonly number[] {
   const fuel = unsigned(global);
   const [get, set] = [
@@ -137,8 +137,8 @@ const TABLE_HAS_MAXIMUM = 1;
 const MAX_TABLE_ENTRIES = 100_000;
 
 /**
- * Returns a message for the module's author if the module could use unlimited memory of the engine itself (core specification, 5.3 and
- * 5.5); otherwise undefined. If the engine lacks memory for a table or object, the whole process ends.
+ * Returns a message for the module's author if the module's tables or objects could use unlimited memory of the engine (core specification,
+ * 5.3 and 5.5); otherwise undefined. Such a module must be refused: if memory runs out, the engine ends the whole process.
  */
 export function engineHeapProblem(code: Uint8Array): string | undefined {
   const sections = wasmSections(code);
@@ -181,7 +181,7 @@ const MEMORY_SECTION = 5;
 const MEMORY_HAS_MAXIMUM = 1;
 const PAGE_BYTES = 65_536;
 
-/** Returns the maximum size of all memories of a module in bytes: infinite if one has no maximum, undefined if the bytes are no module. */
+/** Returns the maximum memory of a module in bytes: infinite if a memory has no maximum, undefined if the bytes are no module. */
 export function moduleMemoryLimit(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
   const memory = sections?.get(MEMORY_SECTION);

@@ -7,18 +7,18 @@ import type { CapabilityConstraints } from '../../core/mesh-view.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
-/** A resource of a hub that tools can require. */
+/** A resource of a hub that a tool can require, such as `gpu` or `light_control`. */
 export interface Capability {
   readonly type: string;
-  /** Returns a description for people. It may contain the number of devices that the reader may see. */
+  /** Returns a description for people. `deviceCount` is the number of devices that the reader may see. */
   readonly description: (deviceCount: number) => string;
-  /** True if the hub's devices belong to the capability. */
+  /** True if the hub lists its devices with this capability. */
   readonly hasDevices?: boolean;
   /** Limits on every call of a tool that requires the capability. */
   readonly constraints?: CapabilityConstraints;
 }
 
-/** A capability and the tools that require it, in the form in which hubs announce it. */
+/** A capability with the tools that require it, as hubs announce it. */
 export interface CapabilityView {
   readonly type: string;
   readonly description: string;
@@ -27,7 +27,7 @@ export interface CapabilityView {
   readonly devices?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly reachable: boolean }[];
 }
 
-/** The capabilities of this hub. */
+/** Holds the capabilities of this hub. */
 export class CapabilityCatalogue {
   readonly #registry: ToolRegistry;
   readonly #capabilities = new Map<string, Capability>();
@@ -44,7 +44,7 @@ export class CapabilityCatalogue {
     return [...this.#capabilities.keys()];
   }
 
-  /** Returns the limits on calls of tools that require a capability. The key is the type of the capability. */
+  /** Returns a map from the type of a capability to the limits on calls of the tools that require it. */
   constraints(): ReadonlyMap<string, CapabilityConstraints> {
     const all = [...this.#capabilities.values()];
     return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));

@@ -7,9 +7,9 @@ import { MODEL_NAME_LIMIT, parseToolName, toolKey } from '../definition/tool-nam
 import { filterTools, type ResolveOptions, type ToolFilter, type ToolPage, type ToolRegistry } from './tool-registry.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
-/** Conditions that select tools for a list, including a condition on the hub. */
+/** Conditions that select tools for a list. They can include the hub that has the tools. */
 export interface ToolDirectoryFilter extends ToolFilter {
-  /** Id or name of a hub. Only tools that the named hub can run itself match. */
+  /** Id or name of a hub. If set, only tools of the named hub match. */
   readonly node?: string;
 }
 
@@ -20,7 +20,7 @@ interface ToolDirectoryParts extends HubNamesParts {
 
 const HASH_LENGTH = 6;
 
-/** Finds tools of this hub and of other hubs. The name of a tool of this hub always means that tool, whatever other hubs announce. */
+/** Finds tools of this hub and of other hubs by name. If this hub has a tool with a name, no other hub's tool can take over the name. */
 export class ToolDirectory {
   readonly #parts: ToolDirectoryParts;
   readonly #hubs: HubNames;
@@ -32,9 +32,9 @@ export class ToolDirectory {
   }
 
   /**
-   * Returns the tool with a name, like `ToolRegistry.resolve`. Returns a tool of another hub only if this hub has no such tool or
-   * `onlyNodes` excludes this hub. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, VALIDATION_ERROR (ambiguous hub name), NOT_FOUND (unknown hub),
-   * or NODE_UNAVAILABLE if the tool's hub stopped recently or its tools are not loaded (wait for `awaitComplete` first).
+   * Returns the tool with a name. A tool of this hub takes precedence, unless `onlyNodes` excludes this hub. Wait for `awaitComplete`
+   * first. Throws TOOL_NOT_FOUND, AMBIGUOUS_TOOL, VALIDATION_ERROR for an ambiguous hub name, NOT_FOUND for an unknown hub, and
+   * NODE_UNAVAILABLE if no named hub is reachable, if the tool's hub stopped recently, or if tools are still loading.
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -49,7 +49,7 @@ export class ToolDirectory {
     throw toolNotFound(name, listed, onlyNodes);
   }
 
-  /** Returns the tool like `resolve`, but undefined instead of an error for an unknown name. */
+  /** Finds a tool like `resolve`, but returns undefined if no tool has the name. Throws AMBIGUOUS_TOOL if several tools match. */
   find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
     const own = this.#mayRunHere(options.onlyNodes) ? this.#parts.registry.find(name, options) : undefined;
     return own ?? this.#findRemote(name, options);
@@ -67,7 +67,7 @@ export class ToolDirectory {
     return this.#parts.registry.get(id) ?? this.#parts.remote.all().find((tool) => tool.id === id);
   }
 
-  /** Returns the tools of this hub, and the tools of other hubs whose names this hub does not have, sorted by id. */
+  /** Returns all tools of this hub, and each tool of another hub unless this hub has a tool of the same name. Sorted by id. */
   all(): readonly RegisteredTool[] {
     const own = this.#parts.registry.all();
     const remote = this.#parts.remote.all();
@@ -80,12 +80,12 @@ export class ToolDirectory {
     return all;
   }
 
-  /** Returns a page of tools, sorted by id. Throws VALIDATION_ERROR for an invalid limit or hub name, NOT_FOUND for an unknown hub. */
+  /** Returns a page of tools, sorted by id. Throws VALIDATION_ERROR for a bad limit or ambiguous hub name, NOT_FOUND for an unknown hub. */
   list(filter: ToolDirectoryFilter = {}): ToolPage {
     return filterTools(this.toolsOf(filter.node), filter);
   }
 
-  /** Returns all tools that a hub can run itself, or all tools if `node` is absent. Throws the same errors as `list`. */
+  /** Returns the tools of the hub `node`, or of all hubs if `node` is undefined. Throws the same errors for `node` as `list`. */
   toolsOf(node: string | undefined): readonly RegisteredTool[] {
     return node === undefined ? this.all() : this.#allOf(node);
   }
@@ -97,12 +97,12 @@ export class ToolDirectory {
     return this.#parts.registry.hasModelName(name) ? hashedName(name, tool) : name;
   }
 
-  /** Returns the ids of the hubs that can run a tool. For a tool of this hub, these are all hubs with a tool of the same id. */
+  /** Returns the ids of other hubs that can run a tool. For a tool of this hub, these are the hubs with a tool of the same id. */
   hubsOf(tool: RegisteredTool): readonly HubId[] {
     return tool.hubs?.() ?? this.#parts.remote.hubsWith(tool.id);
   }
 
-  /** Returns whether any hub can run the tool now. False if this hub lacks a setting for it and no other hub has it. */
+  /** Returns whether any hub can run the tool now. False if the tool lacks a setting on this hub and no other hub has the tool. */
   isReady(tool: RegisteredTool): boolean {
     return tool.missingSetting?.() === undefined || this.hubsOf(tool).length > 0;
   }
@@ -142,7 +142,7 @@ export class ToolDirectory {
   }
 }
 
-/** Throws NODE_UNAVAILABLE with the names of the hubs, unless the list is empty. */
+/** Throws NODE_UNAVAILABLE with the names of `hubs`. Does nothing if `hubs` is empty. */
 function refuseBecauseOf(hubs: readonly Pick<NamedHub, 'id' | 'name'>[], message: (names: string) => string): void {
   if (hubs.length === 0) return;
   const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
@@ -157,15 +157,15 @@ function hashedName(name: string, tool: RegisteredTool): string {
   return `${name.slice(0, MODEL_NAME_LIMIT - HASH_LENGTH - 1)}_${sha256Hex(toolKey(tool)).slice(0, HASH_LENGTH)}`;
 }
 
-/** Conditions on the tools that a name may mean, including the hubs that have them; default: all hubs. */
+/** Restricts the tools that a name can mean. `onlyNodes` restricts them to the tools of the given hubs. */
 export interface RemoteResolveOptions extends ResolveOptions {
-  /** Ids or names of the hubs whose tools are considered. */
+  /** Ids or names of the hubs whose tools are considered; default: all hubs. */
   readonly onlyNodes?: readonly string[];
 }
 
 /**
- * Port: the tools of other hubs. `hubs` of a tool returns the hubs that can run it. Tools of the same name on several hubs count as one
- * tool only if their definitions are equal and the tools belong to no device.
+ * Port: the tools of other hubs. `RegisteredTool.hubs` returns the hubs that can run a tool. If several hubs have tools of the same name,
+ * these are one tool if their definitions are equal and they belong to no device. Otherwise they are different tools.
  */
 export interface RemoteTools {
   /** Returns all tools of all present hubs, sorted by id. */
@@ -179,7 +179,7 @@ export interface RemoteTools {
   /** Waits until `incompleteHubs` returns an empty list, but at most a few seconds. Returns undefined if the list is already empty. */
   awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
-  /** Returns the hubs that have a tool with this id, even with another definition. */
+  /** Returns the hubs that have a tool with this id, whether or not its definition is the same. */
   hubsWith(toolId: string): readonly HubId[];
   /** Returns the hubs that announced a device with this id or name. */
   hubsWithDevice(idOrName: string): readonly HubId[];
@@ -214,10 +214,10 @@ class HubNames {
     return peer;
   }
 
-  /** Throws VALIDATION_ERROR if one of the names belongs to several hubs. New boards have the same name until a person changes it. */
+  /** Throws VALIDATION_ERROR if several hubs have one of these names. This happens because all new boards have the same name. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // A hub that forwards a call names this hub by its id, so this id needs no search.
+      // A hub that forwards a call uses this hub's id, which is unique. So the peers are not searched for it.
       if (node === this.#parts.self.id) continue;
       const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
@@ -226,7 +226,7 @@ class HubNames {
     }
   }
 
-  /** Throws NOT_FOUND if a named hub is unknown, NODE_UNAVAILABLE if no named hub is reachable. Does not throw if this hub is named. */
+  /** Does nothing if this hub is named. Otherwise throws NOT_FOUND if a hub is unknown, NODE_UNAVAILABLE if none is reachable. */
   requireReachable(nodes: readonly string[]): void {
     if (nodes.some((node) => this.isSelf(node))) return;
     const peers = nodes.map((node) => this.peer(node));

@@ -18,18 +18,18 @@ interface RegistryOptions {
   readonly onWarning?: 'error' | 'keep';
 }
 
-/** Conditions on the tools that a name may mean. */
+/** Restricts the tools that a name can mean. */
 export interface ResolveOptions {
   readonly versionRange?: string;
   /** Returns whether the caller may know of a tool. Other tools are treated as if they did not exist. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
-  /** Returns whether an error may suggest a tool; default: all visible tools. */
+  /** Returns whether an error message may suggest a tool; default: it may suggest all visible tools. */
   readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
 const allTools = () => true;
 
-/** The tools of this hub by name. Several versions of a tool can be registered at the same time. */
+/** Holds the tools of this hub and finds them by name. Several versions of a tool can be registered at the same time. */
 export class ToolRegistry implements AsyncDisposable {
   readonly #validator: SchemaValidator;
   readonly #options: RegistryOptions;
@@ -54,7 +54,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Registers a tool and returns lint warnings. Throws CONFLICT if the id is taken, VALIDATION_ERROR if the definition is invalid. */
+  /** Registers a tool; returns lint warnings. Throws VALIDATION_ERROR if it is invalid, CONFLICT if its id is taken without `replace`. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);
@@ -97,9 +97,9 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * Returns the tool with a name. A name without namespace means the core tool, else the only matching tool that no agent made, else the
-   * only matching tool. Of several versions, the newest is meant unless `@` selects a version or range. Names for models and aliases are
-   * accepted too. Throws TOOL_NOT_FOUND with suggestions, or AMBIGUOUS_TOOL with the matching names.
+   * Returns the tool with a name, a name for models, or an alias. If several tools match a name without namespace, returns the core tool,
+   * or else the only one that no agent made. Of several versions, returns the newest unless `@` selects a version or range. Throws
+   * TOOL_NOT_FOUND with suggestions, or AMBIGUOUS_TOOL with the names of all matching tools.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
     const found = this.find(name, options);
@@ -215,7 +215,7 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    // Tools of agents do not count here, so that an agent's tool cannot block the bare name of a device tool that is added later.
+    // A tool that no agent made takes precedence. Otherwise, an agent's tool could block the bare name of a device tool.
     const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
     if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
     return brought[0] ?? matches[0];
@@ -229,7 +229,7 @@ export class ToolRegistry implements AsyncDisposable {
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAll(tool, ranges));
-    // A pre-release matches only if its version is requested, or if there is no other version.
+    // A pre-release is chosen only if no other version fits.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
 
@@ -262,7 +262,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 }
 
-/** Returns the part of a definition that the lint checks. Examples of the hub's own tools are left out for speed; tests check them. */
+/** Returns the part of a definition to lint. Omits the examples of the hub's own tools to save time, since tests check them. */
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };
@@ -282,7 +282,7 @@ export interface ToolFilter {
   readonly capability?: string;
   readonly category?: Category;
   readonly device?: string;
-  /** Returns whether tools of an area are wanted. Tools without an area are never listed if this function is given. */
+  /** Returns whether tools of an area are wanted. If this function is given, tools without an area are omitted. */
   readonly isInArea?: (area: string) => boolean;
   /** Text whose words must all occur in the tool's name, title, description or tags. */
   readonly text?: string;
@@ -316,7 +316,7 @@ export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter
   return { tools: passing.slice(offset, end), total: passing.length, ...(end < passing.length && { nextOffset: end }) };
 }
 
-/** Returns a function that tests whether a tool meets the filter's conditions, without paging. */
+/** Returns a function that tests whether a tool meets the filter. It ignores `offset` and `limit`. */
 export function filterPredicate(filter: ToolFilter): (tool: RegisteredTool) => boolean {
   return allOf(conditionsOf(filter));
 }

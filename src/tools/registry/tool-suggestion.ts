@@ -20,7 +20,7 @@ const MAX_PARSED = 8_192;
 const titleActions = oncePerText((title) => actionsOfTitle(wordsOf(title)).actions, { maxKept: MAX_PARSED });
 const thingsIn = oncePerText((text) => thingsOf(wordsOf(text)), { maxKept: MAX_PARSED });
 
-/** The words of a tool. They are parsed once, since definitions never change. */
+/** The parsed words of a tool. They are cached, since definitions never change. */
 interface ParsedTool {
   /** The words of the tool's name. */
   readonly pieces: readonly string[];
@@ -35,8 +35,8 @@ const parsedTool = oncePerObject(({ definition: { name, metadata } }: Registered
 });
 
 /**
- * Returns the error TOOL_NOT_FOUND with the most similar names among the tools that the caller may see. `hubs` are the hubs that the
- * request names. A suggestion is a bare name if the bare name is unique, else `namespace:name`.
+ * Returns the error TOOL_NOT_FOUND. It suggests the most similar names of `listed`, the tools that the caller may see. `hubs` are the hubs
+ * that the request names. A suggestion has no namespace if `name` has none and the bare name is unique.
  */
 export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const keys = new Set(listed.map(toolKey));
@@ -54,8 +54,8 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns similar tool names without versions. Device tools are chosen by the device in the name, else by action and kind of device;
- * letters are the last resort, because a device tool with similar letters may start another appliance.
+ * Returns similar tool names without versions. Compares device tools by the device in the name, or else by action and kind of device.
+ * Similar letters count for them only if nothing else is found, because such a tool may start another appliance.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -76,7 +76,7 @@ function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readon
     .toArray();
 }
 
-/** Returns whether the words in which two names differ are opposites, such as `lock` and `unlock`. */
+/** Returns whether two names differ by opposite words, such as `lock` and `unlock`. */
 function isOpposite(wanted: string, name: string): boolean {
   const [asked, own] = [new Set(piecesOf(wanted)), new Set(piecesOf(name))];
   const others = own.difference(asked);
@@ -89,13 +89,13 @@ function actionOf(piece: string): string {
   return Object.keys(OPPOSITES).find((action) => action.length > 2 && editDistance(action, piece) <= 1) ?? piece;
 }
 
-/** Returns the name of each device as words: the words with which the names of all its tools begin. */
+/** Returns a name for each device: the words with which the names of all its tools begin. */
 function deviceNames(tools: readonly RegisteredTool[]): ReadonlyMap<string, readonly string[]> {
   const byDevice = Map.groupBy(tools, ({ definition }) => definition.metadata.device ?? '');
   return new Map([...byDevice].map(([device, own]) => [device, commonStart(device, own)]));
 }
 
-/** Returns the words with which the names of all tools begin. For a single tool, returns the words of the device's id. */
+/** Returns the words with which all tool names begin. If there is only one tool, returns the words of the device's id. */
 function commonStart(device: string, [first, ...others]: readonly RegisteredTool[]): readonly string[] {
   if (!first || others.length === 0) return piecesOf(device);
   const [{ pieces }, ...more] = [parsedTool(first), ...others.map((tool) => parsedTool(tool).pieces)] as const;
@@ -124,19 +124,19 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // The nearest name shows the intended action, even if the action is misspelt. Tools with the opposite action are left out.
+  // The most similar tool shows which action is meant, even if it is misspelt. Tools with the opposite action are omitted.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns whether a name begins with a device's name, with at most `most` wrong letters and at most one wrong letter in four. */
+/** Returns whether a name begins with a device's name. Up to `most` of its letters may be wrong, but at most a quarter of them. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');
   return isWithinDistance(pieces.slice(0, name.length).join('_'), whole, Math.min(most, Math.floor(whole.length / 4)));
 }
 
-/** Returns whether the part before an action is the beginning of a device name: `robot_start` for `robot_vacuum`. */
+/** Returns whether a name consists of the beginning of a device name and an action: `robot_start` for `robot_vacuum`. */
 function isBeginning(pieces: readonly string[], name: readonly string[]): boolean {
   const shared = pieces.findIndex((piece, at) => name[at] !== piece);
   const rest = pieces.slice(shared);
@@ -148,7 +148,7 @@ function isOnlyAction(pieces: readonly string[]): boolean {
   return actionsOfTitle(words).places.size === words.length;
 }
 
-/** Returns how similar a tool's action is to the action in a name, first by meaning and then by letters; 0 for opposites. */
+/** Returns how similar a tool's action is to the wanted action, by meaning more than by letters. Returns 0 for opposite actions. */
 function actionLikeness(wanted: string, { definition }: RegisteredTool, nameLength: number): number {
   const own = piecesOf(definition.name).slice(nameLength).join(' ');
   const [asked, done] = [wordsOf(wanted), wordsOf(`${own} ${definition.metadata.title}`)];
@@ -169,7 +169,7 @@ function sharedActions(wanted: Actions, own: Actions): number {
   return isOpposite && best < SAME_ACTION ? -1 : best;
 }
 
-/** Returns the tools for the wanted kind of device whose action is similar to the wanted action. */
+/** Returns the tools that belong to a device of the wanted kind and have a similar action. */
 function ofSameKind(
   wanted: string,
   tools: readonly RegisteredTool[],
@@ -203,7 +203,7 @@ function conceptsOf(words: readonly Word[]): readonly string[] {
   return meaningsIn(words).flatMap(({ meanings }) => meanings.filter(({ strength }) => strength === 1).map(({ concept }) => concept));
 }
 
-/** Returns names with similar letters. Compares names with the namespace, then without it, then word by word, until some are similar. */
+/** Returns names with similar letters. Compares with namespace, then without, then word by word, until names are found. */
 function nearNames(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
@@ -222,7 +222,7 @@ function withNearWord(wanted: string, names: readonly string[]): readonly string
     .toArray();
 }
 
-/** Returns whether two words differ only by a typo. A short word may have fewer wrong letters, since two of four make another word. */
+/** Returns whether two words differ only by a typo. Short words may have fewer wrong letters: two of four would make another word. */
 function isTypo(wanted: string, word: string): boolean {
   return isWithinDistance(wanted, word, Math.min(NEAR_WORD_DISTANCE, Math.floor(wanted.length / LETTERS_FOR_ONE)));
 }

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
-/** Limits on JSON values from outside of the hub. */
+/** Limits on the size and depth of JSON values. */
 export interface JsonLimits {
-  /** Maximum length of the value's JSON text in UTF-16 code units, before escaping. */
+  /** Maximum length of the JSON text in UTF-16 code units. The length is estimated: escapes do not count, and each number counts as 8. */
   readonly maxSize: number;
   readonly maxDepth: number;
 }
@@ -11,7 +11,7 @@ export interface JsonLimits {
 /** Limits on values from outside, such as the parameters of calls. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
-/** Limits on the parameters of tools that accept files. The HTTP server has already limited the length of the body. */
+/** Limits on the parameters of a call, also of a tool that accepts files. The tool's own limit in bytes applies too. */
 export const LARGE_PARAMS_LIMITS: JsonLimits = { maxSize: 16_777_216, maxDepth: 32 };
 
 /** Limits on values that the hub produces, such as results and responses. */

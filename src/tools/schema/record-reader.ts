@@ -44,7 +44,7 @@ export class RecordReader {
     throw this.refuse(key, `has to be true or false, not ${describeType(value)}`);
   }
 
-  /** Returns the member as an integer of at least `minimum`. Throws VALIDATION_ERROR for another value. */
+  /** Returns the member; undefined if it is absent. Throws VALIDATION_ERROR if it is not an integer of at least `minimum`. */
   integer(key: string, minimum: number): number | undefined {
     const value = this.any(key);
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum)) return value;
@@ -75,7 +75,7 @@ export class RecordReader {
     throw this.refuse(key, `has to be an object, not ${describeType(value)}`);
   }
 
-  /** Returns a reader for a member that is an object. An absent member is read as an empty object. */
+  /** Returns a reader for a member that is an object. If the member is absent, the reader reads an empty object. */
   child(key: string): RecordReader {
     return new RecordReader(this.any(key) ?? {}, this.#pointerTo(key));
   }

@@ -19,11 +19,11 @@ interface ValidatorOptions {
   readonly limits?: JsonLimits;
   /** Maximum number of cached compiled schemas. The least recently used schema is removed first. */
   readonly maxCompiled?: number;
-  /** Number of compilations after which a new ajv instance is made, since ajv never frees compiled code. */
+  /** Number of compilations after which the hub starts with a new ajv instance, since ajv never frees compiled code. */
   readonly rotateAfter?: number;
 }
 
-/** Maximum product of value length and schema length for which all mistakes are reported. Above it, only the first mistake is reported. */
+/** If value length times schema length is above this limit, only the first mistake is reported. Otherwise all mistakes are reported. */
 const MAX_COST_OF_ALL_ERRORS = 40_000_000;
 
 /** Checks values against JSON Schemas (draft 2020-12). Schemas that differ only in annotations share their compiled code. */
@@ -121,7 +121,7 @@ function createAjv(told: ErrorScope, meta: boolean): Ajv2020 {
   };
   const ajv = new Ajv2020({ ...options, meta });
   addFormats.default(ajv);
-  // In the specification contentEncoding is only an annotation. Here the text must be valid base64, so that no URI passes as base64.
+  // In the specification, contentEncoding restricts nothing. Here the text must be valid base64, so that a URI does not pass as base64.
   ajv.removeKeyword('contentEncoding');
   ajv.addKeyword({
     keyword: 'contentEncoding',
@@ -154,7 +154,7 @@ const lengthOf = oncePerObject((schema: JsonSchema) => JSON.stringify(schema).le
 
 const trusted = new WeakSet<JsonSchema>();
 
-/** Marks a schema as part of this program. Tests check these schemas and their examples, so the hub does not check them at each start. */
+/** Marks a schema as part of this program. The hub does not check it at each start, since tests check it and its examples. */
 export function trustedSchema(schema: JsonSchema): JsonSchema {
   trusted.add(schema);
   return schema;
@@ -175,10 +175,10 @@ interface SchemaProblem {
 const MAX_PROBLEMS = 20;
 /** Maximum number of mistakes that are processed. A hostile body can have tens of thousands, and people read only the first. */
 const MAX_CONSIDERED = 200;
-/** Keywords whose error only says that a subschema failed. The errors of the subschema are in the list too. */
+/** Keywords whose error only says that a subschema failed. The list of errors also has the subschema's own errors. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
-/** Converts errors of ajv to problems that a person can solve. `schema` has the annotations, for examples and titles. */
+/** Converts ajv's errors to mistakes that people can correct. `schema` still has the annotations, which provide examples and titles. */
 function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly ErrorObject[]): readonly SchemaProblem[] {
   const errors = allErrors.slice(0, MAX_CONSIDERED);
   const branching = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
@@ -228,7 +228,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Returns the description of a text, in brackets; an empty text if `enum`, `const`, `pattern` or `format` already describes the values. */
+/** Returns the description of a text in brackets. Returns an empty text if `enum`, `const`, `pattern` or `format` describes the values. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
@@ -320,7 +320,7 @@ function describeRange(schema: JsonSchema): string | undefined {
   return typeof schema.pattern === 'string' ? `text of the form ${schema.pattern}` : undefined;
 }
 
-/** Returns an example of a value that the schema allows: its example or default, else a value in its range. */
+/** Returns an example of an allowed value: one that the schema contains, or else a value in the schema's range. */
 function describeExample(schema: JsonSchema): Json | undefined {
   const [given] = Array.isArray(schema.examples) ? schema.examples : [];
   const stated = [given, schema.default, Array.isArray(schema.enum) ? schema.enum[0] : undefined, schema.const].find(

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type JsonSchema, pointerKeys } from '../../core/json.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Schema keyword with schemas of further values that are accepted, such as older forms. The public schema omits them. */
+/** Schema keyword with further accepted schemas, for example for older forms of a value. The public schema omits this keyword. */
 export const ALSO_ACCEPTED = 'x-also';
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
 const SINGLES = new Set([
@@ -21,7 +21,7 @@ const SINGLES = new Set([
 /** Returns the replacement of one schema object. `pointer` is its JSON pointer in the root schema. */
 export type SchemaStep = (schema: JsonSchema, pointer: string) => JsonSchema;
 
-/** Returns whether a schema is an object. `true` and `false` are schemas too, without subschemas. */
+/** Returns whether a schema is an object. `true` and `false` are schemas too, but they have no subschemas. */
 export function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -36,7 +36,7 @@ export function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
 
-/** Returns a schema in which `step` has replaced every subschema, parents first. Data in `enum` and `default` is not changed. */
+/** Applies `step` to a schema and to all its subschemas, parents first. Returns the result. Data in `enum` and `default` is not changed. */
 export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): JsonSchema {
   const stepped = step(schema, pointer);
   const entries = Object.entries(stepped).map(([keyword, value]): [string, unknown] => [
@@ -77,7 +77,7 @@ function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, pa
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapIfSchema(child, `/${pointerSegment(key)}`)]));
 }
 
-/** Maximum number of schemas that are visited. A schema counts once for each reference to it. */
+/** Maximum number of visited schemas. A schema counts again for each reference to it. */
 const MAX_STEPS = 8_192;
 const MAX_PATTERN = 256;
 const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
@@ -85,8 +85,8 @@ const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
 const UNSUPPORTED_KEYWORDS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * Returns a schema from outside, such as from an agent or another hub, changed so that checking a value takes limited time. A pattern that
- * could take exponential time becomes the annotation `x-pattern`, which only the hub that runs the tool applies. Throws VALIDATION_ERROR
+ * Changes a schema from outside, such as from an agent or another hub, so that checking a value takes limited time. A pattern that could
+ * take exponential time becomes the annotation `x-pattern`. Only the hub that runs the tool checks such a pattern. Throws VALIDATION_ERROR
  * for circular references, and for nested references with too many steps.
  */
 export function boundedSchema(schema: JsonSchema): JsonSchema {
@@ -94,7 +94,7 @@ export function boundedSchema(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
 }
 
-/** Throws VALIDATION_ERROR if a check with the schema, or with a pattern in it, could take unlimited time. */
+/** Throws VALIDATION_ERROR if checking a value with the schema, or with a pattern in it, could take unlimited time. */
 export function requireBoundedSchema(schema: JsonSchema): void {
   if (JSON.stringify(boundedSchema(schema)) === JSON.stringify(schema)) return;
   refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');

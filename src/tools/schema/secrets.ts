@@ -8,7 +8,7 @@ export const SECRET_MASK = '[secret]';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
-/** Replaces the `x-secret` values in parameters by `mask(value)`. Below `x-secret-members`, replaces members with the name of a secret. */
+/** Replaces each `x-secret` value by `mask(value)`. Below `x-secret-members`, does so with each member whose name means a secret. */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
@@ -28,7 +28,7 @@ export const hasSecrets = oncePerObject((schema: JsonSchema): boolean => {
   return found;
 });
 
-/** Returns whether a secret is marked in a part of the schema that masking ignores, such as behind `$ref`, `if` or `patternProperties`. */
+/** Returns whether the schema marks a secret where masking does not look, such as behind `$ref`, `if` or `patternProperties`. */
 export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   const all = new Set<JsonSchema>();
   visitSchema(schema, (child) => {
@@ -44,7 +44,7 @@ function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
   for (const part of parts) dropReached(part, secrets);
 }
 
-/** Returns an object schema in which each member for which `isSecret` returns true is marked as secret. */
+/** Returns an object schema with the mark `x-secret` at each member for which `isSecret` returns true. */
 export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
   const members = Object.entries(propertiesOf(schema));
   const mark = ([name, member]: [string, unknown]): [string, unknown] =>
@@ -116,7 +116,7 @@ function branchesOf(schema: JsonSchema): readonly unknown[] {
   return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
 }
 
-/** Names of fields with PINs, keys, network credentials or setup codes in Matter commands and responses. `pin` is the hub's own name. */
+/** Names of Matter fields with PINs, keys, network credentials or setup codes. `pin` is no Matter name: the hub's own tools use it. */
 export const MATTER_SECRET_NAMES: readonly string[] = [
   ...['pin', 'pinCode', 'setupPin', 'oldPin', 'newPin', 'tempAccountIdentifier', 'credentialData', 'pakePasscodeVerifier'],
   ...['credentials', 'passphrase', 'dataset', 'operationalDataset', 'activeDataset', 'pendingDataset', 'iceServers'],
@@ -156,8 +156,8 @@ export function isParameterNameSecret(name: string): boolean {
 }
 
 /**
- * Returns whether a parameter `pin` means a GPIO line instead of a PIN: the tool mentions no door, lock or code, and either the number has
- * fewer digits than a PIN or the description mentions GPIO.
+ * Returns whether a parameter `pin` means a GPIO line, not a PIN. The tool must mention no door, lock or code. In addition, the number
+ * must have fewer digits than a PIN, or a description must mention GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -168,7 +168,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** Decides by its name whether a member with an unknown schema is a secret. Parameters for another tool have such members. */
+/** Returns whether a member with an unknown schema is a secret, by its name. Parameters for another tool have such members. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

@@ -14,10 +14,10 @@ import { type Word, wordsOf } from './words.ts';
 
 export { KINDS_OF_ACTIONS, OPPOSITES } from './vocabulary.ts';
 
-/** The certainty from 0 to 1 of each action, such as `on` or `off`. */
+/** Maps each action, such as `on` or `off`, to its certainty from 0 to 1. */
 export type Actions = ReadonlyMap<string, number>;
 
-/** The actions that a text names. `places` has the positions of the words that name them. */
+/** The actions that a text names. `places` has the positions of the words that name the actions. */
 export interface ParsedActions {
   readonly actions: Actions;
   readonly places: ReadonlySet<number>;
@@ -26,13 +26,13 @@ export interface ParsedActions {
 /** First words of a polite request: `Could you lock the door?` is not a question about a state. */
 const REQUESTS = 'can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti';
 
-/** Matches a sentence that looks like a question but requests an action, or asks how to do it. */
+/** Matches a sentence that asks for an action, or how to do something: `how can I …`. It is not a question about a state. */
 const ASKS_TO_ACT =
   /^\s*(?:how (?:do|can|could|would|to)\b|what (?:can|could) (?:i|you|we)\b|tell (?!me\b|us\b|whether\b|if\b)|are you able)/i;
 /** Matches a question inside a sentence: `I wonder whether the door is locked`. */
 const ASKS_INSIDE =
   /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
-/** Words that can come directly before a verb, and are no nouns. */
+/** Words that can come before a verb. After them, `lock` is a verb: `please lock the door`. */
 const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
 
 interface ActionPhrase {
@@ -43,7 +43,7 @@ interface ActionPhrase {
 const LONGEST_PHRASE = 5;
 /** Maximum number of words between a verb and its particle. */
 const PARTICLE_REACH = 10;
-/** Words that can follow a particle such as `off`. If one of them follows, the particle is no preposition. */
+/** Words that can follow a particle. In `lamp on in the hall`, the word `in` shows that `on` is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
 /** Actions that do not count if the sentence also names a more precise action. */
 const VAGUE = new Set(['play', 'set']);
@@ -64,23 +64,23 @@ export function actionTerm(action: string): string {
   return `!${action}`;
 }
 
-/** Index term of tools that read. */
+/** Index term of sensors, and of tools that read the home and change nothing. */
 export const READ_TERM = actionTerm('read');
-/** Index term of tools that act. */
+/** Index term of every tool that changes something. */
 export const ACTING_TERM = actionTerm('acts');
-/** Index term of tools of one device. */
+/** Index term of every tool that belongs to one device. */
 export const OF_DEVICE_TERM = actionTerm('device');
-/** Index term of tools that work for any device of a kind. */
+/** Index term of every tool that gets its device from the parameter `device_id`. */
 export const FOR_KIND_TERM = actionTerm('kind');
 
-/** Returns the actions in a sentence. An action that several words name has the strength of the strongest word. */
+/** Returns the actions in a sentence. If several words name the same action, the highest certainty counts. */
 export function actionsIn(words: readonly Word[]): ParsedActions {
   const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/** Removes words that are nouns here. A word such as `lock` counts as a verb only at a verb's position, and only without another verb. */
+/** Removes actions whose word is a noun here. A word such as `lock` is a verb only at a verb's place and if there is no other verb. */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;
@@ -104,7 +104,7 @@ export function isParticleVerb(stem: string): boolean {
   return tables().particleVerbs.has(stem);
 }
 
-/** Returns the readings that show the state after these actions, with their strength. */
+/** Returns the kinds of readings that show the result of the actions, such as `contact` for `open`, each with its strength. */
 export function statesOf(actions: Actions): ReadonlyMap<string, number> {
   return strongest(related(actions, STATES));
 }
@@ -114,7 +114,7 @@ export function withRelatedActions(actions: Actions): Actions {
   return strongest([...actions, ...related(actions, RELATED_ACTIONS)]);
 }
 
-/** Returns the names that a table relates to each action, each with a share of the action's strength. */
+/** Returns the names that the table has for the actions. Each name's strength is the action's strength times the table's factor. */
 function related(
   actions: Actions,
   table: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -180,7 +180,7 @@ function strongestActions(all: readonly ActionPhrase[]): Actions {
   return strongest(all.flatMap(({ actions }) => [...actions]));
 }
 
-/** Removes `start` if `stop` is also named, and vague actions if a precise action is also named, as in `play the next song`. */
+/** If `stop` is named, removes `start`. If a precise action is named, removes vague actions: `play` in `play the next song`. */
 function withoutVague(all: Actions): Actions {
   const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
@@ -212,7 +212,7 @@ function readLine(line: string, into: Map<string, Actions>): void {
   }
 }
 
-/** Returns the words of a list as they are. Stemming would turn the Spanish `dime` into `dim`. */
+/** Returns the words of a list without stemming, which would turn the Spanish `dime` into `dim`. */
 function textsOf(list: string): ReadonlySet<string> {
   return new Set(wordsOf(list).map((word) => word.text));
 }

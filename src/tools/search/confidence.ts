@@ -10,24 +10,26 @@ export const LISTED_FROM = 0.3;
 
 /** Weight of a word by its role. The kind of device, the place and names matter most in a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
-/** Factors for a word that is found only in one of these fields. DESCRIBED_DEVICE is for the description of a device's tool. */
+/** Factor for a word by the field where it is found; default: 1. For a device's tool, DESCRIBED_DEVICE replaces `description`. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
-/** Maximum confidence of a match for a negated request, and of a match to which only misspelt words led. */
+/** Maximum confidence of a match if the request is negated, or if the match relies only on words that may be misspelt. */
 const GUESS = CONFIDENT_FROM - 0.01;
-/** Factors for a match that lacks the requested kind of device, the requested place, or the requested action. */
+/** Factors for a match with another kind of device, another place or another action than requested. */
 const OTHER_THING = 0.35;
 const OTHER_PLACE = 0.5;
 /** Minimum fit at which a place counts as the requested place. */
 const SAME_PLACE = 0.5;
 const OTHER_ACTION = 0.35;
-/** Factor for a device without the requested action. It is higher than OTHER_ACTION: a device can have actions that its kind lacks. */
+/** Like OTHER_ACTION, but for devices instead of tools. It is higher, because a device can have actions that its kind lacks. */
 const OTHER_ACTION_OF_THING = 0.7;
-/** Values for three kinds of request: without an action; with only an action; with only a situation, a state or a unit. */
+/** Factor for a request without an action. */
 const NO_ACTION = 0.85;
+/** Coverage for a request with only an action. */
 const BARE_ACTION = 0.4;
+/** Coverage for a request with only a situation, a state or a unit, if the document meets it. */
 const TELLING = 0.75;
-/** Factor for a tool without the requested unit: a lamp has no degrees. */
+/** Factor for a match that takes no degrees, such as a lamp, if the request names degrees. */
 const OTHER_UNIT = 0.5;
 const DEGREES = unitTerm('°C');
 
@@ -44,7 +46,7 @@ interface NeedsMet {
   readonly fits: readonly Fit[];
   /** The needs of words, except words with little meaning. */
   readonly words: readonly Fit[];
-  /** Returns the degree to which the document meets hints of this kind. */
+  /** Returns the highest degree to which the document meets a hint of this kind; 0 without such a hint. */
   readonly hint: (of: Need['hint']) => number;
 }
 
@@ -88,7 +90,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** Returns the share of the request's words that the document meets. For a request without words, rates a met situation, state or unit. */
+/** Returns the share of the request's words that the document meets. Without words, rates the situation, state or unit that it meets. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -127,7 +129,7 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
 /** The share of a score that depends on the confidence. */
 const CONFIDENCE_SHARE = 0.5;
 
-/** Returns the score reduced by a low confidence. Otherwise a document with rare words could rank above the intended document. */
+/** Reduces the score if the confidence is low, so that a document with rare words does not rank above the intended one. */
 export function weightedByConfidence(score: number, confidence: number): number {
   return Math.round(1000 * score * (1 - CONFIDENCE_SHARE + CONFIDENCE_SHARE * confidence)) / 1000;
 }

@@ -13,7 +13,7 @@ import { documentTerms, type ExtraTerm, type FieldText, TermIndex, type TermWeig
 import { splitName } from './words.ts';
 
 const DEFAULT_LIMIT = 10;
-/** Minimum confidence of an entity. A match below it comes only from a common word. */
+/** Minimum confidence of a match. A lower confidence means that only a common word matched. */
 const NAMED_FROM = 0.12;
 /** Maximum number of cached devices. Above it the cache is cleared, which also drops devices that were removed. */
 const MOST_DEVICES = 10_000;
@@ -21,7 +21,7 @@ const MOST_DEVICES = 10_000;
 /** Finds devices, areas and sensors with the vocabulary and the weights of the tool search. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #index: TermIndex<Entity>;
-  /** Cached entities by device id. Each report creates a new device object, so `facts` (the searched fields) shows whether it changed. */
+  /** Cached entities by hub and device id. An entity is valid while the searched fields of the device, in `facts`, stay the same. */
   readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
   /** Cached entity of each sensor, by the sensor's info object. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
@@ -134,7 +134,7 @@ type Entity =
     }
   | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
-/** Actions and settings of each kind of device. With them, `open the big one` finds a door and not a lamp. */
+/** Index terms for the actions and settings of each kind of device. With them, `open the big one` finds a gate and not a lamp. */
 const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
   light: '!on !off !toggle !set !raise !lower ~brightness ~color #% #',
   plug: '!on !off !toggle',
@@ -158,7 +158,6 @@ const ACTIONS_OF_KIND: Readonly<Record<string, string>> = {
 };
 const ACTION_OF_KIND_WORTH = 0.7;
 
-/** Returns the index terms of a device, area or sensor. */
 function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, TermWeight> {
   if (entity.kind === 'area') return areaTerms(entity.name, names);
   const texts = [
@@ -169,7 +168,7 @@ function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<string, Term
   return entity.kind === 'device' ? new Map([...terms, ...actionsOfKind(terms)]) : terms;
 }
 
-/** Returns one entity for each area, made from the first device in it. */
+/** Returns the areas of the devices by `areaKey`. The first device in an area determines the area's spelling and hub. */
 function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<SearchedDevice, 'node'> & { readonly name: string }> {
   const areas = new Map<string, Pick<SearchedDevice, 'node'> & { readonly name: string }>();
   for (const { area, node } of devices) {
@@ -212,7 +211,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      // An area has its name in the field `name` too; a device has the name of its area only in the field `area`.
+      // The field `name` distinguishes an area from its devices, which have the area's name only in the field `area`.
       { field: 'name', text: name },
       ...aliases.flatMap((text): readonly FieldText[] => [
         { field: 'alias', text },

@@ -10,7 +10,7 @@ export interface SearchQuery {
   readonly text: string;
   /** Maximum number of matches; default: 10. */
   readonly limit?: number;
-  /** Returns whether a tool can be called now; default: true if no setting is missing. All other tools can only be near misses. */
+  /** Returns whether a tool can be called now. If not, it can only be a near miss. Default: true unless a setting is missing. */
   readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
@@ -28,11 +28,11 @@ export interface ToolMatch {
 /** The result of a tool search, with the best matches first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** Tools that match better than `matches` but lack a setting, then almost matching tools. `reasons` names what is missing. */
+  /** First, tools that match better than `matches` but cannot be called. Then, partly matching tools. `reasons` says what is missing. */
   readonly nearMisses: readonly ToolMatch[];
   /** True if no match is certain enough to be called without asking the person. */
   readonly isUnsure: boolean;
-  /** Tools of different devices that match equally well, from which only the person can choose. */
+  /** Tools of different devices that match equally well. The person must say which devices are meant. */
   readonly whichOne: readonly ToolMatch[];
   /** True if the sentence means all devices of a kind: `turn all lights off`. */
   readonly isForAll: boolean;
@@ -50,14 +50,14 @@ export interface ToolSearch {
 /** The fields of a device that a search reads. */
 export interface SearchedDevice extends Pick<Device, 'id' | 'name' | 'deviceTypes'> {
   readonly area?: string;
-  /** The maker. `vendor` and `product` are absent for a device of another hub. */
+  /** The maker of the device. Devices of other hubs have neither `vendor` nor `product`. */
   readonly vendor?: { readonly name: string };
   readonly product?: { readonly name: string };
   /** Id of the other hub that has the device; absent for this hub's devices. */
   readonly node?: HubId;
 }
 
-/** The objects in a home that the caller may see. */
+/** The devices and sensors of a home that the caller may see. */
 export interface SearchedHome {
   readonly devices: readonly SearchedDevice[];
   readonly sensors: readonly SensorInfo[];
@@ -88,7 +88,7 @@ export interface SearchedTools {
   readonly tools: readonly RegisteredTool[];
   readonly isVisible?: (tool: RegisteredTool) => boolean;
   readonly home: SearchedHome;
-  /** The tool that reads any sensor by its `sensor_id`. The search uses it for sensors without a tool of their own. */
+  /** The tool that reads any sensor by its `sensor_id`. If the sentence is a question about a sensor, this tool becomes a match. */
   readonly reader?: RegisteredTool | undefined;
 }
 
@@ -130,7 +130,7 @@ export class HomeSearch {
   }
 }
 
-/** Inserts the reader tool into the matches. Its position is the number of tools with at least the confidence of its reading. */
+/** Inserts the reader tool into the matches. If three matches have at least its confidence, it becomes the fourth. */
 function withReader(
   matches: readonly ToolMatch[],
   { reader, reading }: { readonly reader: RegisteredTool; readonly reading: EntityMatch },

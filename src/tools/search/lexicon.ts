@@ -44,7 +44,7 @@ export function concept(name: string): string {
   return `~${name}`;
 }
 
-/** Returns the index term for things that almost have a meaning: a garage door is almost a door. */
+/** Returns the index term of things with a related meaning: a garage door is almost a door, and has the term `≈door`. */
 export function neighbourOf(term: string): string {
   return term.replace('~', NEIGHBOUR_MARK);
 }
@@ -113,7 +113,7 @@ const NO_PARTS: readonly Word[] = [];
 /** The parts of compounds. They are cached, because the same words occur often. */
 const partsOf = oncePerText(splitCompound, { maxKept: 4_096 });
 
-/** Returns the two parts of a compound that ends with a lexicon word: `wohnzimmer`, `lampe`. Empty if the lexicon has the whole word. */
+/** Splits a compound such as `wohnzimmerlampe` in two if its end is a lexicon word. A whole lexicon word has no parts. */
 export function compoundParts(word: Word): readonly Word[] {
   return word.text.length < SHORTEST_WHOLE ? NO_PARTS : partsOf(word.text);
 }
@@ -128,7 +128,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Returns the first part; removes its linking element if the lexicon has the rest: `kuche` for `kuchen` in `kuchenlampe`. */
+/** Returns the first part of a compound. Removes a linking element, such as `en` in `kuchenlampe`, if the lexicon has the rest. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));
@@ -143,7 +143,7 @@ const FEWEST_WORDS = 3;
 /** Minimum share of known words. If fewer words are known, the language of the sentence counts as unknown. */
 const KNOWN_SHARE = 0.2;
 
-/** Returns a hint if the language is unknown, else undefined. `isName` returns whether a term occurs in names of the home. */
+/** Returns a hint for the person if the language is unknown. `isName` returns whether a term occurs in names of the home. */
 export function unknownLanguage(text: string, isName: (term: string) => boolean): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   const foreign = text.match(/(?!\p{sc=Latin})\p{L}/gu)?.length ?? 0;

@@ -1,4 +1,4 @@
-/** A request in the form of a statement about the home, such as a complaint. */
+/** A statement about the home that is meant as a request, such as `it is stuffy`. */
 export interface Intent {
   /** Label for people, such as `stuffy air`. */
   readonly label: string;
@@ -6,7 +6,7 @@ export interface Intent {
   readonly pattern: RegExp;
   /** Kinds of devices that help, the most helpful kind first. */
   readonly concepts: readonly string[];
-  /** The actions that the helpful devices should do. Empty if a reading answers the request. */
+  /** The actions that the helpful devices should do; `read` if a reading answers the request. */
   readonly actions: readonly string[];
 }
 
@@ -104,13 +104,13 @@ function intent(label: string, pattern: RegExp, concepts: string, actions: strin
   return { label, pattern, concepts: concepts.split(' '), actions: actions.split(' ') };
 }
 
-/** An idiom and the plain words that replace it; `$1` is the matched device or place. */
+/** An idiom and the plain words that replace it. In these words, `$1` stands for the first group of the pattern. */
 interface Idiom {
   readonly pattern: RegExp;
   readonly plain: string;
 }
 
-/** Matches the end of a phrase after an adjective. `dark` in `dark blue` does not match. */
+/** Matches the place after an adjective that ends a phrase. The place after `dark` in `dark blue` does not match. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
@@ -121,23 +121,23 @@ const IDIOMS: readonly Idiom[] = [
   // A request to make a room dark means to turn the lights off, not to dim them.
   idiom(`${REQUEST_VERB}${OBJECT}${VERY}(?:dark|pitch[- ]black)${AT_THE_END}`, 'turn off the light $1'),
   idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
-  // A complaint that it is dark requests light. In this position, `dark` is not part of a name.
+  // `It is too dark` requests more light. AT_THE_END ensures that `dark` is not part of a name here.
   idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
   idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
-  // Corrects `switch of` to `switch off`, since the verb would otherwise count as a noun.
+  // Corrects the typo `switch of`. Otherwise, `switch` would count as a device.
   idiom(String.raw`\b(turn|switch|shut)\s+of\b`, '$1 off'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
   // In German, `schließe` means to close, but `schließe … ab` means to lock and `schließe … auf` to unlock.
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+auf\b`, 'entriegle $1'),
   idiom(String.raw`\b(?:schlie(?:ß|ss)e?|sperre?)\s+([\p{L} -]{1,40}?)\s+ab\b`, 'verriegle $1'),
   idiom(String.raw`\bsend\s+((?:the |my )?[\p{L}\d -]{1,40}?)\s+(?:back\s+)?home\b`, 'send home $1'),
-  // `It is freezing` means a cold room. In other sentences, `freezing` means frost in pipes.
+  // `It is freezing` means a cold room, unless `outside` follows.
   idiom(String.raw`\bit(?:['’]?s| is)\s+(?:so |absolutely |really )?freezing\b(?!\s+(?:outside|out there))`, 'it is too cold'),
-  // Here, watering means a valve, not a water heater.
+  // `Watering` is replaced: here it means a valve, not a water heater.
   idiom(String.raw`\b(?:stop|finish|quit|end)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'close the valve'),
   idiom(String.raw`\b(?:start|begin)\s+(?:the\s+)?(?:watering|irrigati(?:ng|on))\b`, 'open the valve'),
-  // The phrase is replaced, because the word `time` would match other tools.
+  // `Bed time` is replaced, because `time` would match other tools.
   idiom(String.raw`\bbed\s?time\b`, 'good night'),
 ];
 

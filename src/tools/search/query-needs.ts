@@ -1,29 +1,29 @@
-/** An alternative that can meet a need. */
+/** One of the index terms that can meet a need. */
 export interface Alternative {
   /** The index term: a word, a `~meaning`, an `!action` or a `#unit`. */
   readonly term: string;
-  /** Strength of the alternative, 0 to 1. */
+  /** Weight of the term in the score, from 0 to 1. */
   readonly strength: number;
-  /** Degree from 0 to 1 to which the alternative meets the need; default: its strength. */
+  /** Degree from 0 to 1 to which the term meets the need. It determines the confidence; default: `strength`. */
   readonly fit?: number;
   /** True for a similar word that was found in place of a misspelt word. */
   readonly isNear?: true;
 }
 
 /**
- * The role of a word: `thing`, `place` or `quality` of the lexicon, any other word (`name`), part of a situation (`situation`), or a word
- * with little meaning (`weak`).
+ * The role of a word in a request. `thing`, `place` and `quality` are the roles of the lexicon. `situation` is a word that describes a
+ * situation, `weak` is a word with little meaning, and `name` is any other word.
  */
 export type NeedRole = 'thing' | 'place' | 'quality' | 'name' | 'situation' | 'weak';
 
-/** One need of a query. A document meets it by its best alternative. */
+/** One need of a request. If a document meets it by several alternatives, the best one counts. */
 export interface Need {
   /** Label for people, such as `kitchen` or `turn off`. */
   readonly label: string;
   readonly alternatives: readonly Alternative[];
   /** Weight of the need in the score. For a word, it is multiplied by the word's rarity. */
   readonly weight: number;
-  /** `word`: rare words count more. `hint`: raises the score if met, and does not lower it otherwise. */
+  /** `word`: counts more if the word is rare. `hint`: raises the score if it is met, but does not lower the score if it is not met. */
   readonly kind: 'word' | 'action' | 'hint';
   readonly role?: NeedRole;
   /** The subject of a hint. */
@@ -47,7 +47,7 @@ export interface QueryRequest {
   readonly isForAll: boolean;
 }
 
-/** Matches a number. A match cannot begin inside a row of digits, so that long rows of digits are read only once. */
+/** Pattern of a number. It cannot start inside a row of digits: to try each digit of a long row as a start would be slow. */
 const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
   [
@@ -75,7 +75,7 @@ const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
 ];
 /** Matches an amount without digits, such as `half`. Such an amount is always a target value, never an amount to add. */
 const FRACTION = /^\D+$/u;
-/** Matches a number that is a target value: `to 30`, `auf 30`. Other numbers can be part of a name. */
+/** Matches a target value: `to 30`, `auf 30`. A number without such a word can be part of a name. */
 const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');
 const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}(?!\\s{0,4}\\p{L})`, 'giu');
 const VALUE_WORTH = 1.6;
@@ -90,16 +90,16 @@ export function unitTerm(unit: string): string {
 /** Index term of tools with any numeric parameter. */
 export const NUMBER_TERM = '#';
 
-/** The numbers in a text. */
+/** A text and the numbers that it contained. */
 export interface ParsedValues {
   /** The text with its numbers removed. */
   readonly rest: string;
   readonly values: readonly Need[];
-  /** True if a number is a target value, false if it is an amount to add. */
+  /** True if a number is a target value. False for an amount to add, and if there is no number. */
   readonly isTarget: boolean;
 }
 
-/** Returns the numbers in a text as needs, and the text without them. */
+/** Separates the numbers from a text, and returns them as needs. */
 export function parseValues(text: string): ParsedValues {
   let rest = text;
   let isFraction = false;

@@ -28,20 +28,20 @@ const MEANT = 0.95;
 /** Degree to which a thing with almost the same meaning meets a need: a thermostat is almost a heating. */
 const NEIGHBOUR_FIT = 0.65;
 const NEXT_ROOM_FIT = 0.3;
-/** Strength of a word with almost the same meaning. */
+/** Factor for the strength of a word with almost the same meaning. */
 const NEXT_TO = 0.5;
-/** Strength of a related kind of device: a radio is nearly a player. */
+/** Factor for the strength of a related kind of device: a radio is nearly a player. */
 const NEARLY = 0.9;
-/** Weight of a number without a unit, which is probably part of a name. */
+/** Strength of a number without a unit as a parameter value. It is low, because the number is probably part of a name. */
 const BARE_NUMBER = 0.3;
 const ACTION_WORTH = 2.2;
 const INTENT_WORTH = 1.6;
 const IMPLIED_ACTION_WORTH = 0.8;
 const READ_WORTH = 2;
 const STATE_WORTH = 1.6;
-/** Weight of a word that names an action and is also a noun, such as `lock`. */
+/** Factor for the weight of a word that is both an action and a noun, such as `lock`. */
 const SAID_TWICE = 0.5;
-/** Factor for raising or lowering in a sentence that has a target value. */
+/** Factor for the actions `raise` and `lower` if the sentence has a target value. */
 const RELATIVE_TO_TARGET = 0.4;
 /** Words with little meaning, in addition to the stop words. */
 const WEAK_WORDS = new Set([
@@ -66,7 +66,7 @@ const WEAK_WORDS = new Set([
 ]);
 const WEAK = 0.35;
 const FOR_ALL = /\b(?:all|every(?:thing|where)?|each|both|alle[sn]?|ueberall|tous|toutes|tout|todos?|todas?|tutt[eio]|alles)\b/;
-/** Matches conjunctions between two requests. */
+/** Matches commas and conjunctions that can separate two requests. */
 const JOINTS =
   /(?:\s*[,;]\s*(?:and |then |und |dann |et |y |en |e )?|\s+(?:and then|and also|and|then|und dann|und|dann|et|puis|y|en|e|poi)\s+)/giu;
 
@@ -75,7 +75,7 @@ export function parseQuery(sentence: string): readonly QueryRequest[] {
   return partsOf(withoutReasons(expandIdioms(sentence.slice(0, MAX_CHARS)))).map(parseRequest);
 }
 
-/** Matches a clause with a verb such as a form of `be` or `have`. Such a clause may only give a reason. */
+/** Matches a clause with a verb such as `is` or `has`. Such a clause is often a mere reason for the request. */
 const STATES_A_FACT =
   /\b(?:is|are|am|was|were|has|have|had|can|can['’]?t|cannot|could|want|wants|need|needs|ist|sind|hat|haben|kann|will)\b|['’](?:s|re|m)\b/iu;
 const CLAUSES = /\s*[,;.!]\s+(?:so\s+)?|\s+(?:because|weil|denn)\s+/iu;
@@ -127,7 +127,7 @@ function parseRequest(text: string): QueryRequest {
   const actions = isNegated ? oppositesOf(unwanted) : meant;
   const wordsAsked =
     values.length > 0 && words.every(({ text: word }) => STOP_WORDS.has(word)) ? [] : wordNeeds(words, said.places, intents);
-  // A statement that names no action requests the actions that help in its situation.
+  // A statement without an action, such as `it is dark`, requests the actions that help in this situation.
   const sought = actions.size > 0 || asks ? actions : actionsOfIntents(intents);
   const isBare = intents.length === 0 && wordsAsked.every(({ role }) => role === 'weak');
   return {
@@ -174,11 +174,11 @@ function intentsIn(text: string): readonly FoundIntent[] {
 
 function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: readonly FoundIntent[]): readonly Need[] {
   const meanings = meaningsByPlace(words);
-  // In `lock the door` and `make it brighter`, the word of the action counts as a noun or quality as well.
+  // The word of an action can also be a noun or quality: `lock` in `lock the door`, `brighter` in `make it brighter`.
   const isFree = (word: Word, place: number) => !taken.has(place) || (isHomeWord(word.stem) && !isParticleVerb(word.stem));
   const open = words.map((word, place) => ({ word, place })).filter(({ word, place }) => isFree(word, place));
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
-  // Words with little meaning count if there are no other words, since a name can consist of them.
+  // Stop words count only if the request has nothing else, since a name can consist of them.
   const chosen = telling.length > 0 || taken.size > 0 || intents.length > 0 ? telling : open;
   return merged(
     chosen.flatMap(({ word, place }) => {
@@ -194,7 +194,7 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>, intents: 
   );
 }
 
-/** Returns one need for each part of a compound. A device that has the whole compound in its name meets all of them. */
+/** Returns one need for a plain word, or one for each part of a compound. A document with the whole compound meets all of them. */
 function partNeeds(word: Word, meanings: readonly Meaning[]): readonly Need[] {
   const parts = compoundParts(word);
   if (parts.length === 0) return [wordNeed(word, meanings)];
@@ -232,14 +232,14 @@ function fitOf(strength: number, role: Role): number {
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;
 }
 
-/** Returns the role of a word. A word that can mean a device, such as `laundry`, has the role of a device, even if it is also a room. */
+/** Returns the role of a word. If it can mean both a device and a room, such as `laundry`, its role is `thing`. */
 function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   if (WEAK_WORDS.has(word.stem)) return 'weak';
   const roles = meanings.filter(({ strength }) => strength === 1).map(({ role }) => role);
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/** Returns the meanings by word position. Only the last word of a phrase has related meanings: a `garage door` is a door, but no garage. */
+/** Returns the meanings by word position. In a phrase, only the last word has related meanings: `garage door` is related to a door. */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {
@@ -262,7 +262,7 @@ function actionNeeds(actions: Actions, words: readonly Word[], places: ReadonlyS
   return [{ kind: 'action', label: label.join(' '), weight: ACTION_WORTH, alternatives }];
 }
 
-/** Adds the action `set` for a request with a target value, and weakens `raise` and `lower`, as in `turn it up to 80 %`. */
+/** For a request with a target value, adds the action `set` and weakens `raise` and `lower`: `turn it up to 80 %`. */
 function reaching(actions: Actions): Actions {
   const relative = ['raise', 'lower'].flatMap((action) => {
     const strength = actions.get(action);
@@ -272,7 +272,7 @@ function reaching(actions: Actions): Actions {
   return isSet ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-/** Returns needs for the devices that help in a situation. If the sentence names no action, adds a need for what they should do. */
+/** Returns a need for the devices that help in a situation. If no action is named, adds a need for the actions that help. */
 function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.flatMap((name, index) => kindOf(name, 1 - index * 0.12));
   const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
@@ -280,7 +280,7 @@ function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): 
   return hasAction ? [thing] : [thing, { kind: 'hint', hint: 'deed', label, weight: IMPLIED_ACTION_WORTH, alternatives: deeds }];
 }
 
-/** Returns a need for the kind of device that an action implies in a request without an object: `next` is about music. */
+/** Returns a need for the kind of device that the actions imply, if the request has no object: `next` implies a media player. */
 function impliedNeeds(actions: Actions): readonly Need[] {
   const kinds = new Set([...actions.keys()].flatMap((action) => KINDS_OF_ACTIONS[action] ?? []));
   const alternatives = [...kinds].flatMap((name) => kindOf(name, 1));
@@ -297,7 +297,7 @@ function kindOf(name: string, strength: number): readonly Alternative[] {
   ];
 }
 
-/** Returns the needs of a question. `is the door locked` needs a reading, and its action names the state. */
+/** Returns the needs of a question: a reading and, if the question names an action, the readings that show the action's result. */
 function questionNeeds(actions: Actions): readonly Need[] {
   const reading: Need = {
     kind: 'hint',
@@ -319,7 +319,7 @@ function merged(needs: readonly Need[]): readonly Need[] {
 /** Matches negations in English, German, French, Spanish, Dutch and Italian. */
 const NEGATIONS =
   /\b(?:do not|dont|not to|never|no longer|must not|mustnt|shouldnt|should not|wont|avoid|nicht|nie|niemals|keine?[nmrs]?|ne \w+ (?:pas|jamais|plus)|n[ae]? ?\w+ pas|pas|no|nunca|niet|nooit|geen|non|mai)\b/;
-/** Matches phrases in which a negating word negates nothing. */
+/** Matches phrases with a negation that do not negate the request, such as `do not forget`. */
 const HARMLESS =
   /\b(?:why (?:dont|not|do not)|(?:dont|do not) (?:forget|hesitate|mind|worry)|whether or not|or not|not only|no matter|no problem|no idea|nicht vergessen|vergiss nicht|noublie pas|no olvides|niet vergeten|non dimenticare)\b/g;
 

@@ -21,7 +21,7 @@ export interface Ranking {
   readonly needs: readonly Need[];
 }
 
-/** A query for an index. */
+/** The parameters of `rank`. */
 export interface RankQuery {
   readonly wish: QueryRequest;
   readonly limit: number;
@@ -29,12 +29,12 @@ export interface RankQuery {
   readonly areaOf: (document: number) => string | undefined;
 }
 
-/** Minimum degree to which a word must fit a room's name. Below it, the word means another room. */
+/** Minimum fit of a term that names a room. With a lower fit, the term means a related room. */
 const SAME_ROOM = 0.5;
-/** Fields with the name or place of a device. A device may have the name of another room in its own name. */
+/** Fields with the name or place of a device. Even a device in another room can have the requested room in one of them. */
 const NAMING: ReadonlySet<Field> = new Set(['area', 'floor', 'device', 'alias', 'name']);
 
-/** Returns at most `limit` documents, the best first. Documents that `accepts` refuses do not even affect the rarity of words. */
+/** Returns at most `limit` documents, the best first. Documents that `accepts` refuses have no influence on the rarity of words. */
 export function rank<Item extends object>(index: TermIndex<Item>, query: RankQuery, accepts: (document: number) => boolean): Ranking {
   const isAccepted = memoizedPredicate(accepts, index.bound);
   const needs = query.wish.needs.map((need) => withNearTerms(index, need, isAccepted));
@@ -46,7 +46,7 @@ export function rank<Item extends object>(index: TermIndex<Item>, query: RankQue
   const scores = new Scores(index, (document) => isAccepted(document) && !isRuledOut.some((rulesOut) => rulesOut(document)));
   const words = needs.filter((need) => need.kind === 'word');
   for (const need of words) scores.addCandidates(need);
-  // Half of a home may match an action. So actions add candidates only if the words find none or have little meaning.
+  // Hints and actions match many documents. So they add candidates only if the words find none or say little.
   const others = needs.filter((need) => need.kind !== 'word');
   if (scores.count === 0 || words.every(({ role }) => role === 'weak' || role === 'situation'))
     for (const need of others) scores.addCandidates(need);
@@ -67,7 +67,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Returns a predicate for excluded documents. A question excludes tools that act; a request excludes tools that do the opposite. */
+/** Returns a predicate for documents to exclude. For a question, these are tools that act; otherwise, tools that do the opposite. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -97,7 +97,7 @@ function documentsWithTerm<Item extends object>(
   return (document) => marks[document] === 1;
 }
 
-/** Returns a predicate for excluded documents. Tools for any device of a kind are excluded if the home lacks the requested kind. */
+/** Returns a predicate for documents to exclude: tools with a `device_id` parameter, if no device has the requested kind or quality. */
 function excludedByKind<Item extends object>(
   index: TermIndex<Item>,
   needs: readonly Need[],
@@ -111,7 +111,7 @@ function excludedByKind<Item extends object>(
   return isLacking ? (document) => index.posting(FOR_KIND_TERM, document) !== undefined : () => false;
 }
 
-/** Returns a predicate for excluded documents. Devices in other rooms are excluded, unless their names contain the requested room. */
+/** Returns a predicate for documents to exclude: those in other rooms, unless their names contain the requested room. */
 function excludedByPlace<Item extends object>(
   index: TermIndex<Item>,
   { needs, areaOf }: { readonly needs: readonly Need[]; readonly areaOf: (document: number) => string | undefined },
@@ -136,7 +136,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** Returns the rooms whose names contain a word. The value is true if the word is known to mean a place. */
+/** Returns the rooms that have the word in their name or floor. The value is true if the lexicon knows the word as a place. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -198,7 +198,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** The share of the score that depends on the share of needs that are met. */
+/** How much of the score depends on coverage, the share of the needs that a document meets. */
 const COVERAGE_SHARE = 0.5;
 
 /** Sums the scores of an index's documents, need by need. */
@@ -238,7 +238,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Adds a need to the candidates' scores. Each candidate is scored by its best alternative; words that few candidates have weigh more. */
+  /** Adds the score of a need to each candidate that meets it, by its best alternative. Words that few candidates have count more. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;
@@ -309,7 +309,7 @@ const TWO_TYPOS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** Returns terms that begin with the word, or differ from it by one typo (by up to two for a long word). */
+/** Returns the terms that begin with the word, or that differ from it by one typo. A long word may have two typos. */
 function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
@@ -325,14 +325,14 @@ function nearTerms(word: string, terms: Iterable<string>, counts: (term: string)
 function likeness(word: string, term: string, { slips, letters }: { readonly slips: number; readonly letters: number }): number {
   if (term.startsWith(word)) return BEGINNING;
   if (Math.abs(term.length - word.length) > slips || term.length < SHORTEST - 1) return 0;
-  // Each typo changes at most two letters of the mask. This cheap check leaves few terms for the exact comparison.
+  // One typo changes at most two bits of the mask. This cheap check rules out most terms before the exact comparison.
   if (bitCount(letterMask(term) ^ letters) > 2 * slips) return 0;
   const distance = editDistance(word, term);
   if (distance > slips && !isSwapped(word, term)) return 0;
   return distance <= 1 || isSwapped(word, term) ? ONE_TYPO : TWO_TYPOS;
 }
 
-/** Returns whether two words differ by one swap of neighbouring letters, which counts as one mistake. */
+/** Returns whether two words differ only by two swapped neighbouring letters. Such a swap counts as one typo. */
 function isSwapped(word: string, term: string): boolean {
   if (word.length !== term.length) return false;
   const at = [...word].findIndex((letter, place) => letter !== term[place]);
@@ -340,7 +340,6 @@ function isSwapped(word: string, term: string): boolean {
   return word[at] === term[at + 1] && word[at + 1] === term[at] && word.slice(at + 2) === term.slice(at + 2);
 }
 
-/** Returns a bit mask of the letters in a word. */
 function letterMask(word: string): number {
   let letters = 0;
   for (let place = 0; place < word.length; place++) letters |= 1 << (word.charCodeAt(place) % 31);

@@ -2,7 +2,7 @@ import { oncePerText } from '../../core/lifecycle.ts';
 import { compoundParts, meaningsIn, neighbourOf } from './lexicon.ts';
 import { splitName, type Word, wordsOf } from './words.ts';
 
-/** One decoded entry of a posting list. */
+/** A decoded posting: the occurrence of a term in a document. */
 export interface Posting {
   readonly document: number;
   /** Weight of the term in the document, from 0 to 1. */
@@ -18,18 +18,18 @@ interface Revised {
 const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** A posting packs document, weight (8 bits) and field (4 bits) into one integer, so that ten thousand tools take a few megabytes. */
+/** A posting packs document, weight (8 bits) and field (4 bits) into one integer. Ten thousand tools then need only a few megabytes. */
 const FIELD_BITS = 4;
 const WEIGHT_BITS = 8;
 const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
 const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
 const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
 const FIELD_MASK = 2 ** FIELD_BITS - 1;
-/** The index removes missing items only if it exceeds the list by a quarter of the list's length plus this many items. */
+/** The index keeps items that the list lacks, until their number exceeds this value plus a quarter of the list's length. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/** An inverted index over lists of items. It adds the new items of a list, and removes missing items only if many are missing. */
+/** An inverted index of items. `membersOf` adds the new items of a list. It removes items that the list lacks only if these are many. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;
@@ -40,14 +40,14 @@ export class TermIndex<Item extends object> {
   #members = new WeakMap<readonly Item[], Uint8Array>();
   #gone = 0;
 
-  /** The index is rebuilt after a change of `names`, because the terms of items contain names. */
+  /** If `names.revision` changes, the index is rebuilt, because the terms of items contain names. */
   constructor(termsOf: (item: Item) => Terms, names: Revised) {
     this.#termsOf = termsOf;
     this.#names = names;
     this.#revision = names.revision;
   }
 
-  /** Returns the number that the next document will get. Numbers start at 0. */
+  /** Returns the number of the next document. All documents in the index have lower numbers, starting at 0. */
   get bound(): number {
     return this.#items.length;
   }
@@ -61,7 +61,7 @@ export class TermIndex<Item extends object> {
     return this.#items[document];
   }
 
-  /** Returns an array with 1 for each document in the list and 0 for all others. The array is cached by list. */
+  /** Updates the index from a list. Returns a cached array with 1 at the number of each document in the list, and 0 elsewhere. */
   membersOf(list: readonly Item[]): Uint8Array {
     if (this.#names.revision !== this.#revision) this.#clear();
     const known = this.#members.get(list);
@@ -73,7 +73,7 @@ export class TermIndex<Item extends object> {
     return members;
   }
 
-  /** Returns the postings of a term as integers; `documentOf` and `weightOf` decode them. */
+  /** Returns the postings of a term as integers. `documentOf`, `weightOf` and `fieldOf` decode them. */
   entries(term: string): readonly number[] {
     return this.#postings.get(term) ?? NONE;
   }
@@ -102,7 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** Updates the index from a list. A list with less than half of the indexed items is a part of the home, so it removes no items. */
+  /** Updates the index from a list. A list of less than half the index's size is only a part of the home, so it removes no items. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -193,7 +193,7 @@ export interface FieldText {
   readonly text: string;
 }
 
-/** A term that comes from no text, such as an action; its weight is from 0 to 1. */
+/** An index term that is not a word of a text, such as an action. Its weight is from 0 to 1. */
 export interface ExtraTerm {
   readonly field: Field;
   readonly term: string;
@@ -208,7 +208,7 @@ export interface TermWeight {
   readonly field: Field;
 }
 
-/** Weight of a word in each field, and the usual number of words in the field. */
+/** For each field, the weight of a word and the usual number of words in a text. */
 const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly usualLength: number }>> = {
   name: { weight: 2, usualLength: 4 },
   title: { weight: 2, usualLength: 2 },
@@ -225,12 +225,12 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
   action: { weight: 1, usualLength: 1 },
   value: { weight: 1, usualLength: 1 },
 };
-/** Parameters of BM25F (Robertson and Zaragoza 2009): influence of a field's length, and saturation by repeated words. */
+/** Parameters of BM25F (Robertson and Zaragoza 2009): how much long texts lower a word's weight, and how little repetitions raise it. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
 const COMPOUND_PART_WORTH = 0.8;
 
-/** Plain words for device types whose names contain another device: a window covering is no window, a door lock is no door. */
+/** Plain words for device types with misleading names: a `WindowCovering` is no window, a `DoorLock` is no door. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
 
 /** Returns device types as plain words. */
@@ -238,7 +238,7 @@ export function typeText(types: readonly string[]): string {
   return splitName(types.map((type) => PLAIN_TYPES[type] ?? type).join(' '));
 }
 
-/** Returns the terms of a document with their saturated weights, computed by BM25F over its fields. */
+/** Returns the terms of a document. BM25F computes their weights from the texts; `extra` terms keep their own weights. */
 export function documentTerms(texts: readonly FieldText[], extra: readonly ExtraTerm[]): ReadonlyMap<string, TermWeight> {
   const sums = new Map<string, { sum: number; best: number; field: Field }>();
   for (const { field, text } of texts) {
@@ -259,7 +259,7 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   return terms;
 }
 
-/** Returns the terms of a text. They are cached, because all tools of a device or kind share names, titles and tags. */
+/** Returns the terms of a text. They are cached, because many tools have the same titles, tags and device names. */
 const textTerms = oncePerText(
   (text) => {
     const words = wordsOf(text);

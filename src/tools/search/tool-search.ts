@@ -19,7 +19,7 @@ const FLOOR = 0.2;
 const MAX_NEAR_MISSES = 5;
 /** Number of tools to rank beyond the limit, since some are left out later. */
 const EXTRA_RANKED = 16;
-/** A tool may also be the intended tool if its score is below the best score by at most this share of the best score. */
+/** Share of the best score. A tool counts as equally good if its score is below the best score by at most this share. */
 const TIE_SHARE = 0.02;
 const MAX_CANDIDATES = 8;
 
@@ -30,7 +30,7 @@ interface Found extends ToolMatch {
 
 type Visible = (tool: RegisteredTool) => boolean;
 
-/** Finds tools by words, meanings, actions and units, without a language model. The same list gives the same result on every machine. */
+/** Finds tools by words, meanings, actions and units, without a language model. Equal sentences and tools give equal results. */
 export class LexicalToolSearch implements ToolSearch {
   readonly #index: TermIndex<RegisteredTool>;
 
@@ -118,7 +118,7 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/** Returns the tools of different devices that match equally well, or that are all meant; empty if there is only one device. */
+/** Returns the best tool of each device that matches equally well or is also meant. Returns nothing if this is only one device. */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];
@@ -153,7 +153,7 @@ function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {
     .map(({ label }) => `missing: ${label}`);
 }
 
-/** Facts about a device of this hub that the definitions of its tools lack. */
+/** The name and types of a device of this hub. The definitions of its tools lack them. */
 export interface NamedDevice {
   readonly name: string;
   readonly deviceTypes: readonly string[];
@@ -165,7 +165,7 @@ interface HomeFacts {
   device(id: string): NamedDevice | undefined;
 }
 
-/** Factor for a tool whose title has more words than its action: `Turn on for a time`. */
+/** Factor for a tool whose title says more than the action: `Turn on for a time`. */
 const LONGER_TITLE_WORTH = 0.85;
 /** Factor for raw commands of the Matter specification, so that they rank below the tools of profiles. */
 const RAW_COMMAND_WORTH = 0.8;
@@ -197,7 +197,7 @@ function toolTerms({ definition, hubs }: RegisteredTool, facts: HomeFacts): Read
   return new Map([...terms, ...equivalentActions(terms)]);
 }
 
-/** Actions that mean the same for a kind of device: a sprinkler turns on when its valve opens. */
+/** For each kind of device, actions that mean the same: a sprinkler turns on when its valve opens. */
 const EQUIVALENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   valve: { open: 'on', close: 'off' },
   cover: { open: 'raise', close: 'lower' },
@@ -223,7 +223,7 @@ function quotedName(description: string): string | undefined {
 }
 
 function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTerm[] {
-  // A tool that only computes does not read a state of the home, so it has no action.
+  // A tool that only computes does not read the home, so it has no action term.
   if (!execution.hasSideEffects) return metadata.category === 'computing' ? [] : [{ field: 'action', term: READ_TERM, weight: 1 }];
   const words = wordsOf(metadata.title);
   const { actions, places } = actionsOfTitle(words);
@@ -235,7 +235,7 @@ function actionTerms({ metadata, execution }: ToolDefinition): readonly ExtraTer
   return [...deeds, { field: 'action', term: ACTING_TERM, weight: 1 }];
 }
 
-/** Returns tags as a text. Parts of cluster names are omitted: `window` of `window-covering` would mean another device. */
+/** Returns the tags as a text. With the tag `window-covering`, omits the tag `window`, because it would mean another device. */
 function tagText(tags: readonly string[]): string {
   const parts = new Set(tags.filter((tag) => PLAIN_TAGS[tag] !== undefined).flatMap((tag) => tag.split('-')));
   return tags.map((tag) => PLAIN_TAGS[tag] ?? (parts.has(tag) ? '' : tag)).join(' ');
@@ -243,7 +243,7 @@ function tagText(tags: readonly string[]): string {
 
 const PLAIN_TAGS: Readonly<Record<string, string>> = { 'window-covering': 'covering', 'door-lock': 'lock' };
 
-/** Returns a term that marks a tool of one device, or a tool that works for any device because it has the parameter `device_id`. */
+/** Returns OF_DEVICE_TERM for a tool of one device, FOR_KIND_TERM for a tool with the parameter `device_id`, else nothing. */
 function ownerTerms({ metadata, parameters }: ToolDefinition): readonly ExtraTerm[] {
   if (metadata.device !== undefined) return [{ field: 'action', term: OF_DEVICE_TERM, weight: 1 }];
   const { properties } = parameters;
@@ -259,7 +259,7 @@ function unitTerms(definition: ToolDefinition): readonly ExtraTerm[] {
   return [...new Set(units)].map((term) => ({ field: 'value', term, weight: 1 }));
 }
 
-/** Returns the names of a tool's parameters and their allowed words. */
+/** Returns the names of a tool's parameters, and the words that they allow as values. */
 function parameterText(definition: ToolDefinition): string {
   return parametersOf(definition)
     .flatMap(([name, schema]) => [name, ...(Array.isArray(schema.enum) ? schema.enum.filter((one) => typeof one === 'string') : [])])

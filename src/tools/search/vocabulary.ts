@@ -49,7 +49,7 @@ export const DEVICE_WORDS: readonly string[] = [
   'pump: pump circulation_pump pool_pump | pumpe | pompe | bomba | pomp | pompa',
 ];
 
-/** Words for quantities that devices measure, play or report, in the format of DEVICE_WORDS. They seldom name a device. */
+/** Words for what devices measure, play or report, in the format of DEVICE_WORDS. They seldom name a device. */
 export const MEASURE_WORDS: readonly string[] = [
   'sensor: sensor detector probe meter gauge | fuhler melder messgerat | capteur detecteur | detector | sensore',
   'temperature: temperature temp warm warmer hot hotter cold colder cool cooler warmth degree celsius fahrenheit thermometer setpoint | temperatur grad warme | temperature degre | temperatura grado | temperatuur graden | gradi',
@@ -135,8 +135,8 @@ export const QUALITY_WORDS: readonly string[] = [
 ];
 
 /**
- * Phrases for actions in requests and tool titles. Each line has an action (`on`, or several with their certainty), then the phrases in
- * English, German, French, Spanish, Dutch and Italian. `_` joins the words of a phrase.
+ * Phrases for actions in requests and tool titles. Each line begins with an action, or with several actions such as `lower set=0.6`, where
+ * 0.6 is a certainty. The phrases follow in English, German, French, Spanish, Dutch and Italian. `_` joins the words of a phrase.
  */
 export const ACTION_PHRASES: readonly string[] = [
   'on: turn_on turns_on switch_on put_on power_on power_up flip_on activate enable illuminate light_up energize enabled | einschalten anschalten anmachen anknipsen | allume allumer mets_en_marche | enciende encender prende activa conecta | aanzetten aandoen inschakelen | accendi accendere attiva',
@@ -165,7 +165,7 @@ export const ACTION_PHRASES: readonly string[] = [
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
-/** Phrases in tool titles whose meaning differs from the meaning of their words, in the format of ACTION_PHRASES. */
+/** Phrases in tool titles that mean something other than their words, in the format of ACTION_PHRASES. */
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',
@@ -184,7 +184,7 @@ export const TITLE_PHRASES: readonly string[] = [
   'dock: go_home dock',
 ];
 
-/** Further actions that fulfil a requested action, with their strength: a sprinkler turns on when its valve opens. */
+/** For each requested action, other actions that can fulfil it, with their strength: a sprinkler turns on when its valve opens. */
 export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   on: { open: 0.5, start: 0.6, play: 0.45, toggle: 0.3, unmute: 0.25 },
   off: { close: 0.5, stop: 0.55, toggle: 0.3, pause: 0.35, mute: 0.25, dock: 0.25 },
@@ -203,7 +203,7 @@ export const RELATED_ACTIONS: Readonly<Record<string, Readonly<Record<string, nu
   set: { open: 0.5, raise: 0.3, lower: 0.3 },
 };
 
-/** Actions that undo or prevent a requested action. Tools for them are no answers. */
+/** For each action, the actions that undo or prevent it. A search for an action excludes tools for these. */
 export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   on: ['off', 'close', 'stop', 'pause'],
   off: ['on', 'open', 'start', 'play'],
@@ -224,7 +224,7 @@ export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
   dock: ['start', 'play'],
 };
 
-/** Readings that show the state after an action, with their strength. For `which windows are open`, contacts rank above positions. */
+/** For each action, the readings that show its result, with their strength. For `open`, a contact is better than a position. */
 export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   open: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
   close: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
@@ -243,7 +243,7 @@ export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> 
   set: { position: 0.5 },
 };
 
-/** The kind of device that an action implies: `next` is about music. */
+/** The kind of device that an action implies: `next` implies a media player. */
 export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
   play: 'media',
   pause: 'media',

@@ -69,8 +69,8 @@ const DOUBLED = /([bdfgkmnprt])\1$/;
 const LONG_ENOUGH = 4;
 
 /**
- * Returns a word without English endings: `dimming`, `dims` and `dimmed` become `dim`. This light stemmer changes only plain Latin letters.
- * Words of other languages mostly stay unchanged, and change in queries and documents in the same way.
+ * Returns a word without English endings: `dimming`, `dims` and `dimmed` become `dim`. Only words of plain Latin letters change. Words of
+ * other languages mostly stay unchanged. If one changes, it changes in queries and documents alike.
  */
 export function stem(word: string): string {
   if (word.length < LONG_ENOUGH || !/^[a-z]+$/.test(word)) return word;
