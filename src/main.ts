@@ -9,7 +9,7 @@ async function serve(): Promise<number> {
   return runHub(process.env, (parts, options) => new Hub(parts, options));
 }
 
-// It is no error if a reader such as `head` closes the pipe.
+// If a reader such as `head` closes the pipe, this is no error, and the program ends.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
@@ -36,5 +36,5 @@ const exitCode = await runCli(process.argv.slice(2), {
   rulesCheck: async (file, known) => (await import('./auth/rules/rule-compiler.ts')).checkRulesFile(file, known),
   profileDraft: async (description) => (await import('./hub/offline/profile-files.ts')).draftProfileFor(description),
 });
-// The program does not call exit(), because data in a pipe would be lost.
+// The exit code is set without calling exit(), because data that are still in a pipe would be lost.
 process.exitCode = exitCode;

@@ -4,7 +4,7 @@ import { AtmoError } from '../core/errors.ts';
 
 const OPENER = 'xdg-open';
 
-/** Opens a file in the person's default browser (xdg-open). Rejects with NOT_SUPPORTED if no browser can be started. */
+/** Opens a file in the person's default browser with xdg-open. Rejects with NOT_SUPPORTED if xdg-open cannot be started. */
 export async function openInBrowser(file: string): Promise<void> {
   const child = spawn(OPENER, [file], { stdio: 'ignore', detached: true });
   try {

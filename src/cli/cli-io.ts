@@ -5,7 +5,7 @@ import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format
 import type { CheckResult, HubPorts } from './doctor/check-result.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
-/** The system functions that the CLI uses. Tests replace these functions, so that a test needs no process and no socket. */
+/** The system functions that the CLI uses. Tests replace these functions, so a test starts no process and opens no socket. */
 export interface CliIo {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
@@ -16,13 +16,13 @@ export interface CliIo {
   readonly serve: () => Promise<number>;
   /** Checks the given profile files. If no files are given, checks all profiles of the product and of the owner. */
   readonly profileCheck: (files: readonly string[]) => Promise<readonly ProfileProblem[]>;
-  /** Returns profile files for a device, ready to edit. */
+  /** Drafts profile files for a device. A person then edits the files. */
   readonly profileDraft: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
-  /** Checks a rules file. With `known` it also checks the names of devices and agents in the file. */
+  /** Checks a rules file. If `known` is given, also returns a warning for each device, area or other name that `known` lacks. */
   readonly rulesCheck: (file: string, known?: KnownNames) => Promise<RuleCheck>;
   /** Checks a configuration file. Without `file`, checks the file that a hub with the same environment variables would read. */
   readonly configCheck: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
-  /** Sets the configured outputs to their safe state. Returns a text for each output that was set, and for each that failed. */
+  /** Sets the configured outputs to their safe state. `safe` lists the outputs that were set, `missed` lists the failures. */
   readonly safeOutputs: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;
   /** Returns the service that backs up and restores the hub of this machine. */
   readonly stateArchive: () => Promise<BackupService>;

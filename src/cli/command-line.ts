@@ -22,7 +22,7 @@ export function findCommand(commands: readonly Command[], words: readonly string
   return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
 }
 
-/** Parses a command line. Throws VALIDATION_ERROR, which suggests a correction, if the command line has a mistake. */
+/** Parses a command line. Throws VALIDATION_ERROR if the command line has a mistake. The message says how to correct it. */
 export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word) => !word.startsWith('-'));
   const command = findCommand(commands, words);
@@ -59,7 +59,7 @@ function parseOptions(command: Command, args: string[]) {
   }
 }
 
-/** Replaces `--key -abc` by `--key=-abc`, unless `-abc` is an option, because a public key in base64url may begin with a dash. */
+/** Joins `--key -abc` to `--key=-abc` if `-abc` is no option, because `parseArgs` rejects a separate value that begins with a dash. */
 function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
   const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
   const joined: string[] = [];
@@ -88,7 +88,7 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
-/** Subcommands that list things in other programs. In this CLI the plural noun does that, such as `atmo devices`. */
+/** Second words that people type to list things. The error message then suggests the plural noun, such as `atmo devices`. */
 const LISTING = new Set(['list', 'ls', 'show']);
 
 /** Returns the error for an unknown command. It suggests the most similar command. */

@@ -17,7 +17,7 @@ export interface OptionSpec {
   /** Name of the option's value in the help, such as `FILE`. Absent if the option is a switch, which takes no value. */
   readonly value?: string;
   readonly isRepeated?: true;
-  /** Only for `toolCommand`: the tool parameter that gets the option's value, or true if the option is a switch. */
+  /** Only for `toolCommand`: the tool parameter that gets the option's value. A switch sets the parameter to true or false. */
   readonly param?: string;
   readonly completes?: Completes;
 }
@@ -108,7 +108,7 @@ export function usage(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** The option `--hub`, for commands that can run on another hub of the mesh. The client then names that hub in every request. */
+/** The option `--hub HUB`, for commands that can run on another hub of the mesh. With this option, every request names that hub. */
 export const HUB_OPTION = {
   hub: { value: 'HUB', help: 'on this hub of the mesh, by id or name' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;

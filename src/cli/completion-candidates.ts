@@ -11,12 +11,12 @@ export interface Candidate {
   readonly help: string;
 }
 
-/** What the person types: one of some fixed words, or a value. */
+/** What the person is typing: one of the candidate words, or a value. */
 export type CompletionRequest =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
 
-/** Returns what can complete the last of the `words` after `atmo`. Returns undefined if nothing is known. */
+/** Returns how the last word can be completed. `words` are the words after `atmo`. Returns undefined if nothing can complete the word. */
 export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
@@ -81,7 +81,7 @@ function readWords(command: Command, words: readonly string[]) {
   return { awaited, operands };
 }
 
-/** Maps the name of a value in the help to what completes the value. The map applies to the values of all commands. */
+/** What completes a value, by the value's name in the help, such as FILE. Applies to the operands and options of all commands. */
 const MEANINGS: Readonly<Record<string, Completes>> = {
   AREA: 'area',
   DEVICE: 'device',
@@ -97,13 +97,13 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   TOOL: 'tool',
 };
 
-/** Returns what completes a value: the `completes` of its specification, or else the entry for the value's name in MEANINGS. */
+/** Returns what completes a value: `completes` of the specification, or if that is absent, the entry for the value in MEANINGS. */
 function completesOf(spec: OperandSpec | OptionSpec): Completes | undefined {
   const word = 'name' in spec ? spec.name : spec.value;
   return spec.completes ?? (word === undefined ? undefined : MEANINGS[word]);
 }
 
-/** Matches `key=@` and the beginning of a path. `@@` begins a literal text and does not match. */
+/** Matches `key=@PATH`. Does not match `key=@-`, which means stdin, and `key=@@TEXT`, which means the text `@TEXT`. */
 const FILE_WORD = /^([^=]+=@)(?!@|-$)(.*)$/;
 
 /** Returns the files that complete a word such as `image=@photos/do`. Returns undefined for any other word. */
@@ -130,7 +130,7 @@ type Lookup = (hub: Pick<HubClient, 'get' | 'call'>, operands: readonly string[]
 
 const PAGE = 1_000;
 
-/** Functions that load names of each kind from the hub. `operands` are the words typed before, such as the tool of a parameter. */
+/** Functions that load the names of each kind from the hub. `operands` are the operands before the typed word, such as a tool's name. */
 export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
   tool: async (hub) => shortToolNames(objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools')),
   parameter: async (hub, [tool = '', ...given]) => parameters(await hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), given),
@@ -176,7 +176,7 @@ function shortToolNames(tools: readonly JsonObject[]): readonly Candidate[] {
   });
 }
 
-/** Returns `name=` for each parameter that is not given yet, or `name=value` if the parameter has few values. */
+/** Returns `name=` for each parameter that is not given yet. For a boolean or an enum, returns `name=value` for each possible value. */
 function parameters(tool: JsonObject, given: readonly string[]): readonly Candidate[] {
   return Object.entries(objectOf(objectOf(tool.parameters).properties))
     .filter(([name]) => !given.some((word) => word.startsWith(`${name}=`)))

@@ -5,8 +5,8 @@ import type { CliIo } from './cli-io.ts';
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 
 /**
- * Returns the given text, the content of stdin if the text is `-`, or the content of a file if the text is `@file`. Stdin and files keep
- * secrets out of the process list and out of the shell's history.
+ * Returns the given text. If it is `-`, returns the content of stdin instead. If it is `@FILE`, returns the content of the file instead.
+ * Stdin and files keep secrets out of the process list and out of the shell's history.
  */
 export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
   if (given === '-') return (await readAll(io.stdin)).trim();
@@ -31,7 +31,7 @@ export function parseJsonObject(text: string, name: string): JsonObject {
   throw usage(`${name} has to be a JSON object such as {"brightness": 40}`);
 }
 
-/** Parses a typed JSON list. Throws the same errors as `parseJsonObject`. */
+/** Parses a typed JSON list. An error contains the `name` of the input but never its text, which may be secret. */
 export function parseJsonList(text: string, name: string): readonly Json[] {
   const value = tryParseJson(text);
   if (Array.isArray(value)) return value;
@@ -61,12 +61,12 @@ export async function givenPassphrase(call: Invocation): Promise<string | undefi
   return text === '' ? undefined : text;
 }
 
-/** Returns the given passphrase, or asks for it at the terminal. Throws VALIDATION_ERROR if there is no terminal. */
+/** Returns the given passphrase. If none is given, asks at the terminal. Throws VALIDATION_ERROR if there is no terminal to ask at. */
 export async function requirePassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   return (await givenPassphrase(call)) ?? askPassphrase(call, question);
 }
 
-/** Asks twice for the passphrase of a new key. Throws VALIDATION_ERROR if it is short, since it cannot be changed later. */
+/** Returns the passphrase for a new key: the given one, or one typed twice. Throws VALIDATION_ERROR if it is shorter than 10 characters. */
 export async function newPassphrase(call: Invocation, question = OF_ROOT_KEY): Promise<string> {
   const given = await givenPassphrase(call);
   const passphrase = given ?? (await askPassphrase(call, question));

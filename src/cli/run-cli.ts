@@ -13,7 +13,7 @@ import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
 
-/** Runs `atmo ARGV…`. Returns the exit code of the command, or the exit code that ERROR_CODES has for an error. Never throws. */
+/** Runs `atmo ARGV…` and returns the exit code of the command. If it fails, returns the error's exit code in ERROR_CODES. Never throws. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const output = new Output(io, { isJson: argv.includes('--json') });
   try {
@@ -66,7 +66,7 @@ async function runCommand(argv: readonly string[], output: Output, io: CliIo): P
   return typeof exitCode === 'number' ? exitCode : 0;
 }
 
-/** Returns the error to print. For a bug in the CLI it contains the original message, because no log has it. */
+/** Returns the error to print. For a bug in the CLI the error contains the original message, because the CLI writes no log. */
 function readable(thrown: unknown): AtmoError {
   if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
   return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });

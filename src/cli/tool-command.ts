@@ -27,7 +27,7 @@ export function requestCommand<Answer>({ request, text, ...command }: RequestCom
 /** A command that makes one call of an administration tool. */
 export interface ToolCommand extends Omit<Command, 'run'> {
   readonly tool: string;
-  /** Returns parameters in addition to those that operands and options set by their `param`. */
+  /** Returns additional parameters. Operands and options with a `param` set their parameters without this function. */
   params?(call: Invocation): JsonObject | Promise<JsonObject>;
   /** Fields that become the columns of a table if the result is a list of objects. */
   readonly columns?: readonly string[];
@@ -52,7 +52,7 @@ export function toolCommand({ tool, params, columns, shown, sentence, ...command
   });
 }
 
-/** Returns the parameters that operands and options set by their `param`. Omits operands and options that were not given. */
+/** Returns the parameters of operands and options that have a `param`. A missing switch is false; other missing values are omitted. */
 function namedParams({ operands = [], options = {} }: Pick<Command, 'operands' | 'options'>, call: Invocation): JsonObject {
   const texts = operands.map(({ param }, index) => [param, call.operands[index]] as const);
   const values = Object.entries(options).map(
@@ -74,13 +74,13 @@ function resultText(result: Json, columns: readonly string[] | undefined): Print
   return textTable(headings, rows);
 }
 
-/** Returns a list of endpoints as people type it, `lamp/1, blind/2`, and any other value unchanged. */
+/** Returns a list of endpoints in the form that people type: `lamp/1, blind/2`. Returns any other value unchanged. */
 function endpointsInShort(value: Json | undefined): Json | undefined {
   const texts = endpointTexts(value);
   return Array.isArray(value) && texts.length === value.length ? texts : value;
 }
 
-/** Returns the endpoints in a list, as people type them. */
+/** Returns the endpoints in a list, in the form that people type: `lamp/1`. */
 export function endpointTexts(value: Json | undefined): readonly string[] {
   return objectsOf(value).flatMap(({ device, endpoint }) =>
     typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : [],
@@ -94,7 +94,7 @@ export function integerOperand(call: Invocation, index: number, name: string): n
   throw usage(`${name} has to be a whole number, not ${JSON.stringify(text)}`);
 }
 
-/** Parses `DEVICE` or `DEVICE/ENDPOINT`; default: endpoint 1. */
+/** Parses `DEVICE/ENDPOINT`, or `DEVICE` for endpoint 1. Throws VALIDATION_ERROR for any other text. */
 export function parseEndpoint(text: string): { device_id: string; endpoint: number } {
   const match = /^([^/]+)(?:\/(\d{1,5}))?$/.exec(text);
   if (match?.[1] === undefined) throw usage(`${JSON.stringify(text)} has to be DEVICE or DEVICE/PART`);
@@ -137,8 +137,8 @@ function resultOf(job: JsonObject): JsonObject {
 const USUAL_PARAMS_BYTES = 65_536;
 
 /**
- * Parses `key=value` words and converts each value to the type in the tool's schema. `key=@FILE` means the content of a file, `key=@-` the
- * content of stdin, and `key=@@x` the text `@x`. A value of a wrong type remains text, so that the hub reports the mistake.
+ * Parses `key=value` words and converts each value to the type in the tool's schema. `key=@FILE` sets the content of a file, `key=@-` sets
+ * the content of stdin, and `key=@@x` sets the text `@x`. A value of a wrong type remains text; the hub then reports the mistake.
  */
 export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
   const properties = objectOf(objectOf(tool.parameters).properties);
@@ -168,7 +168,7 @@ function splitWords(words: readonly string[]): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** Converts a file's content to a value. A text keeps its white space, such as the final line feed; numbers and JSON lose it. */
+/** Converts a file's content to a value. A text keeps white space at its ends, such as the final line feed. A number or JSON loses it. */
 function contentValue(content: string, schema: JsonObject): Json {
   const line = content.trim();
   const value = typedValue(line, schema);
@@ -177,7 +177,7 @@ function contentValue(content: string, schema: JsonObject): Json {
 
 const SWITCHES: Readonly<Record<string, boolean>> = { true: true, false: false, on: true, off: false, yes: true, no: false };
 
-/** Converts text by a schema to a number, a boolean (also on/off, yes/no), JSON, or a comma-separated list. Other text remains text. */
+/** Converts text by a schema to a number, boolean (also on/off, yes/no), JSON, or list (items between commas). Other text stays text. */
 export function typedValue(text: string, schema: JsonObject): Json {
   const types = typesOf(schema);
   const isAnything = types.size === 0;

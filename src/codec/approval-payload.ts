@@ -2,7 +2,7 @@ import { canonicalJson } from './canonical-json.ts';
 
 // This module must not use APIs of Node.js, because the web page imports it.
 
-/** COSE `external_aad` of signed decisions. A signature made with another `external_aad` is no valid decision. */
+/** COSE `external_aad` of signed decisions. A message that was signed with another `external_aad` is not accepted as a decision. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
 /** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its fields. */

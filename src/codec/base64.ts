@@ -19,7 +19,7 @@ export function isBase64Schema(schema: unknown): boolean {
 }
 
 /**
- * Returns the strings of a value that its schema declares as base64. Objects are visited in the key order of RFC 8785. Omits strings that
+ * Returns the strings that the schema declares as base64. Visits objects in the key order of RFC 8785. Omits empty strings and strings that
  * are not canonical base64. Does not follow schemas behind `$ref`, `if` or `patternProperties`.
  */
 export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Field[] {
@@ -31,7 +31,7 @@ export function base64Fields(schema: JsonSchema, value: Json): readonly Base64Fi
   return fields;
 }
 
-/** Returns a copy in which keys are sorted and `map` replaces base64 strings. Returns the value itself if the schema has no base64. */
+/** Returns a copy with sorted keys, in which `map` has replaced each base64 string. If the schema has no base64, returns `value` itself. */
 export function mapBase64(schema: JsonSchema, value: Json, map: (field: Base64Field) => string): Json {
   return mentionsBase64(schema) ? mapped({ alternatives: alternativesOf(schema), path: [], map }, value) : value;
 }
@@ -77,7 +77,7 @@ function partSchema({ properties, items, prefixItems, additionalProperties }: Js
   return named ? Reflect.get(properties, key) : additionalProperties;
 }
 
-/** Matches a character that is not base64. One pattern for a whole text would need much memory and would fail for several megabytes. */
+/** Matches one character that base64 does not use. A pattern for the whole text would need much memory and fail on several megabytes. */
 const FOREIGN = /[^A-Za-z0-9+/]/;
 
 /** Returns whether a text of any length is base64 with padding (RFC 4648 §4). */

@@ -4,9 +4,9 @@ import type { Json } from '../core/json.ts';
 const MAX_DEPTH = 256;
 
 /**
- * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, numbers in the ECMAScript format, -0 as 0, no
- * white space. Throws VALIDATION_ERROR, with a JSON pointer to the place, if the value contains NaN, infinities, undefined, functions, lone
- * surrogates or objects that are not plain, or if it is nested deeper than 256 levels.
+ * Returns the canonical JSON text of a value (RFC 8785): keys are sorted by UTF-16 code units, numbers have the ECMAScript format, -0 is 0,
+ * and there is no white space. Throws VALIDATION_ERROR with a JSON pointer if a part of the value is NaN, infinite, undefined, a function,
+ * a text with a lone surrogate or an object that is not plain, or is nested deeper than 256 levels.
  */
 export function canonicalJson(value: Json): string {
   return write(value, []);

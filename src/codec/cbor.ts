@@ -34,8 +34,8 @@ const decoder = new Decoder(OPTIONS);
 
 /**
  * Returns the deterministic encoding of a value (RFC 8949 §4.2.1): shortest heads and floats, definite lengths, map keys sorted by their
- * bytes. Writes integers outside ±(2^53 − 1) as floating-point numbers. Throws VALIDATION_ERROR for values that are no `CborValue`, text
- * that is not well-formed or begins with a byte order mark, and nesting beyond 16 levels.
+ * bytes. Writes integers outside ±(2^53 − 1) as floating-point numbers. Throws VALIDATION_ERROR if a part is no `CborValue`, if a text is
+ * not well-formed or begins with a byte order mark, or if values are nested deeper than 16 levels.
  */
 export function encodeCbor(value: CborValue): Uint8Array {
   const writer = new CborWriter(Buffer.allocUnsafe(MESSAGE_BYTES));
@@ -54,14 +54,14 @@ export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}):
 /** Decodes CBOR like `decodeCbor` without a copy: byte strings are views of `bytes`. Callers copy the parts that they store. */
 export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  // A new Uint8Array is passed because cbor-x adds a property to it, and because views of a Buffer would be Buffers.
+  // cbor-x gets a new Uint8Array, because it adds a property to its input, and because views of a Buffer would be Buffers.
   return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
 }
 
 /** Major types (RFC 8949 §3.1). */
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
-/** Smallest value that needs an argument of each size (RFC 8949 §4.2.1), by the size in bytes. */
+/** Maps the size of an argument in bytes to the smallest value that needs this size (RFC 8949 §4.2.1). */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
 /** Maximum length in bytes of a short text. For short texts, a loop is faster than a call of `isAscii`. */
@@ -79,7 +79,7 @@ const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 /** Returns `beginning`, followed by each part as a CBOR byte string. It allocates memory only once, because it runs for every signature. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
-  // `allocUnsafeSlow` takes no memory from the shared pool, so the result needs no copy.
+  // `allocUnsafeSlow` does not use the memory that Buffers share, so the result can be returned without a copy.
   const writer = new CborWriter(Buffer.allocUnsafeSlow(bytes));
   writer.append(beginning);
   for (const part of parts) writer.write(part, 0);
@@ -193,7 +193,7 @@ class CborWriter {
     this.#at += bytes.length;
   }
 
-  /** Returns the buffer with space for `length` more bytes. */
+  /** Makes space for `length` more bytes, and returns the buffer. */
   #reserve(length: number): Buffer {
     const needed = this.#at + length;
     if (needed <= this.#buffer.length) return this.#buffer;
@@ -204,7 +204,7 @@ class CborWriter {
   }
 }
 
-/** Returns whether all keys are ascending non-negative integers, as in messages; a map with such keys needs no sorting. */
+/** Returns whether all keys are non-negative integers in ascending order. Most maps have such keys, and need no sorting. */
 function areNumbersInOrder(keys: Iterable<unknown>): boolean {
   let before = -1;
   for (const key of keys) {
@@ -226,9 +226,9 @@ function refuseValue(problem: string): never {
 }
 
 /**
- * Checks encoded CBOR without building a value. Accepts only the deterministic encoding (RFC 8949 §4.2.1) of one value made of integers
- * within ±(2^53 − 1), text, byte strings, booleans, null, arrays, maps with integer or text keys, and floats if `limits` allows them. The
- * number of bytes bounds the work, even if the bytes claim greater lengths. Throws VALIDATION_ERROR with the byte position.
+ * Checks encoded CBOR without building a value. Accepts one value in the deterministic encoding (RFC 8949 §4.2.1). It may contain integers
+ * within ±(2^53 − 1), text, byte strings, booleans, null, arrays, maps with integer or text keys and, if `limits` allows them, floats. The
+ * work depends on the number of bytes, not on the lengths that the bytes claim. Throws VALIDATION_ERROR with the byte position.
  */
 export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
   if (bytes.length > limits.maxBytes) refuseByte(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);
@@ -299,7 +299,7 @@ class CborScan {
     }
   }
 
-  /** Throws VALIDATION_ERROR unless the second key sorts after the first. Neither key can be a prefix of the other. */
+  /** Throws VALIDATION_ERROR unless the second key sorts after the first. Different keys differ in a byte: none is a prefix of another. */
   #requireAscending(previous: number, start: number): void {
     const length = this.#at - start;
     let same = 0;
@@ -315,7 +315,7 @@ class CborScan {
     this.#skip(length, start);
     if (this.#isAscii(from)) return;
     if (!isUtf8(this.#bytes.subarray(from, this.#at))) refuseByte(start, 'a text is not valid UTF-8');
-    // cbor-x drops the byte order mark of a long text, so two encodings would decode to the same value.
+    // cbor-x drops a byte order mark at the beginning of a long text, so two different encodings would decode to the same text.
     const startsWithMark = length >= 3 && this.#view.getUint32(from - 1) % 0x100_0000 === BYTE_ORDER_MARK;
     if (startsWithMark) refuseByte(start, 'a text begins with a byte order mark');
   }
@@ -343,7 +343,7 @@ class CborScan {
     if (!isShortest) refuseByte(start, 'a floating-point number is not in its shortest form');
   }
 
-  /** Reads the argument of a head (RFC 8949 §3): a value below 2^64, inexact above 2^53. */
+  /** Reads the argument of a head (RFC 8949 §3). The result lies below 2^64, and is not exact above 2^53. */
   #argument(info: number, start: number): number {
     if (info < 24) return info;
     if (info === 31) refuseByte(start, 'a length is indefinite');

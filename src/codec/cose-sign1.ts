@@ -27,8 +27,8 @@ const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
 const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
 
 /**
- * Signs a payload as an untagged COSE_Sign1 message (RFC 9052 §4.2) with EdDSA on Ed25519, an empty unprotected header and the payload
- * inside. Throws VALIDATION_ERROR if the key is not a private Ed25519 key.
+ * Signs a payload and returns an untagged COSE_Sign1 message (RFC 9052 §4.2) that contains the payload. The algorithm is EdDSA with
+ * Ed25519; the unprotected header is empty. Throws VALIDATION_ERROR if the key is not a private Ed25519 key.
  */
 export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
   if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
@@ -37,14 +37,14 @@ export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Arr
 }
 
 /**
- * Returns the payload of a message that `signSign1` made with the expected key and `externalAad`. Accepts exactly one byte sequence for
- * each payload and key: throws VALIDATION_ERROR with the reason for any other algorithm, header, tag, length or signature.
+ * Verifies a message of `signSign1` and returns its payload. Throws VALIDATION_ERROR with the reason if the signature is wrong, if the
+ * message has another form (algorithm, header, tag or length), or if `keyOf` returns no public Ed25519 key.
  */
 export function verifySign1(message: Uint8Array, check: Omit<Sign1Opening<Uint8Array>, 'read'>): Uint8Array {
   return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/** Verifies a message like `verifySign1`. Returns the value that `read` makes from the payload before the costly verification. */
+/** Verifies a message like `verifySign1` and returns the result of `read`. Calls `read` and `keyOf` before the costly verification. */
 export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
   const value = read(payload);
@@ -60,7 +60,7 @@ export function unverifiedPayload(message: Uint8Array): Uint8Array {
   return partsOf(message).payload;
 }
 
-/** Returns the `externalAad` for the next link of a certificate chain: the signature of the next link is valid only after `link`. */
+/** Returns the `externalAad` for the next link of a certificate chain: a hash of `link`, so the next link is valid only after `link`. */
 export function aadAfter(link: Uint8Array): Uint8Array {
   return hash('sha256', link, 'buffer');
 }

@@ -6,9 +6,7 @@ import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
 import { refuse, textOf, type ValuePath, type WireType } from './message-schema.ts';
 
-/**
- * Returns the wire type of a JSON object. It is sent as RFC 8785 text of at most `max` UTF-8 bytes, because messages allow no CBOR floats.
- */
+/** Returns the wire type of a JSON object. It is sent as RFC 8785 text of at most `max` bytes, because messages allow no CBOR floats. */
 export function jsonObject({ max }: { readonly max: number }): WireType<JsonObject> {
   const bounded = (text: string, at: ValuePath): string =>
     Buffer.byteLength(text) <= max ? text : refuse(at, `is JSON text of more than ${max} bytes`);
@@ -48,10 +46,10 @@ export interface WrittenJson {
   readonly pieces: JsonPieces;
 }
 
-/** Maximum number of byte strings in one text. */
+/** Maximum number of byte strings in the pieces of one JSON text. */
 export const MAX_BYTE_STRINGS = 64;
 
-/** Returns both forms of a value. Only strings that the schema declares as `contentEncoding: base64` become bytes. */
+/** Returns both forms of a value. In `pieces`, bytes replace the strings that the schema declares as base64 (at most 64 strings). */
 export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
   const encoded: string[] = [];
   const mark = randomUUID();
@@ -71,8 +69,8 @@ export function joinedJson(pieces: JsonPieces): string {
 }
 
 /**
- * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. `arrives` tells how the text is
- * decoded: `in pieces` if the hub may forward it unchanged, `in one` string if the hub reads it.
+ * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. `arrives` selects the decoded
+ * form: `in pieces`, which the hub can forward unchanged, or `in one` string, which the hub can parse.
  */
 export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {
@@ -85,7 +83,7 @@ export function jsonPieces({ max, arrives }: { readonly max: number; readonly ar
   return { toCbor: (value, at): CborValue => check(value, at), fromCbor: (value, at) => arrived(check(value, at)) };
 }
 
-/** Checks that texts and byte strings alternate, and that each byte string replaces the whole content of a JSON string. */
+/** Checks that texts and byte strings alternate, and that JSON quotation marks surround each byte string. */
 function requirePieces(value: unknown, at: ValuePath): readonly (string | Uint8Array)[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : refuse(at, 'is neither text nor pieces of it');
   if (items.length < 3 || items.length > 2 * MAX_BYTE_STRINGS + 1 || items.length % 2 === 0) {

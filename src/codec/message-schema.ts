@@ -33,7 +33,7 @@ function stepsTo(at: ValuePath): readonly (string | number)[] {
   return steps;
 }
 
-/** Returns a wire type whose values are already CBOR values; encoding and decoding only check them. */
+/** Returns a wire type for values that are CBOR values already. Encoding and decoding only check the values. */
 function plain<Value extends CborValue>(check: (value: unknown, at: ValuePath) => Value): WireType<Value> {
   return { toCbor: check, fromCbor: check };
 }
@@ -112,7 +112,7 @@ export function list<Item>(type: WireType<Item>, { min = 0, max }: Bounds): Wire
   };
 }
 
-/** Returns the wire type of an object with at most `max` properties. Their names have the wire type `name`, and their values `type`. */
+/** Returns the wire type of an object with at most `max` properties. `name` is the wire type of each name, and `type` of each value. */
 export function record<Value>(name: WireType<string>, type: WireType<Value>, { max }: Bounds): WireType<Readonly<Record<string, Value>>> {
   const requireSize = (size: number, at: ValuePath): void => {
     if (size > max) refuse(at, `has more than ${max} members`);
@@ -264,7 +264,7 @@ export function message<Table extends Fields>(table: Table): WireType<Members<Ta
   };
 }
 
-/** Returns the wire type of a message that is sent as a CBOR array, sorted by the keys 0, 1, …. Only its last fields may be optional. */
+/** Returns the wire type of a message that is sent as a CBOR array. The fields have the keys 0, 1, …; only the last may be optional. */
 export function tuple<Table extends Fields>(table: Table): WireType<Members<Table>> {
   const fields = Object.entries(table)
     .map(([name, field]): NamedField => ({ name, field }))
@@ -308,13 +308,13 @@ function readMember({ name, field }: NamedField, item: CborValue | undefined, at
   return isAbsent(value, field.presence) ? refuse(place, 'is an empty list, which does not travel') : value;
 }
 
-/** Kinds of a message by name. Each has its number on the wire and the wire type of the fields besides the kind. */
+/** Kinds of a message by name: the number of the kind on the wire, and the wire type of all other fields. */
 type VariantTable = Readonly<Record<string, readonly [tag: number, type: WireType<unknown>]>>;
 type VariantValue<Member extends string, Table extends VariantTable> = {
   [Kind in keyof Table]: Flat<{ readonly [Name in Member]: Kind } & ValueOf<Table[Kind][1]>>;
 }[keyof Table];
 
-/** Returns the wire type of a message of several kinds. The field `member` names the kind; it is sent as key 0 or as the first item. */
+/** Returns the wire type of a message of several kinds. The field `member` names the kind. It is sent as key 0 or as the first item. */
 export function variants<const Member extends string, Table extends VariantTable>(
   member: Member,
   table: Table,
@@ -347,7 +347,7 @@ function itemsOf(value: CborValue): readonly CborValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Encodes and decodes one type of message. A decoded message shares no memory with its bytes. */
+/** Encodes and decodes one type of message. Unless a wire type says otherwise, a decoded message shares no memory with its bytes. */
 export interface MessageCodec<Value> {
   /** Throws VALIDATION_ERROR, which names the message and the field, if a field exceeds its limits. */
   encode(value: Value): Uint8Array;
@@ -355,7 +355,7 @@ export interface MessageCodec<Value> {
   decode(bytes: Uint8Array): Value;
 }
 
-/** Returns the codec of the message `name`. CBOR_LIMITS contains the default of each limit. */
+/** Returns the codec of the message `name`. Limits that are not given have the values of CBOR_LIMITS. */
 export function messageCodec<Value>(name: string, type: WireType<Value>, limits: Partial<CborLimits> = {}): MessageCodec<Value> {
   const place = { within: undefined, step: name };
   const { maxBytes } = { ...CBOR_LIMITS, ...limits };
@@ -365,7 +365,7 @@ export function messageCodec<Value>(name: string, type: WireType<Value>, limits:
       if (bytes.length > maxBytes) refuse(place, `has ${bytes.length} bytes, more than the ${maxBytes} that are allowed`);
       return bytes;
     },
-    // `viewCbor` needs no copy, because each wire type copies the bytes that it returns.
+    // No copy is needed here: a wire type copies the byte strings that it returns, or documents that it does not.
     decode: (bytes) => type.fromCbor(viewCbor(bytes, limits), place),
   };
 }
@@ -381,7 +381,7 @@ export interface SignedCodec<Value> {
   open(bytes: Uint8Array, keyOf: (unverified: Value) => KeyObject | undefined): Value;
 }
 
-/** Returns the signed form of a message. `domain` is its `external_aad`: the signature is not valid for messages with another domain. */
+/** Returns the codec of a signed message. `domain` becomes the `external_aad`, so a signature is valid only for messages of this domain. */
 export function signedCodec<Value>(codec: MessageCodec<Value>, domain: string): SignedCodec<Value> {
   const externalAad = new TextEncoder().encode(domain);
   return {

@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
 /** scrypt cost (RFC 7914). Each attempt, right or wrong, takes 32 MiB of memory and about 0.1 s. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
-/** Maximum scrypt cost for opening a box, so that the box's author cannot choose how much memory and time it takes. */
+/** Maximum scrypt cost of a box that is opened. Without it, the author of a box could make the hub use much memory and time. */
 const MAX_COST = { logN: 17, r: 8, p: 4 } as const;
 
 const BOX = message({
@@ -28,8 +28,8 @@ const BOX = message({
 const CODEC = messageCodec('SealedBox', BOX, { maxBytes: 8_192, maxDepth: 1, maxItems: 15 });
 
 /**
- * Encrypts at most 4 KiB with a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). Throws VALIDATION_ERROR if the
- * content is longer or the passphrase is empty.
+ * Encrypts at most 4 KiB with a passphrase. The cipher is AES-256-GCM (NIST SP 800-38D); scrypt (RFC 7914) derives its key from the
+ * passphrase. Throws VALIDATION_ERROR if the content is longer or the passphrase is empty.
  */
 export async function sealBox(content: Uint8Array, passphrase: string): Promise<Uint8Array> {
   if (passphrase === '') throw new AtmoError('VALIDATION_ERROR', 'The passphrase is empty; give one that nobody guesses');
@@ -41,8 +41,8 @@ export async function sealBox(content: Uint8Array, passphrase: string): Promise<
 }
 
 /**
- * Decrypts a box of `sealBox`. Throws PERMISSION_DENIED if the passphrase is wrong or the bytes were changed; the two cases look alike.
- * Throws VALIDATION_ERROR if the bytes are not a box.
+ * Decrypts a box of `sealBox`. Throws PERMISSION_DENIED if the passphrase is wrong or the bytes were changed; the error does not tell
+ * which. Throws VALIDATION_ERROR if the bytes are not a box.
  */
 export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint8Array> {
   const { salt, nonce, sealed, ...cost } = CODEC.decode(box);
@@ -73,10 +73,10 @@ interface Derivation {
 
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
 
-/** Derives a key of `byteCount` bytes from a passphrase with scrypt. The caller must limit a cost that comes from outside. */
+/** Derives a key of `byteCount` bytes from a passphrase with scrypt. If the cost comes from outside, the caller must limit it. */
 export async function passphraseKey({ passphrase, salt, cost: { logN, r, p } }: Derivation, byteCount: number): Promise<Buffer> {
   const N = 2 ** logN;
-  // Twice the memory that RFC 7914 needs; the default limit of Node.js is 32 MiB.
+  // Allows twice the memory that RFC 7914 needs, because the default limit of Node.js (32 MiB) is too low.
   const maxmem = 2 * 128 * N * r;
   // Systems encode the same letters by different bytes, so the passphrase is normalised (RFC 8265 §4.2.2).
   return derive(passphrase.normalize('NFC'), salt, byteCount, { N, r, p, maxmem });

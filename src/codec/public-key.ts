@@ -4,7 +4,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import { sha256Hex } from './hashes.ts';
 
-/** Ed25519 key pair with which this hub can sign. Code that decrypts a stored key drops it right after use. */
+/** Ed25519 key pair with which this hub can sign. */
 export interface SigningKey {
   readonly privateKey: KeyObject;
   /** Raw public key: 32 bytes, base64url. */
@@ -17,9 +17,9 @@ const MAX_CACHED = 1024;
 const cache = new Map<string, KeyObject>();
 
 /**
- * Returns the public key for 32 raw bytes in base64url. Throws VALIDATION_ERROR if they are not the canonical encoding (RFC 8032 §5.1.3) of
- * a curve point, or if the point has small order, because one signature would then be valid for many messages. The check takes as long as
- * about three verifications, so valid keys are cached.
+ * Returns the public key for 32 raw bytes in base64url. Throws VALIDATION_ERROR if the bytes are not the canonical encoding (RFC 8032
+ * §5.1.3) of a curve point. Also throws it if the point has small order, because one signature would then be valid for many messages. Valid
+ * keys are cached, because the check takes as long as about three verifications.
  */
 export function publicKeyOf(raw: string): KeyObject {
   const known = cache.get(raw);

@@ -4,7 +4,7 @@ import { AtmoError } from './errors.ts';
 export interface Clock {
   /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Returns milliseconds of a clock that never jumps; only differences are meaningful. */
+  /** Returns milliseconds of a clock that never jumps. Its zero point is arbitrary, so only differences are meaningful. */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
@@ -21,17 +21,17 @@ export const systemClock: Clock = {
   },
 };
 
-/** Port: the hub's time, and whether it can be trusted. A board without a hardware clock may start in the past. */
+/** Port: the hub's time, and whether it can be trusted. After a start, the clock of a board without a hardware clock may be wrong. */
 export interface TrustedTime {
-  /** Returns milliseconds since 1970, never before a time that is known to have passed. */
+  /** Returns milliseconds since 1970. The result is never before a time that is known to have passed. */
   now(): number;
-  /** Returns whether the network or the owner has set the time. Until then, dangerous calls are refused. */
+  /** Returns whether the time has a source (not `nothing`) and is not known to be wrong. If false, dangerous calls are refused. */
   isTrusted(): boolean;
 }
 
 /**
- * Source of the time. `owner`: the owner set it. `configuration`: the owner declared the machine's clock right. `network`, `hardware`,
- * `host`: the machine gets its time from the network, a hardware clock or the host of a virtual machine. `nothing`: unconfirmed.
+ * Source of the time: the owner set it (`owner`), the owner declared the machine's clock right (`configuration`), or the machine's clock
+ * follows the network, a hardware clock or the host of a virtual machine (`network`, `hardware`, `host`). `nothing`: unconfirmed.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 
@@ -46,10 +46,10 @@ export interface TimeStatus {
   readonly floorMs: number;
 }
 
-/** Port: the time, which the owner can read and set. */
+/** Port: the hub's time, which the owner can read and set. */
 export interface SettableTime {
   status(): TimeStatus;
-  /** Sets the time. Throws VALIDATION_ERROR if the time is impossible, CONFLICT if it differs from a trusted clock of the machine. */
+  /** Sets the time. Throws VALIDATION_ERROR (impossible time) or CONFLICT (the machine's clock is confirmed and shows another time). */
   set(timeMs: number): void;
 }
 
@@ -59,8 +59,8 @@ export function isoTime(atMs: number): string {
 }
 
 /**
- * Parses an ISO 8601 time and returns milliseconds since 1970. Throws VALIDATION_ERROR, with `subject` in the message, if JavaScript cannot
- * parse the time. This includes valid RFC 3339 times with a leap second.
+ * Parses an ISO 8601 time and returns milliseconds since 1970. Throws VALIDATION_ERROR with `subject` in the message if JavaScript cannot
+ * parse the time. JavaScript cannot parse leap seconds, although RFC 3339 permits them.
  */
 export function parseIsoTime(text: string, subject: string): number {
   const atMs = Date.parse(text);
@@ -86,7 +86,7 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Runs `work` every `periodMs`; the returned function stops it. */
+/** Runs `work` after each period of `periodMs`; the returned function stops it. */
 export function repeat(clock: Clock, periodMs: number, work: () => void): () => void {
   let cancel = () => {};
   const wait = () => {
@@ -99,7 +99,7 @@ export function repeat(clock: Clock, periodMs: number, work: () => void): () => 
   return () => cancel();
 }
 
-/** Settles like `promise`, but rejects with the signal's reason as soon as the signal aborts. */
+/** Settles like `promise`. If the signal aborts first, rejects at once with the signal's reason. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

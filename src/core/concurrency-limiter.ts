@@ -2,14 +2,14 @@ import { type Principal, principalKey } from './auth/principal.ts';
 import { AtmoError } from './errors.ts';
 
 interface LimiterOptions {
-  /** Name of the limit's owner in error messages. Default: `The hub`. */
+  /** Whose limit it is, for error messages; default: `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** Maximum number of waiting calls; further calls are refused. By default any number may wait. */
+  /** Maximum number of waiting calls; default: no maximum. Further calls are refused. */
   readonly maxWaiting?: number;
 }
 
-/** Limits the number of calls that run at once; other calls wait in order of arrival. */
+/** Limits how many calls run at once. Further calls wait and start in order of arrival. */
 export class ConcurrencyLimiter {
   readonly #options: LimiterOptions;
   /** Callbacks that start the waiting calls, in order of arrival. */
@@ -28,7 +28,7 @@ export class ConcurrencyLimiter {
     return this.#waiting.size;
   }
 
-  /** Waits for a slot and returns a function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, or the reason of an abort. */
+  /** Waits for a slot; returns a function that releases it. Throws RESOURCE_EXCEEDED if the queue is full, or the signal's abort reason. */
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();
@@ -41,7 +41,7 @@ export class ConcurrencyLimiter {
     return this.#wait(signal);
   }
 
-  /** Runs work in a slot. Rejects with the errors of `enter` and of the work. */
+  /** Runs `work` in a slot. Rejects with the errors of `enter` and of `work`. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const leave = await this.enter(signal);
     try {
@@ -94,8 +94,8 @@ interface CallerLimiterOptions {
 }
 
 /**
- * Limits the running calls in total and per caller. A call waits first until its caller may run another call, and only then in the queue of
- * all callers. So the long queue of one caller does not delay other callers.
+ * Limits the running calls in total and per caller. A call first waits until its caller may run another call. Only then does it join the
+ * queue of all callers, so that many calls of one caller do not delay other callers.
  */
 export class CallerConcurrencyLimiter {
   readonly #options: CallerLimiterOptions;
@@ -111,7 +111,7 @@ export class CallerConcurrencyLimiter {
     return this.#callers.size;
   }
 
-  /** Waits until this principal may run a call, and then for a slot of the hub. Otherwise like `ConcurrencyLimiter.enter`. */
+  /** Waits until the principal may run another call, then for a slot of the hub. Returns and throws like `ConcurrencyLimiter.enter`. */
   async enter(principal: Principal, signal: AbortSignal): Promise<() => void> {
     const key = callerKey(principal);
     const own = this.#limiterOf(key);
@@ -146,7 +146,7 @@ export class CallerConcurrencyLimiter {
   }
 }
 
-/** Returns the key of the caller: an agent and its descendants count as one, so that children do not raise the limit. */
+/** Returns the key of the caller. An agent and its descendants have the same key, so that children do not raise the limit. */
 function callerKey(principal: Principal): string {
   const root = principal.token?.chain[0];
   return root === undefined ? principalKey(principal) : `token:${root}`;

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 import type { AuditSink } from './storage/audit-sink.ts';
 import type { KeyValueStore } from './storage/key-value-store.ts';
 
-/** Services of the hub that all modules may use. Each part declares which of these services it needs. */
+/** Services of the hub that any module may use. Each part of the hub declares which of them it needs. */
 export interface HubContext {
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,4 +1,4 @@
-/** Returns the Levenshtein distance of two short texts: the number of letters to add, drop or change. */
+/** Returns the Levenshtein distance of two short texts: the number of letters to add, delete or replace. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
@@ -20,8 +20,8 @@ export function isWithinDistance(a: string, b: string, most: number): boolean {
 const MAX_COMPARED_LENGTH = 64;
 
 /**
- * Returns up to `limit` candidates, the most similar to `text` first. Omits candidates that differ in half of their letters or more, unless
- * they contain `text` (of at least four letters).
+ * Returns up to `limit` candidates, the most similar first. Omits a candidate if at least half of its letters differ. If `text` has at
+ * least four letters, a candidate that contains it is never omitted.
  */
 export function nearestTexts(text: string, candidates: Iterable<string>, limit = 3): readonly string[] {
   const wanted = text.toLowerCase().slice(0, MAX_COMPARED_LENGTH);

@@ -1,12 +1,12 @@
 import type { JsonObject } from './json.ts';
 
-/** Advice to the caller after an error: `never` repeat the request, repeat it `later`, or only after it was `changed`. */
+/** Advice to the caller after an error. `never`: do not repeat the request. `later`: repeat it later. `changed`: first change it. */
 export type RetryAdvice = 'never' | 'later' | 'changed';
 
 interface ErrorKind {
   readonly httpStatus: number;
   readonly retry: RetryAdvice;
-  /** Exit code of the CLI: 1 other error, 2 wrong usage, 3 refused, 4 the tool or device failed, 5 no hub. */
+  /** Exit code of the CLI: 1 any other error, 2 wrong usage, 3 refused, 4 failure of the tool or device, 5 no hub. */
   readonly exitCode: 1 | 2 | 3 | 4 | 5;
   readonly meaning: string;
 }
@@ -15,7 +15,7 @@ function code<Status extends number>(httpStatus: Status, retry: RetryAdvice, exi
   return { httpStatus, retry, exitCode, meaning } as const;
 }
 
-/** The only table of error codes: HTTP status, retry advice, exit code, meaning. docs/errors.md is generated from it. */
+/** The table of all error codes, with HTTP status, retry advice, exit code and meaning. docs/errors.md is generated from it. */
 export const ERROR_CODES = {
   VALIDATION_ERROR: code(
     400,
@@ -80,7 +80,7 @@ export const ERROR_CODES = {
 /** An error code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Returns whether a value is a key of ERROR_CODES itself. Names of inherited properties such as `toString` do not count. */
+/** Returns whether a value is an error code. Inherited properties of the table, such as `toString`, do not count. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
@@ -93,7 +93,7 @@ export interface ErrorBody {
   readonly retryable: boolean;
 }
 
-/** The only error class that the hub throws on purpose. The message names the problem, its subject and the remedy. */
+/** The only error class that the hub throws on purpose. Its message names the problem, the affected thing and the remedy. */
 export class AtmoError extends Error {
   override readonly name = 'AtmoError';
   readonly code: ErrorCode;
@@ -105,21 +105,21 @@ export class AtmoError extends Error {
     this.details = details;
   }
 
-  /** Returns the error in the form of responses, without stack and cause. If `details.permanent` is true it is not retryable. */
+  /** Returns the error as a response contains it, without stack and cause. If `details.permanent` is true, `retryable` is false. */
   toBody(): ErrorBody {
     const isRetryable = ERROR_CODES[this.code].retry === 'later' && this.details.permanent !== true;
     return { code: this.code, message: this.message, details: this.details, retryable: isRetryable };
   }
 }
 
-/** Returns an AtmoError unchanged. Any other value is a bug of `culprit`: it becomes INTERNAL_ERROR, and its text is only in the log. */
+/** Returns an AtmoError unchanged. Any other error is a bug of `culprit`: it becomes INTERNAL_ERROR, and only the log has its text. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
   const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
 
-/** Returns the code of a system error as errno(3) and Node name it (`ENOENT`, `ERR_…`). Returns the text of an error without a code. */
+/** Returns the code of a system error (`ENOENT`, errno(3)) or a Node.js error (`ERR_…`). Returns an error without a code as text. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

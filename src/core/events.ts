@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { JsonObject } from './json.ts';
 
-/** Types of events that the hub emits. `agi.tool.*` have the names that monitors of the HTTP tool service expect. */
+/** Types of events that the hub emits. Monitors of the HTTP tool service expect the names `agi.tool.*`. */
 export const EVENT_TYPES = [
   'agi.tool.discovered',
   'agi.tool.created',
@@ -42,7 +42,7 @@ export interface HubEvent {
   readonly data: JsonObject;
 }
 
-/** Called with each event. An error that the listener throws is dropped. */
+/** Called with each event. If the listener throws an error, the error is ignored. */
 export type EventListener = (event: HubEvent) => void;
 
 interface Subscription {
@@ -78,7 +78,7 @@ export class EventBus {
       try {
         listener(event);
       } catch {
-        // The error is dropped, so that the other listeners still get the event.
+        // The error is ignored, so that the other listeners still get the event.
       }
     }
   }

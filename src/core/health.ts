@@ -4,8 +4,8 @@ import { type Clock, repeat } from './clock.ts';
 import type { Service } from './lifecycle.ts';
 
 /**
- * Problems of the hub itself, one line for each subject. `/healthz`, `atmo doctor` and the page show them. Everyone may read a line, so it
- * names files and the remedy, and never devices, people or secrets.
+ * Problems of the hub itself, one line for each subject. `/healthz`, `atmo doctor` and the page show the lines to everyone. Therefore a
+ * line names files and the remedy, but never devices, people or secrets.
  */
 export class HubProblems {
   readonly #lines = new Map<string, string>();
@@ -29,14 +29,14 @@ const BEAT_MS = 1_000;
 const SLACK_MS = 500;
 
 /**
- * Detects that the process did not run for a while, because it was stopped, swapped out or blocked by a slow disk. Messages that arrive
- * right afterwards may have waited in the kernel for that long.
+ * Detects stalls. In a stall, the process does not run, because it was stopped, swapped out or blocked by a slow disk. A message that
+ * arrives right after a stall may have waited in the kernel for the whole stall.
  */
 export class StallDetector implements Service {
   readonly #clock: Clock;
   #stop = () => {};
   #beatMs: number | undefined;
-  /** Length of the stall that the last timer detected; 0 if the timer was in time. */
+  /** Length in milliseconds of the stall that the last timer detected; 0 if the timer was on time. */
   #stallMs = 0;
 
   constructor(clock: Clock) {
@@ -54,10 +54,10 @@ export class StallDetector implements Service {
     this.#stallMs = 0;
   }
 
-  /** Returns for how many milliseconds a message that arrives now may have waited; 0 if the process was not stopped. */
+  /** Returns for how many milliseconds a message that arrives now may have waited in the kernel; 0 if there was no stall. */
   get waitedMs(): number {
     const sinceBeatMs = this.#sinceBeatMs();
-    // Timers run after sockets, so the first messages are read before the timer has detected the stall.
+    // Sockets are read before timers run. So the first messages after a stall arrive before the timer has detected it.
     return isLate(sinceBeatMs) || this.#stallMs > 0 ? this.#stallMs + sinceBeatMs : 0;
   }
 
@@ -77,14 +77,14 @@ function isLate(sinceBeatMs: number): boolean {
   return sinceBeatMs > BEAT_MS + SLACK_MS;
 }
 
-/** Lets the event loop poll all sockets `turns` times, since it takes several turns until a closed connection has all its effects. */
+/** Lets the event loop poll all sockets `turns` times. A closed connection needs several turns until all its effects have happened. */
 export async function pollSockets(turns: number): Promise<void> {
   for (let turn = 0; turn <= turns; turn++) await nextTurn();
 }
 
 /**
- * Returns the resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 if the process has ended. statm(5) is not used because
- * it counts pages, whose size differs: 4 KiB on most boards, 16 KiB on a Raspberry Pi 5.
+ * Returns the resident memory of a process in bytes (proc_pid_status(5), VmRSS); 0 if the process has ended. Does not use statm(5), which
+ * counts pages: their size is 4 KiB on most boards, but 16 KiB on a Raspberry Pi 5.
  */
 export function residentBytes(pid: number | undefined): number {
   try {

@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
 
-/** Returns the 4 or 16 bytes of an IPv4 or IPv6 address without a zone. */
+/** Returns the bytes of an IP address without a zone: 4 bytes for IPv4, 16 for IPv6. */
 export function addressBytes(address: string): Uint8Array {
   if (isIPv4(address)) return Uint8Array.from(address.split('.').map(Number));
-  // The URL parser writes IPv6 in its shortest form with hexadecimal groups (RFC 5952).
+  // The URL parser converts an IPv6 address to its shortest form, with all groups in hexadecimal (RFC 5952).
   const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = shortest.split('::');
   const before = groupsOf(head);

@@ -47,7 +47,7 @@ export function tryParseJson(text: string): Json | undefined {
   }
 }
 
-/** Returns the keys along a JSON Pointer, unescaped (RFC 6901 §4). */
+/** Returns the keys of a JSON Pointer in order, without escapes (RFC 6901 §4). */
 export function pointerKeys(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -55,7 +55,7 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Returns the value at a JSON Pointer (RFC 6901) or a list of keys, or undefined. */
+/** Returns the value at a JSON Pointer (RFC 6901) or at a list of keys; undefined if there is none. */
 export function valueAt(root: Json, pointer: string | readonly string[]): Json | undefined {
   return (typeof pointer === 'string' ? pointerKeys(pointer) : pointer).reduce<Json | undefined>(memberOf, root);
 }

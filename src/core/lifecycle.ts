@@ -1,13 +1,13 @@
-/** A part with a lifecycle. Its constructor has no side effects. `start` is called once; dispose may be called any number of times. */
+/** A part of the hub that is started and disposed. Its constructor has no side effects. Only dispose may be called more than once. */
 export interface Service extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Starts services, and disposes them in the reverse order of their start. If a start fails, disposes all services so far. */
+/** Starts services, and disposes them in reverse order. If a start fails, disposes that service and all services before it. */
 export class ServiceStack implements AsyncDisposable {
   readonly #started: AsyncDisposable[] = [];
 
-  /** Registers a part that needs no start, so that it is disposed in reverse order too. */
+  /** Registers a part that needs no start. The part is disposed together with the services, in reverse order. */
   own(part: AsyncDisposable): void {
     this.#started.push(part);
   }
@@ -35,7 +35,7 @@ export class ServiceStack implements AsyncDisposable {
   }
 }
 
-/** Returns a function that computes a value at its first call and caches it. Used for tables that a hub may never need. */
+/** Returns a function that calls `make` at its first call and caches the value. Used for tables that a hub may never need. */
 export function lazy<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -44,7 +44,7 @@ export function lazy<T>(make: () => T): () => T {
   };
 }
 
-/** Returns a function like `make` that caches up to `maxKept` results. Results for texts longer than `maxLength` are not cached. */
+/** Returns a function like `make` that caches up to `maxKept` results. It does not cache results for texts longer than `maxLength`. */
 export function oncePerText<Value>(
   make: (text: string) => Value,
   { maxKept, maxLength = Infinity }: { readonly maxKept: number; readonly maxLength?: number },
@@ -60,7 +60,7 @@ export function oncePerText<Value>(
   };
 }
 
-/** Returns a function that computes a value once per object and caches it while the object exists. */
+/** Returns a function like `make` that caches one result for each object, for as long as the object exists. */
 export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {

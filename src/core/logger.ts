@@ -4,11 +4,11 @@ import type { JsonObject } from './json.ts';
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Severities of RFC 5424 §6.2.1 for messages of running calls, the mildest first. */
+/** Severities of messages from running calls, least severe first (RFC 5424 §6.2.1). */
 export const SEVERITIES = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Logs one event per line, with fields instead of prose. Never pass keys, tokens, PINs or setup codes. */
+/** Logs events, one in each line, with fields instead of prose. Callers must never pass keys, tokens, PINs or setup codes. */
 export interface Logger {
   debug(event: string, fields?: JsonObject): void;
   info(event: string, fields?: JsonObject): void;
@@ -18,8 +18,8 @@ export interface Logger {
   child(fields: JsonObject): Logger;
 }
 
-// Patterns of secrets that are removed even if a caller logs them by mistake: Matter setup codes, hub tokens, private keys, long hex
-// secrets.
+// Patterns of secrets: Matter setup codes, hub tokens, private keys and long hex secrets. The logger removes them, even if a caller passes
+// them by mistake.
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
@@ -35,7 +35,7 @@ const SECRET_KEYS =
 const HASH_KEYS = /(^|_)hash$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
-/** Returns a value as it may be logged: secrets are replaced by `[redacted]`. */
+/** Returns a value as the log may show it: `[redacted]` replaces each secret. */
 export function redact(value: unknown): unknown {
   if (typeof value === 'string') return SECRETS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
   if (Array.isArray(value)) return value.map(redact);
@@ -43,14 +43,14 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
-/** Returns whether this is a number `pin` with at most two digits. Such a number is a GPIO line, never the PIN of a lock. */
+/** Returns whether this is a whole number below 100 named `pin`. Such a number is a GPIO line, never the PIN of a lock. */
 export function isTwoDigitPin(name: string, value: unknown): boolean {
   return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
 }
 
 function redactMember(key: string, item: unknown): unknown {
   if (SECRET_KEYS.test(key) && typeof item !== 'boolean' && !isTwoDigitPin(key, item)) return '[redacted]';
-  // The hashes that link audit rows must stay readable.
+  // Hashes that link audit rows look like secrets, but must stay readable.
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
@@ -59,7 +59,7 @@ export interface LogThreshold {
   readonly level: LogLevel;
 }
 
-/** Returns a logger that passes each event of at least the level `lowest` to `write` as a line of JSON. */
+/** Returns a logger. It passes each event of the level `lowest` or a higher level to `write`, as a line of JSON. */
 export function createLogger(
   lowest: LogLevel | LogThreshold,
   write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),
@@ -90,8 +90,8 @@ export const silentLogger: Logger = createLogger('error', () => {});
 const URGENT: ReadonlySet<LogLevel> = new Set(['warn', 'error']);
 
 /**
- * Buffers log lines for a file, a pipe or a terminal, since each write wakes the reader. Lines below `warn` are written together at the end
- * of the turn, after the caller's response. A warning writes all lines at once.
+ * Buffers log lines, since each write to a file, pipe or terminal wakes its reader. Lines below `warn` are written together at the end of
+ * the event loop's turn, after the caller has its response. A line of `warn` or `error` is written at once, with all waiting lines.
  */
 export class LogBuffer {
   readonly #write: (text: string) => void;
@@ -107,7 +107,7 @@ export class LogBuffer {
     if (URGENT.has(level)) this.flush();
   }
 
-  /** Writes the buffered lines; must also be called when the process ends. */
+  /** Writes the buffered lines. Must also be called before the process ends. */
   flush(): void {
     if (this.#waiting === '') return;
     const text = this.#waiting;

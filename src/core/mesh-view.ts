@@ -1,8 +1,8 @@
 import type { HubId } from './ids.ts';
 
 /**
- * State of another hub by the age of its last message: `fresh` up to 90 s, `stale` up to 300 s, then `gone`. `left` means that the hub
- * announced its departure.
+ * State of another hub by the age of its last message: up to 90 s it is `fresh`, up to 300 s `stale`, and after that `gone`. `left` means
+ * that the hub has announced its departure.
  */
 export type PeerState = 'fresh' | 'stale' | 'gone' | 'left';
 
@@ -15,23 +15,23 @@ export interface PeerDevice {
   readonly isReachable: boolean;
 }
 
-/** Limits of a capability, such as `max_image_mb` or `model`. */
+/** Properties that limit a capability, such as `max_image_mb` or `model`. */
 export type CapabilityConstraints = Readonly<Record<string, string | number | boolean>>;
 
-/** The facts that decide whether a call is routed to another hub. */
+/** What the routing of a call must know about another hub. */
 export interface RoutePeer {
   readonly id: HubId;
   readonly name: string;
-  /** True if a call can be sent to the hub now, directly or over other hubs. */
+  /** True if a call can be sent to the hub now, directly or through other hubs. */
   readonly isReachable: boolean;
   /** Round trip time in milliseconds; absent without a direct connection. */
   readonly roundTripMs?: number;
-  /** Number of hops to the hub; 1 for a direct connection. */
+  /** Number of hops to the hub: 1 for a direct connection, 0 if there is no route. */
   readonly hops: number;
   readonly capabilities: readonly string[];
   /** False if the hub announces that its machine is offline. */
   readonly isOnline?: boolean;
-  /** Limits that the hub announces for calls that require a capability, by type of the capability. */
+  /** Limits that the hub announces for its capabilities, by the type of the capability. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
@@ -39,17 +39,17 @@ export interface RoutePeer {
 export interface Peer extends RoutePeer {
   readonly state: PeerState;
   readonly version: string;
-  /** Time of the hub's last message, milliseconds since 1970 by this hub's clock. */
+  /** Time of the peer's last message (now, while it is connected), milliseconds since 1970 by our own clock. */
   readonly lastSeenMs: number;
-  /** Address `host:port` of the direct connection. */
+  /** Address `host:port` of the direct connection; absent without one. */
   readonly address?: string;
   readonly toolCount: number;
-  /** Number of tools whose definition has not arrived yet. */
+  /** Number of the hub's tools whose definitions have not arrived yet. */
   readonly missingTools: number;
   readonly devices: readonly PeerDevice[];
 }
 
-/** Port: the other hubs; absent while the hub is in no mesh. */
+/** Port: the mesh and its other hubs. `meshId` is undefined while this hub is in no mesh. */
 export interface MeshView {
   readonly meshId: string | undefined;
   peers(): readonly Peer[];

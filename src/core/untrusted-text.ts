@@ -1,45 +1,45 @@
 import { isJsonObject, type Json } from './json.ts';
 
 /**
- * Characters that a reader does not see, or that change the look of the following text: the Unicode category Other (control, format,
- * private use, unassigned, halves of surrogate pairs), line and paragraph separators, default-ignorable characters (variation selectors,
- * fillers, joiners, the tag block), and the blank Braille pattern. Line feed and tab count as visible.
+ * Characters that a reader does not see, or that change how the following text looks. They are the Unicode category Other (control, format,
+ * private use, unassigned, surrogates), line and paragraph separators, default-ignorable characters (variation selectors, fillers, joiners,
+ * tags) and the blank Braille pattern. Line feed and tab count as visible.
  */
 const HIDDEN_SET = '\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
 const HIDDEN = new RegExp(`(?![\\n\\t])[${HIDDEN_SET}]`, 'u');
-/** Matches characters beyond ASCII. This fast test comes first, because most texts are ASCII and a picture in base64 is long. */
+/** Matches characters beyond ASCII. This fast test comes first, because most texts are ASCII and some are long, such as base64 pictures. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
-/** Matches invisible marks, which have no width and are deleted. Other hidden characters may separate words and become a space. */
+/** Matches invisible marks, which are deleted because they have no width. Other hidden characters may separate words and become a space. */
 const UNSEEN_MARKS = /(?!\p{C})\p{Default_Ignorable_Code_Point}/gu;
 const HIDDEN_RUNS = new RegExp(`(?:${HIDDEN.source})+`, 'gu');
 /**
- * Pattern of hidden characters that scripts need: the selector that makes a sign an emoji, the joiner of two emoji, and the (non-)joiner
- * between two letters in Persian and the languages of India.
+ * Matches hidden characters that writing systems need: the selector that makes a sign an emoji, the joiner between two emoji, and the
+ * joiner or non-joiner between two letters, as in Persian and the languages of India.
  */
 const NEEDED =
   /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\ufe0f|(?<=\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f)?)\u200d(?=\p{Extended_Pictographic})|(?<=(?!\p{Script=Latin})\p{L}\p{M}*)[\u200c\u200d](?=(?!\p{Script=Latin})\p{L})/gu;
 
-/** JSON Schema pattern of a name: one line without hidden characters, except those that scripts need. */
+/** JSON Schema pattern of a name: one line without hidden characters, except those that writing systems need. */
 export const WRITTEN_LINE = `^(?:${NEEDED.source}|[^${HIDDEN_SET}])+$`;
 
-/** Returns whether a reader sees every character of a text. */
+/** Returns whether a text contains no hidden characters. */
 export function isVisible(text: string): boolean {
   return !BEYOND_ASCII.test(text) || !HIDDEN.test(text);
 }
 
-/** Returns whether a text's only hidden characters are those that scripts need. */
+/** Returns whether a text contains no hidden characters except those that writing systems need. */
 export function isWrittenVisibly(text: string): boolean {
   return isVisible(text) || isVisible(text.replace(NEEDED, ''));
 }
 
-/** Makes a text of another hub, a device or a service safe to show: without hidden characters, at most `limit` code points. */
+/** Makes a text of another hub, a device or a service safe to show. Removes hidden characters and keeps at most `limit` code points. */
 export function visibleText(text: string, limit = Number.POSITIVE_INFINITY): string {
   const visible = isVisible(text) ? text : text.replace(UNSEEN_MARKS, '').replace(HIDDEN_RUNS, ' ');
   return visible.length <= limit ? visible : [...visible].slice(0, limit).join('');
 }
 
-/** Returns a text like `visibleText`, but as one line with single spaces and in Unicode form NFC: for a name, a title or a label. */
+/** Returns a text like `visibleText`, for a name, a title or a label: one line, with single spaces, in Unicode form NFC. */
 export function visibleLine(text: string, limit: number): string {
   const line = visibleText(text)
     .normalize('NFC')
@@ -48,19 +48,19 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
-/** Matches hidden characters without width. `givenName` removes them, so names that differ only in them become equal. */
+/** Matches hidden characters without width. `givenName` deletes them, so that names which differ only in them become equal. */
 const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Returns a name in the form that is stored: one line of visible characters. Returns an empty text if no character is visible. */
+/** Returns a name as it is stored: one line of visible characters. The result is empty if the name has no visible character. */
 export function givenName(text: string, limit = 64): string {
   return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
 }
 
-// Pattern of characters other than letters, digits and plain punctuation: quotes, brackets and marks could end a quotation or look like
+// Matches all characters except letters, digits and plain punctuation. Quotes, brackets and other marks could end a quotation or look like
 // markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
-/** Returns text of a device or person in quotation marks, for a description: one line, at most 64 characters, without inner quotes. */
+/** Returns text of a device or person in quotation marks: one line, at most 64 characters, without quotation marks inside. */
 export function quoted(text: string): string {
   return `"${plain(text)}"`;
 }
@@ -75,25 +75,25 @@ export function plain(text: string): string {
   return [...clean].slice(0, 64).join('').trim();
 }
 
-/** Returns JSON of another hub or a device with `visibleText` applied to all texts and member names. */
+/** Returns JSON of another hub or a device, with `visibleText` applied to all texts and member names in it. */
 export function visibleJson(value: Json): Json {
   return mapTexts(value, visibleText);
 }
 
-/** Returns the text with each hidden character as `\u{e0041}`, so that two different texts never look equal. */
+/** Returns the text with hidden characters written like `\u{e0041}`, so that two different texts never look equal. */
 export function escapeAllHidden(text: string): string {
   return text.replace(ALL_HIDDEN, codeOf);
 }
 
 /**
- * Returns JSON for a model, with hidden characters as `\u{e0041}`, so that model and person read the same text without loss. Hidden
- * characters that scripts need are unchanged.
+ * Returns JSON for a model, with hidden characters written like `\u{e0041}`. So the model and a person read the same text, and nothing is
+ * lost. Hidden characters that writing systems need stay unchanged.
  */
 export function escapeHidden(value: Json): Json {
   return mapTexts(value, (text) => withHiddenAs(text, codeOf));
 }
 
-/** Makes a text safe for a terminal: a hidden character becomes an escape such as `\u009b`, which JSON reads as the same character. */
+/** Makes a text safe for a terminal. A hidden character becomes an escape such as `\u009b`, which JSON parsers read as that character. */
 export function terminalText(text: string): string {
   return withHiddenAs(text, escapesOf);
 }

@@ -14,14 +14,14 @@ export interface EventSink {
 
 /** The events that a subscriber asked for and may receive. */
 export interface EventSubscription {
-  /** Event types or patterns such as `device.added` or `agi.tool.*`; an empty list means all. */
+  /** Event types such as `device.added`, and patterns such as `agi.tool.*`. An empty list means all events. */
   readonly types: readonly string[];
-  /** Id of the last event that the subscriber received. The stream begins with the later events. */
+  /** Id of the last event that the subscriber received. The stream continues after this event. */
   readonly lastEventId?: string;
   /** Account of the subscriber. All subscribers of one account share a limit of streams. */
   readonly account: string;
   mayReceive(event: HubEvent): boolean;
-  /** Returns whether the subscriber's token is still valid. The stream ends when it has expired or was revoked. */
+  /** Returns whether the subscriber's token is still valid. Once the token has expired or is revoked, the hub ends the stream. */
   isStillValid(): boolean;
 }
 
@@ -29,11 +29,11 @@ interface FeedOptions {
   /** Number of events kept for subscribers that reconnect. */
   readonly historySize?: number;
   readonly heartbeatMs?: number;
-  /** Interval of token checks in milliseconds, for subscribers to whom no events are sent. */
+  /** Interval of the periodic token check in milliseconds. Each token is also checked before every write to its subscriber. */
   readonly validityCheckMs?: number;
 }
 
-/** Sends the hub's events to subscribers: Server-Sent Events with CloudEvents as data. Keeps the newest events for reconnections. */
+/** Sends the hub's events (CloudEvents) to subscribers over Server-Sent Events. Keeps the newest events for later reconnections. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
@@ -64,7 +64,10 @@ export class EventFeed implements AsyncDisposable {
     this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
   }
 
-  /** Sends the missed events, then each new event. Returns a function that ends the subscription. */
+  /**
+   * Sends the missed events, then each new event. If missed events may be lost, first sends a `gap` event and then the whole history.
+   * Returns a function that ends the subscription.
+   */
   subscribe(sink: EventSink, subscription: EventSubscription): () => void {
     if (this.#isClosed) {
       sink.close();
@@ -86,8 +89,8 @@ export class EventFeed implements AsyncDisposable {
   }
 
   /**
-   * Returns the missed events. Returns undefined if the last received event is no longer in the history, because later events may be gone
-   * too. Also returns undefined if the subscriber may not receive that event, so that a guessed id reveals nothing.
+   * Returns the events after the last received event. Returns undefined if that event is no longer in the history, or if the subscriber may
+   * not receive it. Both cases look the same, so that a guessed id reveals nothing.
    */
   #missedSince({ lastEventId, mayReceive }: EventSubscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
@@ -126,7 +129,7 @@ export class EventFeed implements AsyncDisposable {
   }
 }
 
-/** Returns whether a pattern is equal to the event type, or ends in `.*` and matches the type's beginning. */
+/** Returns whether a pattern matches an event type. `a.*` matches each type that begins with `a.`. Other patterns must equal the type. */
 export function matchesType(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
@@ -146,7 +149,7 @@ interface RemoteStreamRequest extends Omit<RemoteSubscription, 'signal' | 'onGap
   isStillValid(): boolean;
 }
 
-/** Relays event streams of other hubs. The other hub decides which events the subscriber may receive. */
+/** Relays the event streams of other hubs to subscribers. The other hub decides which events a subscriber may receive. */
 export class RemoteEventStreams implements AsyncDisposable {
   readonly #events: RemoteEvents;
   readonly #clock: Clock;
@@ -166,8 +169,8 @@ export class RemoteEventStreams implements AsyncDisposable {
   }
 
   /**
-   * Relays events until the returned function is called, the subscriber reads too slowly, or the connection to the hub is lost. Sends an
-   * `error` event if the connection is lost.
+   * Relays the other hub's events until the returned function is called, the token becomes invalid, or the subscriber reads too slowly. If
+   * that hub refuses the request or its connection is lost, the relay sends an `error` event and ends.
    */
   subscribe(sink: EventSink, { hub, account, isStillValid, ...subscription }: RemoteStreamRequest): () => void {
     const stop = new AbortController();

@@ -16,13 +16,13 @@ interface EventVisibilityCollaborators {
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** Maximum number of removed tools that are remembered. Their permissions decide who may receive older events about them. */
+/** Maximum number of removed tools to remember. A tool's permissions decide who may receive events about it, even after its removal. */
 const MAX_REMOVED = 1_000;
 
 /** Decides which principal may receive which event. Nobody receives an event whose type has no rule. */
 export class EventVisibility {
   readonly #parts: EventVisibilityCollaborators;
-  /** Removed tools, which the registry no longer has. Their permissions decide who receives `agi.tool.removed`. */
+  /** Removed tools by id, since the registry no longer has them. Their permissions decide who receives `agi.tool.removed`. */
   readonly #removed = new Map<string, RegisteredTool>();
   readonly #rules: ReadonlyMap<string, VisibilityRule>;
 
@@ -105,7 +105,7 @@ export class EventVisibility {
   }
 }
 
-/** Returns whether `agentId` is the receiver, an agent that the receiver created, or a descendant of such an agent. */
+/** Returns whether the receiver is an agent, and `agentId` is the id of this agent or of one of its descendants. */
 function isKin({ kind, id }: Principal, agentId: unknown): boolean {
   return kind === 'agent' && typeof agentId === 'string' && isSelfOrDescendant(agentId, id);
 }

@@ -8,7 +8,7 @@ import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { HealthSource, JobPort } from './ports.ts';
 
-/** Labels of a sample by name (Prometheus text format). */
+/** Names and values of a sample's labels (Prometheus text format). */
 type Labels = Readonly<Record<string, string>>;
 
 interface Sample {
@@ -40,7 +40,7 @@ export class Counter {
   }
 }
 
-/** A histogram metric: it counts observations for each upper bound. Bounds are ascending, in the unit of the metric's name. */
+/** A histogram metric: counts observations in buckets. Bucket bounds are ascending, in the unit that the metric's name states. */
 class Histogram {
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, { readonly labels: Labels; readonly counts: number[]; sum: number; count: number }>();
@@ -80,7 +80,7 @@ class Histogram {
   }
 }
 
-/** The metrics of the hub, in the order of registration. They are written in the Prometheus text format (exposition format 0.0.4). */
+/** Collects the hub's metrics, and writes them in the order of registration in the Prometheus text format (version 0.0.4). */
 export class MetricRegistry {
   readonly #families: Family[] = [];
 
@@ -96,12 +96,12 @@ export class MetricRegistry {
     return histogram;
   }
 
-  /** Adds a metric whose value is read at each request: one number, or one number for each set of labels. */
+  /** Adds a gauge. `collect` is called at each request for metrics, and returns one number, or one number for each set of labels. */
   gauge(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'gauge' }, collect);
   }
 
-  /** Adds a counter whose value another part of the hub holds. It is read like a `gauge`. */
+  /** Adds a counter that another part of the hub counts. `collect` is called as for a `gauge`. */
   observedCounter(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'counter' }, collect);
   }
@@ -144,11 +144,11 @@ interface HubMetricSources {
   readonly feed: EventFeed;
 }
 
-/** Principal that may see the jobs of all callers, to count them. */
+/** The principal with which the metrics list jobs. It is an owner, so the list contains the jobs of all callers. */
 const METRICS_PRINCIPAL: Principal = { id: 'metrics', kind: 'owner', permissions: [] };
 const DURATION_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Registers metrics about the home and the process. Returns a function that stops measuring. */
+/** Registers metrics about calls, the home and the process. Returns a function that stops the measurements. */
 export function registerHubMetrics(metrics: MetricRegistry, watched: HubMetricSources): () => void {
   const stopCalls = observeCalls(metrics, watched);
   registerHomeMetrics(metrics, watched);
@@ -202,7 +202,7 @@ function countBy(label: string, values: readonly string[]): readonly (readonly [
 }
 
 function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): () => void {
-  // The monitor takes 10 samples a second in native code, which costs little even on an idle board.
+  // The monitor samples 10 times a second in native code. This costs little even on an idle board.
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
   const { nodeId, version, startedAtMs } = health.health();

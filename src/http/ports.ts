@@ -7,11 +7,11 @@ export interface HealthReport {
   readonly nodeId: string;
   readonly version: string;
   readonly startedAtMs: number;
-  /** One sentence for each problem. It contains no names of devices or people, because the health report is public. */
+  /** One sentence for each problem. No sentence names a device or a person, because the health report is public. */
   readonly problems: readonly string[];
 }
 
-/** Port: returns what the hub knows about its health. */
+/** Port: the source of the hub's health report. */
 export interface HealthSource {
   health(): HealthReport;
 }

@@ -19,7 +19,7 @@ import { MAX_BODY_BYTES } from './server/request-body.ts';
 import type { VisibleHome } from './visible-home.ts';
 
 const PAGE = 1_000;
-/** The tool that reads any sensor, used for questions about sensors. */
+/** The tool that can read any sensor. The search offers it for questions about sensors. */
 const SENSOR_READER = 'core:query_sensor';
 
 interface CatalogueCollaborators {
@@ -32,9 +32,9 @@ interface CatalogueCollaborators {
 }
 
 interface CatalogueFilter extends ToolDirectoryFilter {
-  /** If true, only tools that need no further configuration match. */
+  /** If true, the list contains only tools that need no further setting of the owner. */
   readonly isReadyOnly?: boolean;
-  /** If true, only the default version of each tool matches. Names for models are then unique in the list. */
+  /** If true, the list contains only the default version of each tool, so that names for models are unique in it. */
   readonly isDefaultVersionOnly?: boolean;
 }
 
@@ -48,7 +48,7 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Waits at most some seconds for the tools of other hubs (only those named `name`, if given). Returns undefined if they are loaded. */
+  /** Waits at most some seconds until other hubs' tools are loaded. Returns undefined if they are, or if this hub has the tool `name`. */
   whole(principal: Principal, name?: string): Promise<void> | undefined {
     return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
   }
@@ -62,13 +62,13 @@ export class ToolCatalogue {
     return this.#parts.tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
   }
 
-  /** Returns a predicate that is true for the version to which a tool's name resolves for the caller. */
+  /** Returns a predicate that accepts a tool if it is the version to which the tool's name resolves for the caller. */
   defaultVersionFor(principal: Principal): (tool: RegisteredTool) => boolean {
     const several = multiVersionKeys(this.#parts.tools.all());
     return (tool) => !several.has(toolKey(tool)) || this.#isDefaultVersion(principal, tool);
   }
 
-  /** Returns whether the tool's name resolves to this version, or is ambiguous. Ambiguous tools have different names for models. */
+  /** Returns true if the tool's name resolves to this version, or is ambiguous. Ambiguous tools have distinct names for models. */
   #isDefaultVersion(principal: Principal, tool: RegisteredTool): boolean {
     const resolved = this.known(principal, toolKey(tool));
     return resolved === undefined || resolved.id === tool.id;
@@ -84,11 +84,11 @@ export class ToolCatalogue {
     return found;
   }
 
-  /** Returns the caller's tools that pass the filter and match the query, and the devices, readings and areas that match. */
+  /** Finds tools of the caller that pass the filter and match the query. Also finds the devices, readings and areas that match. */
   find(principal: Principal, query: SearchQuery, filter: ToolDirectoryFilter = {}): HomeSearchResult {
     const isVisible = filterPredicate({ ...filter, isVisible: this.visibleTo(principal) });
     const reader = this.known(principal, SENSOR_READER);
-    // The filter is passed as a predicate, and the list is not filtered here, because the search caches its index for the whole list.
+    // The search caches an index for each list of tools. So it gets the whole list and a predicate instead of a filtered list.
     return this.#search.find(
       { ...query, isReady: (tool) => this.isReady(tool) },
       {
@@ -100,7 +100,7 @@ export class ToolCatalogue {
     );
   }
 
-  /** Returns the devices and sensors that the filter selects and the caller may see. Sensors of other hubs are unknown here. */
+  /** Returns the devices and sensors that the filter selects and the caller may see. This hub does not know the sensors of other hubs. */
   #searchedHome(principal: Principal, { device, node, isInArea = () => true }: ToolDirectoryFilter): SearchedHome {
     const isSelected = (id: string, area: string | undefined) => (device === undefined || id === device) && isInArea(area ?? '');
     const isHere = node === undefined || !this.#parts.home.isOther(node);
@@ -117,7 +117,7 @@ export class ToolCatalogue {
     };
   }
 
-  /** Returns the tool with this name, on the hub `node` if given. Throws TOOL_NOT_FOUND or AMBIGUOUS_TOOL like the registry. */
+  /** Returns the tool with this name; if `node` is given, on that hub. Throws the errors of `ToolDirectory.resolve`. */
   resolve(principal: Principal, name: string, node?: string): RegisteredTool {
     return this.#parts.tools.resolve(name, {
       isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer),
@@ -126,7 +126,7 @@ export class ToolCatalogue {
     });
   }
 
-  /** Returns the maximum body in bytes for calls of this tool. Without a name, returns the maximum over all tools of the caller. */
+  /** Returns the maximum size in bytes of a body that calls this tool. Without a name, returns the maximum over all tools of the caller. */
   maxBodyBytes(principal: Principal, name?: string): number {
     const tools =
       name === undefined ? this.#parts.tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.known(principal, name)];
@@ -142,7 +142,7 @@ export class ToolCatalogue {
     }
   }
 
-  /** Returns the caller's tools that can be called now, with their names for models. */
+  /** Returns the caller's tools that need no further setting of the owner, with their names for models. */
   described(principal: Principal): readonly { readonly id: string; readonly definition: ToolDefinition; readonly modelName: string }[] {
     return this.all(principal, { isReadyOnly: true }).map((tool) => ({
       id: tool.id,
@@ -155,23 +155,23 @@ export class ToolCatalogue {
     return this.#parts.tools.modelName(tool);
   }
 
-  /** Returns whether the tool needs no further setting of the owner. */
+  /** Returns whether the tool can be called without a further setting of the owner, here or on another hub. */
   isReady(tool: RegisteredTool): boolean {
     return this.#parts.tools.isReady(tool);
   }
 
-  /** Returns why a call of the tool would fail now; undefined if it would run. */
+  /** Returns why no call of the tool can run now; undefined if calls can run. */
   obstacleTo(tool: RegisteredTool): string | undefined {
     return this.#parts.pipeline.obstacleTo(tool);
   }
 
-  /** Returns a predicate for the tools that the caller may use. */
+  /** Returns a predicate that accepts the tools that the caller may use. */
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
     return this.#parts.pipeline.offeredTo(principal);
   }
 }
 
-/** Returns the areas of devices of other hubs, with `<hub> <device>` as key. They come from the metadata of tools. */
+/** Returns the areas of other hubs' devices, by `<hub> <device>`. The metadata of the tools contain these areas. */
 const remoteAreas = oncePerObject((tools: readonly RegisteredTool[]): ReadonlyMap<string, string> => {
   const areas = new Map<string, string>();
   for (const { hubs, definition } of tools) {

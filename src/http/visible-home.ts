@@ -23,13 +23,13 @@ interface VisibleHomeCollaborators {
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly authorizer: Authorizer;
-  /** The view of the other hubs. */
+  /** The other hubs of the mesh. */
   readonly mesh: Pick<MeshView, 'peers'>;
   /** Aliases of devices and areas. */
   readonly homeNames: HomeNames;
 }
 
-/** The devices and readings that a caller may see. Lists, errors and suggestions omit all others. */
+/** The devices and readings that a caller may see. All others are missing from lists, errors and suggestions. */
 export class VisibleHome {
   readonly names: HomeNames;
   readonly #parts: VisibleHomeCollaborators;
@@ -43,7 +43,7 @@ export class VisibleHome {
     return canSeeDevice(device, callerView(principal, this.#parts.authorizer));
   }
 
-  /** Returns whether the caller may read a sensor's value. This needs more than the right to see the sensor. */
+  /** Returns whether the caller may read a sensor's value. The permission to see the sensor is not enough. */
   mayRead(principal: Principal, sensor: string): boolean {
     return this.#parts.authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }
@@ -67,7 +67,7 @@ export class VisibleHome {
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
   }
 
-  /** Returns the id of a device of this hub or, if there is none, of another hub. Throws the same errors as `device`. */
+  /** Returns the id of a device. A device of this hub takes precedence over devices of other hubs. Throws the same errors as `device`. */
   deviceId(principal: Principal, text: string): DeviceId {
     const view = callerView(principal, this.#parts.authorizer);
     const here = withAliases(this.#parts.directory.list(), this.names);
@@ -79,7 +79,7 @@ export class VisibleHome {
     return isRemote ? resolveDevice(text, distinct(remote), { canSee: () => true }) : resolveDevice(text, here, view);
   }
 
-  /** Returns the devices of all other hubs, or of the hub with this id or name, that the caller may see. */
+  /** Returns the visible devices of all other hubs. If `hub` is given, returns only those of the hub with this id or name. */
   devicesElsewhere(principal: Principal, hub?: string): readonly (SearchedDevice & { readonly node: HubId })[] {
     return this.#peersOf(hub).flatMap(({ id: node, devices }) => {
       const view = callerView(principal, judgeOf({ hubs: () => [node] }, this.#parts.authorizer));
@@ -97,18 +97,18 @@ export class VisibleHome {
     return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 
-  /** Returns the areas in which the caller may see a device or sensor. Each area appears once, in its first spelling. */
+  /** Returns each area once, in its first spelling, if the caller may see a device or read a sensor in it. */
   areas(principal: Principal): readonly string[] {
     const sensors = this.readings(principal).map(({ sensor }) => sensor);
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
   }
 
-  /** Returns the area with this name or alias. Throws NOT_FOUND or AMBIGUOUS_DEVICE, with the areas to choose from. */
+  /** Returns the area with this name or alias. Throws NOT_FOUND, or AMBIGUOUS_DEVICE if several areas match. Both name candidates. */
   area(principal: Principal, text: string): string {
     return resolveArea(text, this.areas(principal), this.names);
   }
 
-  /** Returns whether an area passes a list's area filter. Without a filter every area passes. */
+  /** Returns whether an area passes the filter `wanted`. If `wanted` is undefined, every area passes. */
   isInArea(area: string | undefined, wanted: string | undefined): boolean {
     return wanted === undefined || (area !== undefined && isAreaNamed(wanted, area, this.names));
   }
@@ -128,12 +128,12 @@ export class VisibleHome {
   }
 }
 
-/** Returns each device id once, even if two hubs use the same id: a list of tools for this id contains the tools of both hubs. */
+/** Returns each device id once, even if several hubs use it. A list of tools for this id contains the tools of all these hubs anyway. */
 function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
   return [...new Map(devices.map((device) => [device.id, device])).values()];
 }
 
-/** Returns whether the caller may see the calls of all principals. Other callers see only their own calls. */
+/** Returns whether the caller may see the calls of all principals. If not, it may see only its own calls. */
 export function seesAllCalls(principal: Principal, authorizer: Authorizer): boolean {
   return authorizer.authorize(principal, ['admin:audit']).allowed;
 }

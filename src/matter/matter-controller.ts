@@ -109,8 +109,8 @@ class MatterController implements DeviceSource {
 }
 
 /**
- * Throws SERVICE_UNAVAILABLE if the configured network interface is missing or has no address; matter.js would only report that its mDNS
- * failed. After CONFIG_INVALID the service would stay down, but the interface may come up later.
+ * Throws SERVICE_UNAVAILABLE if the configured network interface is missing or has no address. matter.js would report only that mDNS
+ * failed. The error is not CONFIG_INVALID: after that error the service would stay down, but the interface may come up later.
  */
 export function requireInterface(name: string, interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces()): void {
   if (interfaces[name] !== undefined) return;

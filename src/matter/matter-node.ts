@@ -26,9 +26,9 @@ import type { AdapterBle } from './ble/ble-central.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
 import { BatchStorageDriver } from './storage/matter-database.ts';
 
-// The CSA reserves 0xFFF1 to 0xFFF4 for tests; no certification checks the vendor id of a controller.
+// A vendor id for tests (the CSA reserves 0xFFF1 to 0xFFF4). It is sufficient: no certification checks the vendor id of a controller.
 const TEST_VENDOR = VendorId(0xfff1);
-/** Class that is the key of the Matter model in the environment of matter.js. The declared type omits the constructor parameters. */
+/** Class under which the environment of matter.js stores the Matter model. The cast only hides the constructor parameters. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
 /** Time limit for closing the node, which normally takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
@@ -36,17 +36,17 @@ const CLOSE_LIMIT_MS = 800;
 const SNAPSHOT_DELAY_MS = 1_000;
 /** Label of this hub's fabric on devices, at most 32 characters. */
 const FABRIC_LABEL = 'atmosphere-edge';
-/** Maximum time between two subscription reports that the hub requests. A device may choose a longer time. */
+/** The hub requests at most this time between two subscription reports. A device may choose a longer time. */
 const REPORT_CEILING_SECONDS = 30;
 
 /** The services of the hub that the node uses. */
 export interface MatterNodeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly problems: Pick<HubProblems, 'raise'>;
-  /** Anchor of the database file that contains the fabric. */
+  /** Detects that the database file of the fabric was lost, emptied or replaced by an older file. */
   readonly anchor: FileAnchor;
 }
 
-/** Folder, network and cluster models of the node. */
+/** Options of the node: its folder, network, cluster models and Bluetooth. */
 export interface MatterNodeOptions {
   /** Folder of all Matter state; the caller must hold the hub's lock on it. */
   readonly stateDir: string;
@@ -63,8 +63,8 @@ const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
 type HubNode = ServerNode<typeof HubRootEndpoint>;
 
 /**
- * Runs this hub as a Matter node and gives access to its fabric and to the other nodes on the fabric. There can be only one in a process,
- * since matter.js has one environment with one storage path and network.
+ * Runs this hub as a Matter node, and gives access to its fabric and to the other nodes on the fabric. A process can have only one
+ * MatterNode, since matter.js has one environment with one storage path and network.
  */
 export class MatterNode implements Service {
   readonly #parts: MatterNodeCollaborators;
@@ -144,7 +144,7 @@ export class MatterNode implements Service {
 
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
-    // With `false` the operational certificate is kept. A new certificate at every start would only wear the flash.
+    // `false` keeps the operational certificate. A new certificate at each start would only wear out the flash memory.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();
@@ -155,20 +155,20 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    // In matter.js 0.17.9, close() waits up to 5 s for activities of the node to end, such as a request to a silent peer
-    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also taken more than 4 s with devices of other fabrics on the network, though such
-    // devices alone are not the cause.
+    // In matter.js 0.17.9, close() waits up to 5 s for pending activities, such as a request to a silent peer (ACTIVITY_DRAIN_TIMEOUT in
+    // NetworkRuntime). It has also taken more than 4 s in a network with devices of other fabrics; their presence alone is not the cause.
+    // So the hub stops waiting after CLOSE_LIMIT_MS.
     const ended = new AbortController();
     const closed = node.close().then(() => true);
     const isClosed = await Promise.race([closed, pause(this.#parts.clock, CLOSE_LIMIT_MS, ended.signal)]);
     ended.abort();
     if (!isClosed) await this.#releaseStorage(node);
     await this.#options.ble?.[Symbol.asyncDispose]();
-    // The snapshot is made now, because closing has written the attributes that were read from the devices.
+    // A pending snapshot is made only now, because the close has just written the attributes that were read from the devices.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  /** Prepares the next start: writes the devices' attributes, and releases the storage and its lock. */
+  /** Called if the node did not close in time. Writes the devices' attributes, and releases the storage and its lock for a new start. */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
     logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
@@ -258,7 +258,7 @@ function requireRunning<Part>(part: Part | undefined): Part {
 
 /**
  * Sends warnings and errors of matter.js to the hub's logger as `matter` events with the redacted fields `facility` and `text`. Drops all
- * other lines whatever the hub's log level: at INFO, matter.js prints the identity protection key and the whole Thread dataset.
+ * other lines at any log level of the hub: at INFO, matter.js prints the identity protection key and the whole Thread dataset.
  */
 export function routeMatterLog(logger: Logger): void {
   MatterLogger.level = MatterLogLevel.WARN;

@@ -1,7 +1,7 @@
 import { config, NodeJsAlreadyInitializedError } from '@matter/nodejs/config';
 
-// matter.js reads these settings once, while its packages load. So every file that loads matter.js must import this file first. `sqlite`
-// uses one file with synchronous FULL; `file` writes thousands of files and can lose the fabric silently.
+// matter.js reads these settings once, while its packages load. So every file that loads matter.js must import this file first. The driver
+// `sqlite` uses one synced file. The driver `file` would write thousands of files, and could lose the fabric without an error.
 try {
   config.storageDriver = 'sqlite';
   config.trapProcessSignals = false;

@@ -30,7 +30,7 @@ const INVALID_REQUEST = -32_600;
 const PARSE_ERROR = -32_700;
 /** Maximum number of pending bytes for a slow client. */
 const MAX_PENDING_BYTES = 1_048_576;
-/** Notifier for requests that open no stream, and so get no change notifications. */
+/** Event bus for requests that open no stream. It delivers no change notifications. */
 const NO_CHANGES = { publish: () => {}, subscribe: () => () => {} };
 
 const INSTRUCTIONS = [
@@ -45,7 +45,7 @@ export interface McpEndpointCollaborators extends AreaParts, Pick<HubContext, 'c
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
   /** The rate limit of reads, shared with HTTP. */
   readonly reads: Pick<ReadRateLimiter, 'take'>;
-  /** Store of sessions, which survive a restart. */
+  /** Stores the sessions, so that they survive a restart of the hub. */
   readonly store: KeyValueStore;
   readonly catalogue: AreaParts['catalogue'] & { maxBodyBytes(principal: Principal): number };
 }
@@ -139,7 +139,7 @@ export class McpEndpoint implements AsyncDisposable {
     ];
   }
 
-  /** Serves a request. Responds with a JSON-RPC error if the view does not exist, for example because the area is unknown. */
+  /** Serves a request. Responds with a JSON-RPC error if the hub is stopping, the read limit is reached, or the view's area is unknown. */
   async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
     let view: McpView;
@@ -170,7 +170,7 @@ export class McpEndpoint implements AsyncDisposable {
     return answerOfResponse(await exchange.response);
   }
 
-  /** Opens a stream of changes. It counts as an open channel, and ends when the token expires. */
+  /** Opens a stream of changes. The stream counts as an open channel, and ends when the token expires. */
   async #listen(request: RouteRequest, requester: McpRequester): Promise<Answer> {
     const { sdk, offer } = await this.#server();
     const refusal = refusedSubscription(offer.features, request.body, requester);
@@ -194,7 +194,7 @@ export class McpEndpoint implements AsyncDisposable {
     return this.#relay(response, session.id);
   }
 
-  /** Relays a stream. Its channel counts as used while the client reads. */
+  /** Relays a stream of a channel. The channel counts as used while the client reads the stream. */
   async #relay(response: Response, channelId: string, onEnd = () => {}): Promise<Answer> {
     const answer = await answerOfResponse(response);
     if (!(answer.body instanceof ReadableStream)) {
@@ -226,7 +226,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Restores a session of an earlier process, if the request has the same token as the request that began the session. */
+  /** Restores a session of an earlier process. Resolves with undefined if no such session has the token and the view of the request. */
   async #resumed(id: string, requester: McpRequester): Promise<ServerSession | undefined> {
     const facts = this.#sessions.find(id, requester.principal);
     if (!facts || !isSameView(facts.view, requester.view)) return undefined;
@@ -235,7 +235,7 @@ export class McpEndpoint implements AsyncDisposable {
     return pending;
   }
 
-  /** Restores a session. Resolves with undefined if that is impossible, for example because an update removed its protocol version. */
+  /** Restores a session from stored data. Resolves with undefined if that fails, for example if an update removed its protocol version. */
   async #resume(id: string, requester: McpRequester, facts: SessionFacts): Promise<ServerSession | undefined> {
     const { sdk, offer } = await this.#server();
     const session = new sdk.ServerSession(offer, requester, { id, onChange: (changed) => this.#keep(changed) });
@@ -249,7 +249,7 @@ export class McpEndpoint implements AsyncDisposable {
     return session;
   }
 
-  /** Stores a changed session. A session without a channel has ended and is not stored. */
+  /** Stores a changed session. A session without a channel has ended, so it is not stored. */
   #keep(session: ServerSession): void {
     if (this.#channels.has(session.id)) this.#sessions.changed(session);
   }
@@ -360,8 +360,8 @@ async function pump(
 
 /**
  * Returns the routes of the protected resource metadata (RFC 9728 §2). The metadata says that the MCP endpoints require a bearer token in
- * the header. There is no authorization server, since the owner mints the tokens. The routes are public and reveal nothing about the home.
- * `resource` comes from the requested URL (§3.3); without a path it is the whole hub.
+ * the header. It names no authorization server, because the owner mints the tokens. The routes are public and reveal nothing about the
+ * home. `resource` is the endpoint in the requested URL (§3.3). If the URL contains no endpoint, `resource` is the whole hub.
  */
 function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
   return ['', ...paths].map((path) =>
@@ -386,7 +386,7 @@ function originOf({ request }: RouteRequest): string {
   return new URL(request.url).origin;
 }
 
-/** Returns the requested path, so that an area is spelled as in the URL of its endpoint. */
+/** Returns the path of the endpoint in the requested URL. It spells the name of an area as the client did. */
 function resourcePath({ request }: RouteRequest): string {
   return new URL(request.url).pathname.slice(RESOURCE_METADATA.length);
 }

@@ -33,8 +33,8 @@ export interface McpCaller {
   /** Sends a tool's message if its severity reaches the client's log level. */
   sendMessage(message: ToolMessage): void;
   /**
-   * Asks the person at the client; absent if that is impossible. Rejects with CANCELLED if the client does not show the question. The
-   * signal withdraws the question. The answer is not checked.
+   * Asks the person at the client. The function is absent if the client cannot be asked. It rejects with CANCELLED if the client does not
+   * show the question. `signal` withdraws the question. The caller must check the answer.
    */
   readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
 }
@@ -57,11 +57,9 @@ export interface McpFeature {
   readonly capabilities: JsonObject;
   /** Functions that handle requests, by method name such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
-  /**
-   * Returns the parameter schema of a tool whose arguments clients repeat in headers. A call whose headers have other values is refused.
-   */
+  /** Returns the parameter schema of a tool if clients repeat its arguments in headers. Calls with different headers are refused. */
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
-  /** Throws an error if the client could never receive a change of one of these resources, or if there are too many. */
+  /** Throws an error if this client would never be notified of one of these resources, or if there are too many resources. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
   /** Removes the feature's event listeners. */
   close?(): void;
@@ -80,8 +78,8 @@ export interface McpNotifier {
 }
 
 /**
- * The view of a client decides which tools it is offered. The view depends only on the URL, so earlier requests never change a list. With
- * `isFull`, lists contain output schemas and icons. They are long, and few models need them.
+ * The view of a client decides which tools the client is offered. The view depends only on the URL, so earlier requests never change a
+ * list. With `isFull`, lists also contain output schemas and icons, which are long and needed by few models.
  */
 export type McpView =
   /** `/mcp`: a dozen tools that find and run all other tools. */
@@ -96,7 +94,7 @@ export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with 
 
 /** Returns the view that a request asks for. */
 export type ViewOf = (request: RouteRequest, parts: AreaParts) => McpView;
-/** Functions that return the view, by path. */
+/** Functions that return the view of a request, by the path of the route. */
 export const VIEWS: Readonly<Record<string, ViewOf>> = {
   '/mcp': () => ({ kind: 'home' }),
   '/mcp/devices': ({ request }) => ({ kind: 'devices', ...fullness(request) }),
@@ -124,7 +122,7 @@ export interface AreaParts {
   readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
 }
 
-/** Returns the area in the URL of a view. Throws NOT_FOUND or AMBIGUOUS_DEVICE with the areas that the caller may see. */
+/** Returns the area in a view's URL. Throws NOT_FOUND if the caller may see no such area, AMBIGUOUS_DEVICE if several areas match. */
 function areaOfView(text: string, principal: Principal, { home, tools, catalogue }: AreaParts): string {
   const here = home.areas(principal);
   if (here.some((area) => isAreaNamed(text, area, home.names))) return resolveArea(text, here, home.names);
@@ -138,9 +136,9 @@ function areaOfView(text: string, principal: Principal, { home, tools, catalogue
 export interface ToolRun {
   readonly tool: RegisteredTool;
   readonly params: JsonObject;
-  /** `typed` if the client has seen an output schema for the result. */
+  /** `typed` if the client has seen an output schema for the result, otherwise `open`. */
   readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client. Resolves with a `CallToolResult`, even if the call fails, or with an `input_required` or `task` result. */
+/** Runs a tool for a client. Resolves with a `CallToolResult` (also if the tool fails), an `input_required` result or a `task` result. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;

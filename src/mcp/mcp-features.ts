@@ -95,7 +95,7 @@ interface InteractiveParts {
   readonly interactive: InteractiveCalls;
 }
 
-/** Returns the features for resources, prompts and completion, of the home and of plug-ins. */
+/** Returns the features for resources, prompts and completion. They cover the home and plug-ins. */
 export function homeFeatures(parts: HomeFeatureParts & InteractiveParts, notifier: McpNotifier): readonly McpFeature[] {
   const homeResources = new HomeResources(parts);
   const resources = [homeResources, new PluginResources(parts)];

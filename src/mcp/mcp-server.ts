@@ -80,7 +80,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
   }
 }
 
-/** A server for a call whose arguments are repeated in headers. The SDK compares arguments and headers by this server's schema. */
+/** Serves a call whose arguments are repeated in headers. The SDK compares headers and arguments by the schema of this server. */
 class MirroringServer extends McpServer {
   readonly #schema: JsonObject;
 
@@ -119,7 +119,7 @@ export function serveModern(offer: McpServerOptions, { requester, request, body,
   return { response: handler.fetch(request, { authInfo: authInfoOf(requester), parsedBody: body }), close: () => handler.close() };
 }
 
-/** Returns auth info by which the SDK passes the requester to the handlers. */
+/** Puts the requester into an auth info, which the SDK passes to the handlers. */
 export function authInfoOf(requester: McpRequester) {
   return { token: '', clientId: requester.principal.id, scopes: [...requester.principal.permissions], extra: { requester } };
 }
@@ -168,7 +168,7 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
   return features.reduce<ServerCapabilities>((all, { capabilities }) => mergeCapabilities(all, capabilities as ServerCapabilities), {});
 }
 
-/** Returns the error for the client. Mistakes in the request are described; all other errors are only in the hub's log. */
+/** Returns the error for the client. It describes mistakes in the request; only the hub's log describes other errors. */
 function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   const { code, message, details } = error.toBody();
   // MCP requires the URI of a missing resource in the error's data (SEP-2164).
@@ -182,7 +182,7 @@ function protocolError(error: AtmoError, era: McpEra): ProtocolError {
 /** Maximum time in milliseconds to wait for a person's answer. */
 const ANSWER_LIMIT_MS = 10 * 60_000;
 
-/** Returns a function that asks the client of a session, on the stream of its current request. */
+/** Returns a function that sends a question to the client of a session, on the stream of the current request. */
 function sessionQuestion({ send }: ServerContext['mcpReq']): NonNullable<McpCaller['ask']> {
   return async (question, signal) => {
     try {

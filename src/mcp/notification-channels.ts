@@ -37,8 +37,8 @@ interface ChannelCollaborators {
 }
 
 /**
- * Holds the open channels of all clients. An account above its limit loses its least recently used channel. At the total limit, the account
- * with the most channels loses one.
+ * Holds the open channels of all clients. A new channel above the limit of its account closes the account's least recently used channel. A
+ * new channel above the total limit closes a channel of the account with the most channels.
  */
 export class NotificationChannels implements AsyncDisposable {
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class NotificationChannels implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** Adds a channel. At the total limit, throws RESOURCE_EXCEEDED if this account has no channel and no other has more than one. */
+  /** Adds a channel. At the total limit, throws RESOURCE_EXCEEDED if this account has no channel and every other account has only one. */
   add(channel: NotificationChannel): void {
     const account = accountOf(channel.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
@@ -108,7 +108,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /** Returns the channels of the account with the most channels, if it has more than one and more than `own`. Otherwise returns `own`. */
+  /** Returns the channels of the account with the most channels, or `own` if that account has only one channel or no more than `own`. */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);
@@ -171,7 +171,7 @@ export class SubscriptionStream implements NotificationChannel {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Does nothing, because only the hub sends notifications; it calls `notify`. */
+  /** Does nothing: only the hub sends notifications, and it calls `notify`. */
   publish(): void {}
 
   notify(notification: McpNotification): void {
@@ -183,7 +183,7 @@ export class SubscriptionStream implements NotificationChannel {
   }
 }
 
-/** Returns the reason if a stream for these resources could never send a change. Returns undefined if the stream can be opened. */
+/** Returns the error of a feature that refuses the requested subscriptions. Returns undefined if the stream can be opened. */
 export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
   const { notifications } = isJsonObject(params) ? params : {};
   const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;

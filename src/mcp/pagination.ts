@@ -11,7 +11,7 @@ function cursorOf(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** Returns the parts of a cursor that `form` matches. Throws VALIDATION_ERROR if the cursor is invalid. */
+/** Decodes a cursor and returns the groups that `form` matches. Throws VALIDATION_ERROR if the cursor is invalid. */
 function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   const text = typeof cursor === 'string' && cursor.length <= MAX_CHARS ? Buffer.from(cursor, 'base64url').toString() : '';
   const match = form.exec(text);
@@ -19,7 +19,7 @@ function cursorParts(cursor: Json, form: RegExp): readonly string[] {
   throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
 }
 
-/** Form of a cursor: position and key of the last item on a page. */
+/** Matches a cursor: the position after the last item of a page, and the key of this item. */
 const AFTER_ITEM = /^after:(\d{1,9}):(.+)$/s;
 
 interface ListPage<Item> {
@@ -29,7 +29,7 @@ interface ListPage<Item> {
 }
 
 /**
- * Returns one page of a list whose order is fixed. The cursor contains the last item's key, so that a client misses no item if others are
+ * Returns one page of a list whose order is fixed. The cursor contains the last item's key, so a client misses no item if other items are
  * added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): ListPage<Item> {
@@ -60,8 +60,8 @@ interface ToolListPage {
 }
 
 /**
- * Returns one page of the tools that pass the filter. `tools` must be sorted by id. The cursor contains the last id, so that a client
- * misses no tool if others are added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
+ * Returns one page of the tools that pass the filter. `tools` must be sorted by id. The cursor contains the last id, so a client misses no
+ * tool if other tools are added or removed between two pages. Throws VALIDATION_ERROR if the cursor is invalid.
  */
 export function toolListPage(
   tools: readonly RegisteredTool[],

@@ -90,9 +90,9 @@ type PromptArguments = Readonly<Record<string, string>>;
 export interface PromptSource {
   /** Returns the prompts in a fixed order. */
   list(caller: McpCaller): readonly PromptEntry[];
-  /** Returns the messages of a listed prompt. All required arguments are present. Throws VALIDATION_ERROR if an argument is invalid. */
+  /** Returns the messages of a listed prompt. `given` has all required arguments. Throws VALIDATION_ERROR if an argument is invalid. */
   messages(name: string, given: PromptArguments, caller: McpCaller): Promise<readonly PromptMessage[]>;
-  /** Returns possible values for an argument; undefined if the prompt or argument belongs to another source. */
+  /** Returns possible values for an argument. Returns undefined if the prompt or the argument belongs to another source. */
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined;
 }
 
@@ -140,7 +140,7 @@ export class HomePrompts implements PromptSource {
     return kind && [];
   }
 
-  /** Returns the quoted name, so that a model cannot read it as an instruction. Throws an error if the area or device is unknown. */
+  /** Returns the argument in quotation marks, so that a model takes it as data. Throws an error if the area or device is unknown. */
   #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
     if (text === '') return '';
     if (kind === 'device') return JSON.stringify(this.#home.device(caller.principal, text).id);
@@ -184,7 +184,7 @@ export class PluginPrompts implements PromptSource {
   }
 }
 
-/** An argument of a task, with the kind of object that it names. */
+/** An argument of a task. `of` is the kind of object that it names. */
 interface ChoreArgument extends PromptArgument {
   readonly of: 'area' | 'device' | 'time' | 'text';
 }

@@ -147,10 +147,10 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** Limits on the messages kept for a client that reconnects: `events` is their number, `size` their total length in characters of JSON. */
+/** Limits on the messages that are kept for clients that reconnect: `events` is their number, `size` their total length as JSON text. */
 const REPLAY_LIMITS = { events: 256, size: 131_072 } as const;
 
-/** Stores the latest messages of a session, so that a client that reconnects can receive those it missed (Last-Event-ID). */
+/** Stores the latest messages of a session. A client that reconnects receives the messages that it missed (Last-Event-ID). */
 export class SessionEvents implements EventStore {
   #replay: StoredEvent[] = [];
   #size = 0;

@@ -25,7 +25,7 @@ interface LiveSession {
   readonly facts: SessionFacts | undefined;
 }
 
-/** A stored session. It lacks the session's id, which would give access to the session. */
+/** A stored session. It contains a hash instead of the session's id, because the id gives access to the session. */
 interface StoredSession extends SessionFacts {
   /** SHA-256 of the session's id. */
   readonly hash: string;
@@ -42,11 +42,11 @@ export const SESSION_RETENTION = {
   gatherMs: 1_000,
   /** Minimum time between two writes. After a power cut the changes of this time are lost. */
   writeEveryMs: 30_000,
-  /** Interval of writes without changes. They renew the time from which `keptMs` counts. */
+  /** Interval of writes if nothing changes. Each write renews the time from which `keptMs` counts. */
   renewEveryMs: 6 * 3_600_000,
   /** Maximum length of a session that is stored. */
   sessionLength: 65_536,
-  /** Maximum total length of stored sessions. Above it, the agent whose sessions are longest in total loses some. */
+  /** Maximum total length of stored sessions. Above it, sessions of the agent with the greatest total length are removed. */
   length: 262_144,
 } as const;
 const SPACE = 'mcp.sessions';
@@ -59,15 +59,15 @@ export function sessionOwner(principal: Principal): string {
 }
 
 /**
- * Stores sessions of MCP 2025-11-25 and before across restarts, because most of these clients never begin a second session. All sessions
- * are stored as one entry, which is written after changes, periodically, and when the hub stops.
+ * Stores sessions across restarts of the hub, because most clients of MCP 2025-11-25 and before never begin a second session. All sessions
+ * are stored as one entry. It is written after changes, periodically, and when the hub stops.
  */
 export class SessionStore implements Disposable {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #live = new Map<string, LiveSession>();
-  /** Sessions of the earlier process that no client has resumed yet; the key is their hash. They are read when first needed. */
+  /** Sessions of an earlier process that no client has resumed yet, by the hash of their id. They are read when they are first needed. */
   #earlier: Map<string, StoredSession> | undefined;
   #isChanged = false;
   #writtenMs = Number.NEGATIVE_INFINITY;
@@ -88,7 +88,7 @@ export class SessionStore implements Disposable {
     this.#noteChange();
   }
 
-  /** Returns the data of a session of the earlier process, if the principal's token began it; else undefined. */
+  /** Returns the data of a session of an earlier process. Returns undefined if there is none, or if another token began the session. */
   find(id: string, principal: Principal): SessionFacts | undefined {
     const stored = this.#earlierOnes().get(sha256Hex(id));
     return stored && this.#counts(stored) && stored.owner === sessionOwner(principal) ? stored : undefined;
@@ -123,7 +123,7 @@ export class SessionStore implements Disposable {
     });
   }
 
-  /** Writes the sessions. A failure is only logged, because the requests have succeeded. The next change causes another write. */
+  /** Writes the sessions. Only logs a failure, because the requests have succeeded and the next change causes another write. */
   #write(): void {
     this.#isChanged = false;
     this.#writtenMs = this.#clock.monotonic();
@@ -157,7 +157,7 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** Removes sessions until the total length is within the limit: always the oldest one of the agent with the greatest total length. */
+/** Removes sessions until their total length is within the limit: each time the oldest one of the agent with the greatest total length. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
     .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))

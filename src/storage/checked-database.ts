@@ -8,24 +8,24 @@ export interface DatabaseOptions {
   readonly path: string;
   /** FULL: a commit is on the disk when it returns. NORMAL: a power cut may lose the last commits, but never damages the file. */
   readonly synchronous: 'FULL' | 'NORMAL';
-  /** Size of a database page; takes effect for a new file only. */
+  /** Size of a database page in bytes. It takes effect only for a new file. */
   readonly pageSizeBytes: number;
-  /** Number of pages at which the write-ahead log is copied into the file. */
+  /** When the write-ahead log has this number of pages, it is copied into the file. */
   readonly checkpointPages: number;
-  /** Maximum file size, so that the file cannot fill an SD card; writes beyond it fail with STORAGE_FAILED. */
+  /** Maximum file size in bytes, so that the file cannot fill an SD card. Writes beyond it fail with STORAGE_FAILED. */
   readonly maxBytes: number;
   /** SQL scripts; the script at index n brings a file from version n to n + 1. */
   readonly migrations: readonly string[];
 }
 
-/** The statements BEGIN and COMMIT, compiled once for each database, since each tool call commits twice. */
+/** The statements BEGIN and COMMIT. Each tool call commits twice, so they are compiled only once for each database. */
 const bracketsOf = oncePerObject((database: DatabaseSync) => {
   return { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
 });
 
 /**
- * Opens a database in WAL mode, checks it with quick_check and migrates it to the newest version. Throws STORAGE_FAILED if this fails;
- * `details.cause` is `damaged` if the content is at fault.
+ * Opens a database in WAL mode, checks it with quick_check and migrates it to the newest version. Throws STORAGE_FAILED if a step fails. If
+ * the content of the file is the reason, `details.cause` is `damaged`.
  */
 export function openChecked(form: DatabaseOptions): DatabaseSync {
   return guardStorage(form.path, () => {
@@ -60,7 +60,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     commit.run();
     return result;
   } catch (error) {
-    // SQLite itself has rolled back after a full disk or an I/O error.
+    // After a full disk or an I/O error, SQLite itself has already rolled back.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }

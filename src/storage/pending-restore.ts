@@ -15,8 +15,8 @@ interface Marker {
 }
 
 /**
- * Replaces the state by the files in `restore.new`; returns the folder with the old files, or undefined if there were none. Once files are
- * moved, a crash does not undo the restore: `finishRestore` completes it. The caller must hold the lock of the directory.
+ * Replaces the state by the files in `restore.new`. Returns the folder with the old files, or undefined if there were none. If a crash
+ * interrupts the moves, `finishRestore` completes the restore later. The caller must hold the lock of the directory.
  */
 export function moveRestoreIntoPlace(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
@@ -43,12 +43,12 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    // A failure is harmless. If a power cut brings the marker back, the next start finds no file left to move.
+    // A failed sync is ignored. If a power cut then brings the marker back, the next start finds no file that is left to move.
     attemptWrite(() => syncPath(stateDir));
   });
 }
 
-/** Removes the unpacked files of a restore that has not moved any file. Files that cannot be deleted now are removed at a later start. */
+/** Removes the unpacked files of a restore, unless it has begun to move files. What cannot be deleted now is removed at a later start. */
 export function removeUnpackedRestore(stateDir: string): void {
   if (existsSync(join(stateDir, RESTORE_MARKER))) return;
   attemptWrite(() => {
@@ -56,7 +56,7 @@ export function removeUnpackedRestore(stateDir: string): void {
   });
 }
 
-/** Syncs a folder and all folders below it; the files are synced already. */
+/** Syncs a folder and all folders below it. The files in them are already synced. */
 function syncFolders(folder: string): void {
   if (!existsSync(folder)) return;
   syncPath(folder);
@@ -75,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // `name` was already moved before a crash. What has this name now is an empty folder of an interrupted start.
+    // An earlier attempt has moved `name`. An interrupted start then made an empty folder with this name, which is removed.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
@@ -96,7 +96,7 @@ function mark(stateDir: string, marker: Marker): void {
   replaceFile(join(stateDir, RESTORE_MARKER), JSON.stringify(marker));
 }
 
-/** Reads the marker, which is always complete, since it was created by a rename. */
+/** Reads the marker. It is always complete, because it was created by a rename. */
 function readMarker(stateDir: string): Marker | undefined {
   const path = join(stateDir, RESTORE_MARKER);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Marker) : undefined;
@@ -105,7 +105,7 @@ function readMarker(stateDir: string): Marker | undefined {
 const SPACE = 'journal';
 const KEY = 'restored';
 
-/** Notes for the next start that the state comes from a backup. Times are in ISO 8601. Throws STORAGE_FAILED if the disk refuses. */
+/** Stores a note for the next start: the state comes from a backup. Times are in ISO 8601. Throws STORAGE_FAILED if the disk refuses. */
 export function writeRestoreNote(store: KeyValueStore, note: { readonly madeAt: string; readonly restoredAt: string }): void {
   store.set(SPACE, KEY, { made_at: note.madeAt, restored_at: note.restoredAt });
 }

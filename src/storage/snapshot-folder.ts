@@ -15,14 +15,12 @@ export interface Snapshot {
 type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
-/**
- * Maximum number of attempts to copy. An attempt fails during a transaction of this thread, which ends within one turn of the event loop.
- */
+/** Maximum number of attempts. An attempt fails during a transaction of this thread, which ends within one turn of the event loop. */
 const TRIES = 10;
-/** The `errcode` SQLITE_OK, which Node reports if the database is busy. */
+/** Value of `errcode` (SQLITE_OK) in the error that Node.js throws if the database is busy. */
 const NO_ERROR = 0;
 
-/** The copies of one database, named `<database>.<time>.snapshot`. A copy gets its name after it is complete and synced. */
+/** Manages the copies of one database, named `<database>.<time>.snapshot`. A copy gets this name when it is complete and synced. */
 export class SnapshotFolder {
   readonly #directory: string;
   readonly #prefix: string;
@@ -51,11 +49,11 @@ export class SnapshotFolder {
   }
 
   /**
-   * Copies an open database without blocking it, then deletes the oldest copies beyond the limit. Copies some thousand pages at a time,
-   * since VACUUM INTO would block the event loop for the whole copy.
+   * Copies an open database without blocking it, then deletes the oldest copies beyond the limit. Copies a thousand pages at a time,
+   * because VACUUM INTO would block the event loop for the whole copy.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    // The newest copy must have the highest time, even if the clock was ahead before, as on a board without a battery.
+    // The newest copy must have the highest time, even if the clock has gone back, which happens on boards without a battery.
     const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
     const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
@@ -72,7 +70,7 @@ export class SnapshotFolder {
     return { path, takenMs };
   }
 
-  /** Returns the newest copy that passes quick_check and `measure`, with its generation and digest. */
+  /** Returns the newest copy that passes quick_check and `measure`, with its generation and digest; undefined if no copy does. */
   newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
     for (const snapshot of this.list()) {
       const mark = markOf(snapshot.path, measure);
@@ -81,7 +79,7 @@ export class SnapshotFolder {
     return undefined;
   }
 
-  /** Copies a snapshot to the path of the database, where no file must exist. A crash leaves no partial file there. */
+  /** Copies a snapshot to the path of the database, where there must be no file. A crash never leaves a partial file at that path. */
   restore(snapshot: Snapshot, databasePath: string): void {
     const partial = `${databasePath}.partial`;
     copyFileSync(snapshot.path, partial);
@@ -103,8 +101,8 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies a database, if needed in several attempts. Node throws "not an error" if the first step, which runs in another thread, meets a
- * transaction of this thread (SQLITE_BUSY of sqlite3_backup_step). Node itself retries only later steps.
+ * Copies a database, if needed in several attempts. The first step runs in another thread. If this thread is in a transaction then,
+ * sqlite3_backup_step returns SQLITE_BUSY, and Node.js throws "not an error". Node.js itself retries only later steps.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {

@@ -19,9 +19,9 @@ import { causeOf, guardStorage, guardStorageAsync, reasonOf, storageProblem, toS
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
- * A database file that is checked at the start and compared with its anchor. A damaged file is renamed to `<name>.corrupt-<time>` and
- * replaced by the newest sound snapshot. Snapshots are made on a schedule if the file has changed. Every loss is logged, emitted as
- * `hub.warning`, and raised as a problem of the hub.
+ * Opens a database file, checks it and compares it with its anchor. A damaged file is renamed to `<name>.corrupt-<time>`, and the newest
+ * sound snapshot replaces it. On a schedule, a snapshot is made if the file has changed. Every loss is logged, emitted as `hub.warning`,
+ * and raised as a problem of the hub.
  */
 export class SqliteFile implements Service {
   readonly #parts: FileParts;
@@ -38,7 +38,7 @@ export class SqliteFile implements Service {
     this.#name = basename(options.path);
   }
 
-  /** Anchor of the file. The owner of the file must report each new generation to it. */
+  /** Anchor of the file. The store that writes the file must report each new generation to the anchor. */
   get anchor(): FileAnchor {
     return this.#parts.anchor;
   }
@@ -60,7 +60,7 @@ export class SqliteFile implements Service {
     return this.#opened !== undefined;
   }
 
-  /** What was done about a faulty file; undefined if the file was sound or new. */
+  /** How a faulty file was recovered; undefined if the file was sound or new. */
   get recovery(): Opened['recovery'] {
     return this.#opened?.recovery;
   }
@@ -105,7 +105,7 @@ export class SqliteFile implements Service {
     return await guardStorageAsync(options.path, () => task);
   }
 
-  /** Copies an open database if it changed since the newest snapshot; a failure is logged as a warning. */
+  /** Copies the database if it is open and has changed since the newest snapshot. A failure is only logged and emitted as `hub.warning`. */
   async snapshotIfChanged(): Promise<void> {
     const { path } = this.#parts.options;
     try {
@@ -121,12 +121,12 @@ export class SqliteFile implements Service {
     if (!this.#opened) return;
     this.#opened.database.close();
     this.#opened = undefined;
-    // The anchor is written here because closing the database has synced all commits.
+    // Closing the database has synced all commits, so the anchor is marked as synced.
     const mark = this.anchor.least();
     if (mark) this.anchor.synced(mark);
   }
 
-  /** Creates the snapshot folder. If that fails, the hub works without copies. */
+  /** Creates the snapshot folder. If that fails, the hub works without copies of this database. */
   #prepareFolder(): void {
     const { folder, options, problems } = this.#parts;
     const path = options.snapshots.directory;
@@ -160,10 +160,10 @@ export interface StorageServices extends Pick<HubContext, 'clock' | 'logger'> {
 
 interface SqliteFileOptions extends DatabaseOptions {
   readonly anchor: AnchoredFile;
-  /** Returns generation and digest of an open file or copy. Throws STORAGE_FAILED with cause `damaged` if its content was altered. */
+  /** Returns generation and digest of an open database. Throws STORAGE_FAILED with cause `damaged` if its content was altered. */
   readonly measure: (database: DatabaseSync) => FileMark;
   readonly snapshots: { readonly directory: string; readonly everyMs: number; readonly kept: number };
-  /** What to do with a damaged file without a sound snapshot: begin an empty file, or refuse to start. */
+  /** What to do if a lost file (missing, empty or damaged) has no sound snapshot: begin an empty file, or refuse to start. */
   readonly whenLost: 'start-anew' | 'refuse';
 }
 
@@ -175,7 +175,7 @@ interface FileParts extends StorageServices {
 
 interface Opened {
   readonly database: DatabaseSync;
-  /** What was done about a file that was damaged, missing, emptied or older than its anchor; absent if the file was sound or new. */
+  /** How a file was recovered that was damaged, missing, emptied or older than its anchor; absent if the file was sound or new. */
   readonly recovery?: 'restored' | 'begun-anew' | 'kept-older';
 }
 
@@ -196,13 +196,13 @@ class DatabaseOpening {
     this.#options = parts.options;
   }
 
-  /** Opens the file, or recovers it. Throws STORAGE_FAILED if the file is lost and `whenLost` is `refuse`. */
+  /** Opens the file, or recovers a lost file. Throws STORAGE_FAILED if a lost file has no sound snapshot and `whenLost` is `refuse`. */
   open(): Opened {
     const { path } = this.#options;
     const expected = this.#parts.anchor.least();
     const wasThere = expected !== undefined || this.#parts.folder.list().length > 0;
     const sizeBytes = fileSize(path);
-    // SQLite would treat an empty file as a new database.
+    // SQLite would treat an empty file as a new database, so an emptied file is recovered.
     if (!sizeBytes && wasThere) return this.#recover(sizeBytes === undefined ? 'is missing' : 'is empty');
     try {
       for (const suffix of SIDE_FILES) this.#freePlace(path + suffix);
@@ -240,7 +240,7 @@ class DatabaseOpening {
     return recovery === undefined ? { database } : { database, recovery };
   }
 
-  /** Opens the file, or its newest snapshot if the snapshot is newer. */
+  /** Accepts a file that is older than its anchor. If the newest sound snapshot is newer than the file, restores the snapshot instead. */
   #openNewest(found: Found, fault: string): Opened {
     const snapshot = this.#parts.folder.newestSound(this.#options.measure);
     if (snapshot && snapshot.mark.generation > found.mark.generation) {
@@ -279,7 +279,7 @@ class DatabaseOpening {
     this.#parts.problems.raise(this.#options.anchor, `${this.#options.anchor} ${fault}${from}. ${meaning}`);
   }
 
-  /** Renames the file and its side files, because SQLite would replay an old log into the restored file. */
+  /** Renames the file and its side files. Otherwise SQLite would apply the old log to the restored file. */
   #setAside(): string | undefined {
     const { path } = this.#options;
     const target = `${path}.corrupt-${isoTime(this.#parts.clock.now()).replaceAll(':', '')}`;
@@ -288,7 +288,7 @@ class DatabaseOpening {
     return present.length > 0 ? target : undefined;
   }
 
-  /** Renames a folder that has the path of a database file. */
+  /** Renames whatever has the path of a database file but is no file, such as a folder. */
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
@@ -311,7 +311,7 @@ function fileSize(path: string): number | undefined {
   return found?.isFile() ? found.size : undefined;
 }
 
-/** Compares a sound file with its anchor; returns undefined if the file has lost nothing. */
+/** Compares a sound file with its anchor. Returns undefined if the file has lost nothing. */
 function lossOf(found: FileMark, expected: FileMark | undefined): { readonly fault: string; readonly isOlder: boolean } | undefined {
   if (!expected || found.generation > expected.generation) return undefined;
   if (found.generation < expected.generation) {

@@ -13,13 +13,13 @@ interface Line {
   readonly boot: string;
 }
 
-/** Replacements for the boot id of the machine and for the write function, for tests. */
+/** Lets tests replace the boot id of the machine and the write function. */
 interface AnchorEnvironment {
   readonly boot?: string;
   readonly write?: WriteBytes;
 }
 
-/** Paths of the anchored files below the state directory, in the order of their lines; new paths are only appended. */
+/** Paths of the anchored files below the state directory, in the order of their lines. A new path must be appended at the end. */
 const FILES = ['state.db', 'history.db', 'audit.db', 'audit.front', 'matter/hub/storage.db'] as const;
 export type AnchoredFile = (typeof FILES)[number];
 
@@ -28,9 +28,9 @@ const LINE_BYTES = 128;
 const NO_DIGEST = '-';
 
 /**
- * The file `anchors` of a state directory. It has a line of fixed length for each database. After each commit the line is written in place
- * by one write, which takes some microseconds and is never synced. After a power cut the line may be ahead of its database, so only the
- * synced generation of a line from an earlier boot is used.
+ * Manages the file `anchors` of a state directory, which has a line of fixed length for each anchored file. After each commit, one write
+ * replaces the line in place. The write takes some microseconds and is never synced. After a power cut, the line may therefore be ahead of
+ * its database. So only the synced generation of a line from an earlier boot is used.
  */
 export class StateAnchors implements Service {
   readonly #path: string;
@@ -49,7 +49,7 @@ export class StateAnchors implements Service {
     this.#writeBytes = write;
   }
 
-  /** Opens the file. If that fails, logs it: the databases work without the file. */
+  /** Opens the file. A failure is only logged, because the databases also work without the file. */
   async start(): Promise<void> {
     this.#open();
   }
@@ -85,7 +85,7 @@ export class StateAnchors implements Service {
       this.#put(this.#descriptor, Buffer.from(textOf(name, line), 'latin1'), FILES.indexOf(name) * LINE_BYTES);
       this.#isFailing = false;
     } catch (error) {
-      // A failure is only logged, because an anchor may be behind its database.
+      // A failure is only logged, because an anchor may be older than its database.
       if (!this.#isFailing) this.#logger.warn('anchors_not_written', { path: this.#path, reason: String(error) });
       this.#isFailing = true;
     }
@@ -115,7 +115,7 @@ export class StateAnchors implements Service {
       // A damaged line is only logged: the database is checked anyway and gets a new anchor.
       else if (text.trim() !== '') this.#logger.warn('anchor_damaged', { path: this.#path, file: name });
     }
-    // The full size is allocated now, so that later writes succeed on a full disk.
+    // The file gets its full size now, so that later writes succeed on a full disk.
     if (size === bytes.length) return;
     this.#put(descriptor, bytes, 0);
     fsyncSync(descriptor);

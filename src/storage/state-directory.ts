@@ -19,7 +19,7 @@ export interface StateDirectory {
 /** The state directory of a hub that runs as a service (FHS 3.0 §5.8). */
 export const SYSTEM_STATE_DIRECTORY = '/var/lib/atmosphere-edge';
 
-/** Returns ATMO_STATE_DIR, else /var/lib/atmosphere-edge if this user can write it, else ~/.local/state/atmosphere-edge. */
+/** Returns ATMO_STATE_DIR if set. Otherwise returns /var/lib/atmosphere-edge if writable, and ~/.local/state/atmosphere-edge if not. */
 export function defaultStateDirectory(env: NodeJS.ProcessEnv, system = SYSTEM_STATE_DIRECTORY): string {
   if (env.ATMO_STATE_DIR) return resolve(env.ATMO_STATE_DIR);
   if (isWritable(existsSync(system) ? system : dirname(system))) return system;
@@ -70,9 +70,9 @@ function isWritable(folder: string): boolean {
 export const RESTORE_FOLDER = 'restore.new';
 /** File that exists while a restore moves files. */
 export const RESTORE_MARKER = 'restore.pending';
-/** Prefix of a folder with the files that a restore replaced. */
+/** Name prefix of the folders in which a restore keeps the replaced files. */
 export const ASIDE_PREFIX = 'before-restore-';
-/** Names that a restore itself uses in a state directory; such files are never moved or backed up. */
+/** Matches names that the lock and a restore use in a state directory. A restore never moves such files, and no backup contains them. */
 export const RESTORE_NAMES = /^(lock\.db|restore\.|before-restore-)/;
 /** File with rows of the audit log that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
@@ -104,8 +104,8 @@ function* filesBelow(stateDir: string, folder: string): Generator<string> {
 }
 
 /**
- * A temporary copy of a state directory that is on a read-only or full disk. SQLite writes a side file even to read a database whose last
- * pages are in its log. The copy is in the folder for temporary files (TMPDIR), which is in memory on most boards.
+ * Holds a temporary copy of a state directory on a read-only or full disk. SQLite must write a side file even to read a database whose last
+ * pages are in its log. The copy is in the folder for temporary files (TMPDIR), which most boards keep in memory.
  */
 export class WritableCopy implements AsyncDisposable {
   readonly path: string;
@@ -135,7 +135,7 @@ export class WritableCopy implements AsyncDisposable {
   }
 }
 
-/** Runs `work` as the owner of `path` if this process is root, since the hub could not read files that belong to root. */
+/** If this process is root, runs `work` as the owner of `path`. The hub could not read files that root creates. */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const { geteuid, getegid, setegid, seteuid } = process;
   const owner = statSync(path, { throwIfNoEntry: false });

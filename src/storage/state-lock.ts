@@ -9,10 +9,10 @@ import { RESTORE_MARKER } from './state-directory.ts';
 import { causeOf, guardStorage, isOfContent, toStorageError } from './storage-error.ts';
 
 /**
- * Prevents two hubs from using one state directory. It keeps a write transaction open on `lock.db`: a kernel lock (fcntl) that ends with
- * the process, however it ends. The stored process id is used only in the error message, so a reused id never blocks a start. No other part
- * of this process may open and close `lock.db`: POSIX releases all locks of a process on a file when the process closes any descriptor of
- * it.
+ * Prevents two hubs from using one state directory. Keeps a write transaction open on `lock.db`. The kernel lock (fcntl) of that
+ * transaction ends with the process, even after a crash. The stored process id is used only in the error message, so a reused id never
+ * blocks a start. No other part of this process may open and close `lock.db`: if a process closes any descriptor of a file, POSIX releases
+ * all locks of the process on this file.
  */
 export class StateLock implements Service {
   readonly #directory: string;
@@ -25,15 +25,15 @@ export class StateLock implements Service {
   }
 
   /**
-   * Takes the lock. Throws CONFLICT with the other hub's process id, or STORAGE_FAILED if the directory cannot be written. A damaged
-   * `lock.db` contains no data and is created anew.
+   * Takes the lock. Throws CONFLICT with the other hub's process id if another hub holds the lock, STORAGE_FAILED if the directory cannot
+   * be written. A damaged `lock.db` is created anew, because it contains no data that must be kept.
    */
   async start(): Promise<void> {
     if (this.#database) return;
     guardStorage(this.#path, () => setAsideUnlessFile(this.#path));
     const database = this.#lock('remake');
     try {
-      // Complete an interrupted restore first, so that no module opens a mix of restored and earlier files.
+      // An interrupted restore is completed first, so that no module opens a mix of restored and earlier files.
       finishRestore(this.#directory);
       removeUnpackedRestore(this.#directory);
       this.#database = database;
@@ -75,8 +75,8 @@ export class StateLock implements Service {
 }
 
 /**
- * Completes a restore that was interrupted while it moved files. Called before any file is read, because a hub reads its configuration long
- * before it takes the lock. Throws CONFLICT if another hub holds the lock, STORAGE_FAILED if the disk refuses.
+ * Completes a restore that was interrupted while it moved files. Must be called before any file is read, because a hub reads its
+ * configuration long before it takes the lock. Throws CONFLICT if another hub holds the lock, STORAGE_FAILED if the disk refuses.
  */
 export async function finishInterruptedRestore(directory: string): Promise<void> {
   if (!existsSync(join(directory, RESTORE_MARKER))) return;
@@ -84,14 +84,14 @@ export async function finishInterruptedRestore(directory: string): Promise<void>
   await lock.start();
 }
 
-/** Takes a reserved lock: other processes can still read the process id, but cannot take the lock. */
+/** Takes SQLite's RESERVED lock. Other processes can then still read the process id, but cannot take the lock. */
 function hold(database: DatabaseSync): void {
   database.exec('PRAGMA busy_timeout = 0');
   try {
     database.exec('CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL)');
     database.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(process.pid);
   } catch (error) {
-    // The lock itself needs no disk space, so a hub starts on a full disk too.
+    // A full disk is ignored: the lock itself needs no disk space, so the hub can start.
     if (causeOf(error) !== 'full') throw error;
   }
   database.exec('BEGIN IMMEDIATE');
@@ -101,7 +101,7 @@ function holder(database: DatabaseSync): number | undefined {
   try {
     return Number(database.prepare('SELECT pid FROM holder').get()?.pid);
   } catch {
-    // The other hub starts for the first time and has not written its id yet.
+    // The other hub is starting for the first time and has not written its id yet.
     return undefined;
   }
 }

@@ -16,7 +16,7 @@ export interface StateStoreOptions {
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly snapshotEveryMs?: number;
-  /** Makes a snapshot when the store stops, if anything has changed since the last snapshot. Default true. */
+  /** If true, makes a snapshot when the store stops and anything has changed since the last snapshot. Default true. */
   readonly isCopiedAtStop?: boolean;
   readonly maxValueBytes?: number;
   readonly maxFileBytes?: number;
@@ -25,13 +25,13 @@ export interface StateStoreOptions {
 
 const HOUR_MS = 3_600_000;
 const MAX_NAME_LENGTH = 256;
-/** Maximum number of remembered deletions of trust entries. A restored snapshot, some hours old, may still have these entries. */
+/** Maximum number of remembered deletions of trust entries. They are repeated after a restore from a snapshot, which is some hours old. */
 const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
 
 /**
- * Stores small durable state in `state.db`. Each write is synced to the disk before the call returns, raises the generation, and is
- * anchored. `trust.log` has a second copy of the trust entries, which decide whom the hub trusts.
+ * Stores small durable state in `state.db`. Each write increments the generation, and is synced and anchored before the call returns.
+ * `trust.log` has a second copy of the trust entries, which decide whom the hub trusts.
  */
 export class StateStore implements KeyValueStore, Service {
   readonly #services: StorageServices;
@@ -116,7 +116,7 @@ export class StateStore implements KeyValueStore, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSweep();
-    // Changes since the last scheduled snapshot, such as the name of a new device, must not depend on a single file.
+    // Changes since the last scheduled snapshot, such as the name of a new device, must not exist in only one file.
     if (this.#options.isCopiedAtStop ?? true) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
     this.#trust[Symbol.dispose]();
@@ -153,7 +153,7 @@ export class StateStore implements KeyValueStore, Service {
     this.#file.anchor.synced({ generation, digest: String(this.#digest) } satisfies FileMark);
   }
 
-  /** Appends a change to `trust.log` after the entry itself is written. If this fails, the caller gets an error, and the entry stays. */
+  /** Appends a change to `trust.log` after the entry was written. If this fails, the caller gets an error, but the entry stays written. */
   #appendTrust(given: Omit<TrustChange, 'generation'>): void {
     const change = { generation: this.#generation, ...given };
     this.#trust.append(change);
@@ -161,7 +161,7 @@ export class StateStore implements KeyValueStore, Service {
     if (this.#trust.isFull()) this.#trust.rewrite(this.#trustChanges());
   }
 
-  /** Remembers the newest deletions of trust entries, so that they hold even after a restore from an older copy. */
+  /** Remembers the newest deletions of trust entries, so that they still hold after a restore from an older copy. */
   #noteDeletions(changes: readonly TrustChange[]): void {
     for (const change of changes) {
       const name = `${change.space}\0${change.key}`;
@@ -196,7 +196,7 @@ export class StateStore implements KeyValueStore, Service {
     if (changes.length > 0) this.#services.logger.warn('trust_replayed', { changes: changes.length });
   }
 
-  /** Rewrites `trust.log` unless it has the same entries as the database. */
+  /** Rewrites `trust.log` if it is damaged or differs from the trust entries in the database. */
   #renewTrustLog({ changes: known, isWhole }: KnownTrust): void {
     const textOf = ({ space, key, value, expiresMs }: TrustChange) => JSON.stringify([space, key, value, expiresMs]);
     const wanted = this.#trustChanges();
@@ -219,7 +219,7 @@ export class StateStore implements KeyValueStore, Service {
     return [...this.#deleted.values(), ...living].sort((a, b) => a.generation - b.generation);
   }
 
-  /** Deletes expired entries, which reads already ignore. */
+  /** Deletes expired entries. Reads ignore them anyway. */
   #sweep(): void {
     this.#cancelSweep = this.#services.clock.after(this.#options.sweepEveryMs ?? HOUR_MS / 6, () => this.#sweep());
     try {

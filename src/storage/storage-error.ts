@@ -40,7 +40,7 @@ const REMEDY: Readonly<Record<Cause, string>> = {
   'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
 };
 
-/** Returns whether an error of SQLite comes from the file's content, not from the disk or another process. */
+/** Returns whether the content of the file caused an error of SQLite. For an unknown error of SQLite, returns true. */
 export function isOfContent(thrown: unknown): boolean {
   const cause = causeOf(thrown);
   return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
@@ -55,15 +55,15 @@ export function damagedError(path: string, finding: string): AtmoError {
   });
 }
 
-/** Returns the remedy, as `/healthz` shows it, if the disk refuses writes; undefined for any other failure. */
+/** If the disk refuses writes, returns the remedy that `/healthz` shows. Returns undefined for any other error. */
 export function storageProblem(thrown: unknown): string | undefined {
   const cause = thrown instanceof AtmoError && thrown.code === 'STORAGE_FAILED' ? thrown.details.cause : undefined;
   return cause === 'full' || cause === 'not-writable' || cause === 'disk-fault' ? REMEDY[cause] : undefined;
 }
 
 /**
- * Converts an error of SQLite or the file system to STORAGE_FAILED with a remedy; `details.cause` is full, not-writable, damaged, in-use,
- * disk-fault or no-file. Returns any other error, which is a bug, unchanged.
+ * Converts an error of SQLite or the file system to STORAGE_FAILED with a remedy. `details.cause` is then full, not-writable, damaged,
+ * in-use, disk-fault or no-file. Returns any other error unchanged.
  */
 export function toStorageError(thrown: unknown, path: string): unknown {
   const cause = causeOf(thrown);
@@ -94,7 +94,7 @@ export function guardStorage<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** Returns the cause of an error of SQLite or the file system, such as `full`; undefined if it is another error. */
+/** Returns the cause of an error of SQLite or the file system, such as `full`. Returns undefined for any other error. */
 export function causeOf(thrown: unknown): Cause | undefined {
   if (thrown instanceof AtmoError) return thrown.details.cause === 'damaged' ? 'damaged' : undefined;
   if (!(thrown instanceof Error)) return undefined;

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, tryParseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import { guardStorage, toStorageError } from './storage-error.ts';
 
-/** A change of one entry, with the generation of its write. */
+/** A change of one entry, with the generation of the write that made it. */
 export interface TrustChange {
   readonly generation: number;
   readonly space: string;
@@ -29,7 +29,7 @@ interface TrustLogParts {
   readonly write?: WriteBytes;
 }
 
-/** Size at which the file is rewritten with only the newest change of each entry. */
+/** Size in bytes at which the file is rewritten with only the newest change of each entry. */
 const FULL_BYTES = 262_144;
 
 /**
@@ -43,7 +43,7 @@ export class TrustLog implements Disposable {
   readonly #parts: TrustLogParts;
   #descriptor: number | undefined;
   #lengthBytes = 0;
-  /** Size after the last `rewrite`. The file is rewritten again only when it is twice as long, and not for each change. */
+  /** Size in bytes after the last `rewrite`. The next rewrite is due only when the file is more than twice as long. */
   #keptBytes = 0;
 
   constructor(path: string, spaces: readonly string[], parts: TrustLogParts) {
@@ -87,7 +87,7 @@ export class TrustLog implements Disposable {
   append(change: TrustChange): void {
     guardStorage(this.#path, () => {
       this.#descriptor ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-      // After a line that a full disk cut off, the new line begins with a line feed.
+      // Unless the last line is known to be complete, the new line begins with a line feed.
       const { size } = fstatSync(this.#descriptor);
       const bytes = Buffer.from(`${size === this.#lengthBytes ? '' : '\n'}${textOf(change)}`);
       writeAll({ path: this.#path, descriptor: this.#descriptor, bytes, write: this.#parts.write });
@@ -96,7 +96,7 @@ export class TrustLog implements Disposable {
     });
   }
 
-  /** Replaces the content by the newest changes. Only logs a failure, since the current file stays valid. */
+  /** Replaces the content by the newest changes. A failure is only logged, because the old file stays valid. */
   rewrite(changes: readonly TrustChange[]): void {
     this[Symbol.dispose]();
     const text = changes.map(textOf).join('');

@@ -56,13 +56,13 @@ export class App {
     );
   }
 
-  /** Signs in with the login from the link or the storage. Reads the hub's events while someone is signed in. */
+  /** Starts the page. Signs in with the login from the URL or the storage, and reads the hub's events while someone is signed in. */
   async start(): Promise<void> {
     this.session.subscribe(() => this.#follow());
     const login = takeLogin();
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
-    // If the page is already open, opening a link only changes the fragment and does not reload the page.
+    // If the page is already open, a link changes only the fragment of the URL, and the browser does not load the page again.
     window.addEventListener('hashchange', () => {
       const other = takeLogin();
       if (other) void this.session.receiveLogin(other);
@@ -72,7 +72,10 @@ export class App {
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
   }
 
-  /** Calls a tool. If the call waits for approval, returns undefined and repeats the call once approved. Throws HubError if it fails. */
+  /**
+   * Calls a tool and returns its result. Throws HubError if the call fails. If the call waits for approval, returns undefined; `calls`
+   * repeats the call when it is approved.
+   */
   async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
     try {
       return await this.hub.invoke(tool, params);
@@ -97,14 +100,14 @@ export class App {
   }
 }
 
-/** Removes the login from the page's URL, because the URL is visible and stored in the history. Returns the login. */
+/** Returns the login in the page's URL. Removes it from the URL, because the URL is visible and stored in the history. */
 function takeLogin(): Login | undefined {
   const login = loginOfFragment(location.hash);
   if (login) history.replaceState(null, '', location.pathname);
   return login;
 }
 
-/** Returns the path of the main script. Its name contains a hash of all code of the page. */
+/** Returns the path of the main script. The path contains a hash of the page's code, so it differs between builds. */
 function scriptPath(): string {
   const script = document.querySelector<HTMLScriptElement>('script[type=module]');
   return script ? new URL(script.src).pathname : '';

@@ -1,7 +1,7 @@
 import { Observable } from './api/observable.ts';
 import type { IconName } from './components/icon.ts';
 
-/** One page of the web page's navigation. */
+/** A page that a URL can open. */
 export interface Page {
   /** Path after `#/`. `:name` stands for a parameter. */
   readonly route: string;
@@ -9,7 +9,7 @@ export interface Page {
   readonly icon: IconName;
   /** Name of the page's custom element. The element extends `PageElement`, and main.ts imports its module. */
   readonly element: string;
-  /** Position in the navigation: always visible, under "More" on phones, or not in it. */
+  /** `main` pages are always in the navigation. On phones, `more` pages are under "More". `none` pages are not in the navigation. */
   readonly place: 'main' | 'more' | 'none';
 }
 
@@ -41,7 +41,7 @@ export interface AddressWindow {
   addEventListener(type: 'hashchange', listener: () => void): void;
 }
 
-/** Follows the URL's fragment. `#/devices/lamp` is the page with the route `devices/:id`. */
+/** Holds the page that the URL's fragment names. For example, `#/devices/lamp` names the page with the route `devices/:id`. */
 export class Router extends Observable {
   readonly #window: AddressWindow;
   #place: CurrentPage | undefined;
@@ -66,7 +66,7 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** Opens a page if the URL names none, without a history entry. Checks the URL itself, because its `hashchange` event may still come. */
+  /** If the URL names no page, opens one without a history entry. Reads the URL itself, because its `hashchange` event may still come. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();
@@ -86,10 +86,10 @@ function pageAt(hash: string): CurrentPage | undefined {
   return undefined;
 }
 
-/** The values of `:name` parameters in the route, and of the query. */
+/** The values of the `:name` parameters in the route, and the values of the URL's query parameters. */
 export type RouteParams = Readonly<Record<string, string>>;
 
-/** Returns the parameters in a fragment such as `#/devices/lamp?tab=raw`. Returns undefined if the route does not match the fragment. */
+/** Returns the parameters in a fragment such as `#/devices/lamp?tab=raw`. Returns undefined if the fragment does not match the route. */
 export function matchRoute(route: string, hash: string): RouteParams | undefined {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const wanted = route.split('/');
@@ -112,7 +112,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Returns the title of the browser tab. It begins with the number of waiting requests, which a person can thus see from other tabs. */
+/** Returns the title of the browser tab. If requests wait, the title begins with their number, so that a person sees it from other tabs. */
 export function titleOf(waiting: number, page: string | undefined): string {
   const name = page === undefined ? 'Atmosphere' : `${page} · Atmosphere`;
   return waiting > 0 ? `(${waiting}) ${name}` : name;

@@ -33,7 +33,7 @@ export class Shell extends LightElement {
   }
 
   protected override connected(): readonly Stop[] {
-    // The title is updated periodically because requests expire without an event.
+    // The title is updated every second, because requests expire without an event.
     return [every(1_000, () => this.#retitle()), every(HEALTH_MS, () => void this.app?.store.refreshHealth())];
   }
 
@@ -115,7 +115,7 @@ export class Shell extends LightElement {
     return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /** Returns the dialog that asks whether a link may sign in somebody else. The link's author could then see all that the person does. */
+  /** Returns the dialog that asks whether to sign in with a link. The author of the link could then watch what the person does. */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;
@@ -130,7 +130,7 @@ export class Shell extends LightElement {
     );
   }
 
-  /** Returns the dialog about a dangerous call that this page made. The person can approve the call there if this browser can sign. */
+  /** Returns the dialog about a call of this page that waits for approval. If this browser can sign, the call can be approved there. */
   #question(app: App): TemplateResult | typeof nothing {
     const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;
@@ -139,7 +139,7 @@ export class Shell extends LightElement {
       this.#shownQuestions.add(call.approvalId);
       this.requestUpdate();
     };
-    // A call that enrols this browser's own key cannot be approved with that key.
+    // This browser's key cannot approve the call that enrols it.
     const canSign = canSignDecisions(app.session.login) && call.tool !== 'hub:enroll_approver';
     return modalDialog(
       { title: call.label, onClose },
@@ -174,7 +174,7 @@ export class Shell extends LightElement {
     this.querySelector<HTMLElement>('#main')?.focus();
   }
 
-  /** Shows the page that the URL names. If the URL names none, opens the approvals page if requests wait, and otherwise the home page. */
+  /** Shows the page that the URL names. If the URL names none, `#begin` opens the first page. */
   #follow(): void {
     const { app } = this;
     if (!app) return;
@@ -194,7 +194,7 @@ export class Shell extends LightElement {
     this.isMenuOpen = false;
   }
 
-  /** Opens the first page after the hub's first response. Only then is it known whether approval requests wait for the person. */
+  /** Waits for the hub's first response. Then opens the approvals page if requests wait for a person, and otherwise the home page. */
   #begin(app: App): void {
     const stop = app.store.subscribe(() => {
       if (!app.store.state.isLoaded && app.store.state.problem === undefined) return;
@@ -227,7 +227,6 @@ const REASONS: Readonly<Record<string, string>> = {
   TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
 };
 
-/** Returns the sign-in form. */
 function signInView(session: Session): TemplateResult {
   const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
   return html`

@@ -106,7 +106,7 @@ async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   throw usage(`${file} has to hold an object with trigger and actions`);
 }
 
-/** Returns the typed text. If the agent's parameter is no text, converts numbers, `true` and `false` to their JSON types. */
+/** Converts a typed number, `true` or `false` to its JSON type, unless the agent's parameter is a string. Any other text stays text. */
 async function typedValue(call: Invocation): Promise<Json> {
   const text = call.operand(2);
   const known = objectsIn(await call.hub.call('list_agents', {}), 'agents').find(({ agent_id: id }) => id === call.operand(0));

@@ -50,7 +50,7 @@ async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<v
   const person = await personOf(call, rawKeyOf(key));
   call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
   for (const line of textsOf(request.will_do)) call.output.note(line);
-  // If the summary is shortened, all parameters follow, so that the person sees everything before signing.
+  // A summary with `…` was shortened. All parameters are printed too, because the person must see everything before signing.
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));

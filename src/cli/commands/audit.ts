@@ -9,11 +9,11 @@ import type { HubClient, Query } from '../hub/hub-client.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand } from '../tool-command.ts';
 
-/** A format for exports of the audit log. Each text that it returns ends with a line break, and has its control characters escaped. */
+/** A file format for exports of the audit log. Each row ends with a line break, and its control characters are escaped. */
 interface ExportFormat {
   readonly begin: string;
   row(row: JsonObject): string;
-  /** Returns the last line. It contains the head of the hash chain, by which the audit log can be verified later. */
+  /** Returns the last line. It contains the head of the hash chain, with which a person can verify the audit log later. */
   end(head: JsonObject): string;
 }
 
@@ -78,7 +78,7 @@ function csvCell(value: unknown): string {
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
-/** Matches the tool of the audit rows that this command itself causes. */
+/** The tool that this command itself calls. Without `--tool`, `--follow` omits the rows of this tool, because each poll adds such a row. */
 const OWN_TOOL = /^hub:read_audit@/;
 const SINCE = { value: 'TIME', help: 'from here on: 24h, 7d, or ISO 8601' };
 const UNTIL = { value: 'TIME', help: 'up to here' };

@@ -66,9 +66,7 @@ export const call: Command = {
   },
 };
 
-/**
- * Returns the call's parameters. If the tool's definition was loaded, also returns its result schema and whether the tool reports progress.
- */
+/** Returns the call's parameters. If the tool's definition was loaded, also returns its result schema and whether it reports progress. */
 async function prepare(invocation: Invocation, tool: string) {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
@@ -147,7 +145,7 @@ function jobRow(job: JsonObject): readonly unknown[] {
   return [job.job_id, job.tool, job.status ?? 'unknown', objectOf(job.progress).note, job.node_id];
 }
 
-/** Maximum length in characters of a base64 text that is printed. In place of a longer text, its size in bytes is printed. */
+/** Maximum length in characters of a base64 text that is printed. A longer text is shown as its size in bytes. */
 const MAX_SHOWN = 256;
 
 /** Throws CONFLICT if the file exists, because the command would overwrite it. */
@@ -171,7 +169,7 @@ async function writeAnswerBytes(file: string, places: readonly Base64Field[]): P
   });
 }
 
-/** Returns the result for people. Replaces base64 texts by their size and the file's name. Without a file, replaces only long texts. */
+/** Returns the result for people. Shows base64 texts as their size in bytes. Without a `file`, shows short base64 texts unchanged. */
 function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
   return mapBase64(returns, value, ({ text }) => {

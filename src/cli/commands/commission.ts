@@ -35,7 +35,7 @@ export const commission: Command = {
   },
 };
 
-/** Returns lines that offer to restore a removed device that looks the same. Only the person knows whether it is the same device. */
+/** Offers to restore a removed device that resembles the new device. Only the person knows whether both are the same device. */
 function offerText(result: JsonObject): readonly string[] {
   const [first, ...others] = objectsIn(result, 'recognised');
   if (first === undefined) return [];

@@ -13,9 +13,7 @@ import { cellText } from '../terminal/text-table.ts';
 
 const LONGEST_WAIT_MS = 2_000;
 
-/**
- * Returns the commands that print shell completions. `commands` is a function because the table of commands contains these commands too.
- */
+/** Returns the commands for shell completion. `commands` is a function because the table of commands contains these commands too. */
 export function completionCommands(commands: () => readonly Command[]): readonly Command[] {
   return [scriptCommand(commands), wordsCommand(commands)];
 }

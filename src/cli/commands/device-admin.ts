@@ -6,7 +6,7 @@ import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.t
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name', param: 'device_id' };
 
-/** Words for the kinds of tools that serve a cluster. */
+/** Texts for people, by the field `served_by` of a cluster. The field says which kind of tools controls the cluster. */
 const SERVED_BY: Readonly<Record<string, string>> = {
   profile: 'friendly tools',
   data_model: 'tools in units of Matter',

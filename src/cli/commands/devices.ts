@@ -29,7 +29,7 @@ export const devices: Command = {
   },
 };
 
-/** Lists the devices of another hub. The list is made from that hub's tools, because each tool contains its device's id and area. */
+/** Lists the devices of another hub. Finds the devices in the metadata of that hub's tools, which contains the device's id and area. */
 async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
@@ -149,7 +149,7 @@ function listText(list: JsonObject): Printable {
   ];
 }
 
-/** Returns a version such as `1.4 (5)`: the manufacturer's text, and the number by which versions are compared. */
+/** Returns a version such as `1.4 (5)`. `1.4` is the manufacturer's text. `5` is the number that decides which version is newer. */
 function versionText(version: Json | undefined): string {
   if (!isJsonObject(version)) return '';
   const { number, text } = version;
@@ -186,7 +186,7 @@ export const share: Command = {
   },
 };
 
-/** Returns what a commissioning window opens: `whole` names the device or its bridge, `many` the number of devices if it is above one. */
+/** Returns texts on a pairing window. `whole` is what it opens: the device or its bridge. `many` is its number of devices if above 1. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
   const { opened, devices } = objectOf(answer);
   return {

@@ -31,7 +31,7 @@ export const doctor: Command = {
   },
 };
 
-/** Runs all checks. If no hub runs, runs only the checks of the machine. */
+/** Runs all checks. If no hub responds, skips the checks that need a hub. */
 async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
   const health = await hubCheck(hub);
@@ -106,7 +106,7 @@ async function asAgent(call: Invocation, toolName: string) {
 const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;
 const LEAST_COLUMNS = 24;
 
-/** Returns the findings in words, each with its remedy unless the check is ok. */
+/** Returns the results of the checks for people. After each result that is not ok comes the remedy. */
 function checkPage(sections: readonly CheckSection[]): readonly Block[] {
   const all = sections.flatMap(({ checks }) => checks);
   const width = Math.max(...all.map(({ check }) => textWidth(check)));

@@ -54,11 +54,11 @@ async function* streamOnce(call: Invocation, lastEventId: string | undefined): A
   }
 }
 
-/** Fields that `eventLine` does not list among an event's data. They are shown elsewhere in the line, or help only programs. */
+/** Data fields that `eventLine` does not print as `name=value`. It prints them elsewhere in the line, or only programs need them. */
 const LEFT_OUT = ['tool', 'request_id', 'trace_id', 'response_hash', 'job_id', 'approval_id', 'at_ms', 'unit'];
 const TYPE_COLUMNS = 22;
 
-/** Returns an event on one line: time, type, subject and data. On a terminal the line has only the time of day, and is cut to the width. */
+/** Returns an event on one line: time, type, subject and data. On a terminal the date is omitted and the line is cut to the width. */
 export function eventLine(event: JsonObject): Block {
   return {
     render({ columns, ink }) {

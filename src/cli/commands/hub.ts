@@ -113,7 +113,7 @@ const setClock = toolCommand({
   sentence: clockText,
 });
 
-/** Words for the sources of the hub's time. */
+/** Texts for people, by the source of the hub's time. */
 const SOURCES: Readonly<Record<string, string>> = {
   owner: 'you set it',
   configuration: 'the configuration says so',

@@ -78,7 +78,7 @@ function personOf(call: Invocation, user: LoginUser): string {
   throw usage(`${JSON.stringify(person)} cannot be a name: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit; see --person`);
 }
 
-/** Returns the id of the person's key. If the key is new, it is enrolled with a signature of the owner's key. */
+/** Returns the id of the person's key. If the key is not enrolled yet, enrols it with the owner's rights. */
 async function enrolled(owner: HubClient, person: string, key: KeyObject): Promise<string> {
   const raw = rawKeyOf(key);
   const known = objectsIn(await owner.get('/api/v1/approvers'), 'approvers').find((one) => one.key === raw);
@@ -89,8 +89,8 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
 }
 
 /**
- * Stores a token that the owner minted for this person. The hub at ATMO_URL may be on another machine, over TLS or a tunnel. That hub
- * confirms that the token is valid, and returns the person's name.
+ * Stores a token that the owner minted for this person. Before that, the hub at ATMO_URL must confirm that the token is valid. The hub may
+ * be on another machine, which the CLI reaches over TLS or through a tunnel.
  */
 async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
@@ -122,15 +122,15 @@ async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
 /** Full path of getent, because the command may run as root with an unknown PATH. */
 const GETENT = '/usr/bin/getent';
 
-/** The user of this machine who logs in; under sudo, the user who ran sudo. */
+/** The user of this machine who logs in. Under sudo, this is the user who ran sudo. */
 interface LoginUser {
   readonly name: string;
   readonly home: string;
-  /** User id and group id with which files must be written. Absent if they are the ids of the process. */
+  /** User id and group id of the files that the login writes. Absent if the process already has these ids. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
 
-/** Returns the user who logs in. `lookUp` returns the line of a user id in the user database (passwd(5)). */
+/** Returns the user who logs in. `lookUp` takes a user id and returns the user's line in the user database (passwd(5)). */
 export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = passwdLine): LoginUser {
   const { SUDO_UID: uid, SUDO_GID: gid, SUDO_USER: name } = env;
   if (process.geteuid?.() !== 0 || uid === undefined || gid === undefined || name === undefined || uid === '0') {

@@ -68,7 +68,7 @@ interface BridgeParts {
   readonly clock?: Clock;
 }
 
-/** Forwards MCP messages between a client's stdio, with one message per line, and the hub's HTTP endpoint. */
+/** Forwards MCP messages between the hub's HTTP endpoint and a client on stdio, where each line is one message. */
 export class McpStdioBridge {
   readonly #parts: BridgeParts;
   readonly #session: McpSession;
@@ -120,7 +120,7 @@ export class McpStdioBridge {
   }
 }
 
-/** Yields the lines of a stream. Cuts a line that is too long, so that it becomes an invalid message. */
+/** Yields the lines of a stream. If a line is too long, cuts it. The cut line is not valid JSON, so the client gets an error. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let line = '';

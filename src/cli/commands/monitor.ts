@@ -79,7 +79,7 @@ function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
   return `You are here over SSH. On your own machine run "ssh -N -L ${port}:127.0.0.1:${port} ${user}@${host}", then open the link there.`;
 }
 
-/** A login for the web page: a token, and for an approver also the name and the seed of the Ed25519 key. */
+/** A login for the web page. It has a token. For an approver it also has the person's name and the seed of the person's Ed25519 key. */
 export interface PageLogin {
   readonly token: string;
   readonly person?: string;
@@ -90,8 +90,8 @@ export interface PageLogin {
 const OWNER_TTL_SECONDS = 12 * 3_600;
 
 /**
- * Returns the page login of the person at the command line, from `atmo login` or ATMO_TOKEN. In place of the owner's token it contains a
- * new token that is valid for half a day. Throws UNAUTHENTICATED if there is no token.
+ * Returns the page login of the person at the command line. Its token is ATMO_TOKEN or the token of `atmo login`. If the person has only
+ * the owner's token file, makes a new token for half a day. Throws UNAUTHENTICATED if there is no token.
  */
 async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> {
   const credential = findCredential(env);
@@ -108,7 +108,7 @@ async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> 
 
 const OF_HUB = /^at[01]\.[A-Za-z0-9_.-]+$/;
 
-/** Returns the page's URL with the login in its fragment, which browsers never send. The URL is short enough for a QR code. */
+/** Returns the page's URL with the login in its fragment, which browsers never send to a server. It is short enough for a QR code. */
 function pageLink(url: string, login: PageLogin): string {
   const { token, person = '', key = '' } = login;
   if (OF_HUB.test(token)) return `${url}/#login=${[token, person, key].join('~').replace(/~+$/, '')}`;
@@ -148,8 +148,8 @@ function seedOf(file: string): string {
 const KEPT_MS = 10_000;
 
 /**
- * Opens a link that contains a secret in the browser. Every user of the machine can read the arguments of a program, so the browser gets a
- * file that only this user can read. The file redirects to the link, and is deleted soon after.
+ * Opens a secret link in the browser. Every user of the machine can read a program's arguments, so the browser gets a file instead. Only
+ * this user can read the file. The file redirects to the link, and is deleted soon after.
  */
 async function openPrivateLink(link: string, open: (file: string) => Promise<void>, { env, sleep }: Pick<CliIo, 'env' | 'sleep'>) {
   const directory = mkdtempSync(join(env.XDG_RUNTIME_DIR ?? tmpdir(), 'atmo-monitor-'));

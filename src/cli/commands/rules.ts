@@ -77,7 +77,7 @@ function usualFile(env: Invocation['io']['env']): string {
   throw usage(`There is no ${files.join(' and no ')}; name the file: atmo rules check FILE`);
 }
 
-/** Returns the hub's names, by which the check finds misspelled names. Returns undefined if no hub responds; the check then skips names. */
+/** Returns the hub's names, to find misspelled names in rules. If the hub cannot answer, returns undefined, and the check is skipped. */
 async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');

@@ -30,7 +30,7 @@ function sensorRow(reading: JsonObject): readonly unknown[] {
 
 const PAGE = 500;
 
-/** Returns the sensors of another hub in the same form as the HTTP API of this hub. A tool of the other hub lists the sensors. */
+/** Returns the sensors of another hub, as listed by a tool of that hub. The result has the form of `GET /api/v1/sensors`. */
 async function sensorsElsewhere({ hub }: Invocation, filter: Readonly<Record<string, string | undefined>>): Promise<JsonObject> {
   const sensors: JsonObject[] = [];
   for (let total = 1; sensors.length < total; ) {
@@ -77,7 +77,7 @@ export const read: Command = {
   },
 };
 
-/** Returns the error for a sensor whose device was removed. The hub may still have its old readings. */
+/** Returns the error for a sensor whose device was removed. The hub may still have the sensor's old readings. */
 function removed(sensor: string): AtmoError {
   const device = sensor.split('/')[0];
   return new AtmoError(
@@ -99,7 +99,7 @@ async function readHere(call: Invocation, query: Query): Promise<JsonObject | un
   }
 }
 
-/** Returns whether another hub has the sensor. The sensor's id contains the device's id, and the device's tools name their hubs. */
+/** Returns whether another hub has the sensor. The sensor's id begins with its device's id, and the device's tools list the other hubs. */
 async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
   const [device] = sensor.split('/');
   try {

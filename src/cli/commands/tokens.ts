@@ -71,7 +71,7 @@ const list = requestCommand({
   text: (answer) => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
 });
 
-/** The command `atmo tokens` under a second name, which has the same form as `token mint` and `token show`. */
+/** A second name for `atmo tokens`, because people who know `token mint` and `token show` also type `token list`. */
 const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
 
 const revoke = toolCommand({
@@ -109,7 +109,7 @@ const check: Command = {
   },
 };
 
-/** Words for the sources of the CLI's token. */
+/** Texts for people, by the source of the CLI's token. */
 const SOURCES = { environment: 'ATMO_TOKEN', login: 'atmo login', owner: "the owner's token of this machine" } as const;
 
 const whoami = requestCommand({
@@ -191,8 +191,8 @@ function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, per
 }
 
 /**
- * Checks by the same rules as the hub whether grants cover requirements. A malformed requirement counts as not covered. Throws
- * VALIDATION_ERROR if a grant is malformed. The returned note says which grants only a hub can check.
+ * Checks by the same rules as the hub whether grants cover the required permissions. A malformed required permission is never covered.
+ * Throws VALIDATION_ERROR if a grant is malformed. If `note` is set, grants for a @type or @area could not be checked here.
  */
 function checkGrants(allow: readonly string[], require: readonly string[]) {
   const grants = allow.map(requireGrant);
@@ -214,8 +214,8 @@ interface KnownResources {
 const MAX_SLIPS = 2;
 
 /**
- * Returns a sentence for each grant that looks misspelled: its action is similar to a required action, it lacks the resource that tools
- * require, or the hub has no such device or area. Such grants are allowed, since they may be for later devices or other hubs.
+ * Returns a sentence for each grant that is probably misspelled: no tool requires its action, but one requires a similar action; or it has
+ * no resource, but tools require one; or the hub has no such device or area. Such a grant may be right for a later device.
  */
 export function lintGrants(grants: readonly string[], known: KnownResources): readonly string[] {
   const required = known.tools.flatMap(requiredPermissions);
@@ -237,7 +237,7 @@ function actionProblem(text: string, grant: Grant, actions: ReadonlySet<string>)
   return [`${text}: no tool requires ${action}; did you mean ${near}?`];
 }
 
-/** Returns the problem of a grant without a resource, such as `device:control`, if tools require that permission for a single device. */
+/** Returns a sentence if a grant such as `device:control` has no resource, but tools require permissions such as `device:control:lamp`. */
 function resourceProblem(text: string, grant: Grant, required: readonly string[]): readonly string[] {
   const isOfThings = grant.kind === 'action' && !required.includes(text) && required.some((permission) => actionOf(permission) === text);
   return isOfThings ? [`${text}: tools require it of one thing; did you mean ${text}:*?`] : [];

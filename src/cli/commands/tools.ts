@@ -6,7 +6,7 @@ import { hubLabels, meshIfAllowed } from '../hub/mesh-status.ts';
 import { heading, type Printable } from '../terminal/blocks.ts';
 import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 
-/** Prefix of the search reason that lists the words which the tool does not match. */
+/** Prefix of a reason in a search result. The tool does not match the word after this prefix. */
 const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
@@ -60,7 +60,7 @@ async function find(call: Invocation, search: string): Promise<void> {
   ]);
 }
 
-/** Returns the devices to choose from, if several match equally well. */
+/** If several devices match equally well, returns a table of these devices with the question which one is meant. */
 function whichOne({ which_one: which }: JsonObject) {
   if (!isJsonObject(which)) return [];
   const rows = objectsIn(which, 'candidates').map(({ device, area, tool }) => [device, area ?? '', tool]);
@@ -84,7 +84,7 @@ function whyOf({ reasons }: JsonObject): string {
   return textsOf(reasons).join(', ');
 }
 
-/** Returns the words that the tool does not match, and the settings that the tool needs but the hub does not have. */
+/** Returns what a tool that almost matches lacks: words of the sentence that it does not match, and settings that the hub lacks. */
 function lackOf({ reasons }: JsonObject): string {
   return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))

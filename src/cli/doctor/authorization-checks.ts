@@ -53,7 +53,7 @@ function tokensFinding(answer: JsonObject, nowMs: number): Finding {
   return warning(found, 'atmo token mint makes new ones');
 }
 
-/** Returns whether a token expires soon. Short-lived tokens do not count, since they are meant to expire. */
+/** Returns whether a token expires soon. A token with a lifetime of 6 days or less does not count, since it is meant to expire. */
 function isEnding(from: string, until: string, nowMs: number): boolean {
   const untilMs = Date.parse(until);
   return untilMs - nowMs < SOON_MS && untilMs - Date.parse(from) > 2 * SOON_MS;

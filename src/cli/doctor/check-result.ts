@@ -56,7 +56,7 @@ export interface HubPorts {
   /** Port of the HTTP server; absent if the hub is on another machine. */
   readonly http?: number;
   readonly mesh: number;
-  /** False if the hub is in no mesh, and therefore does not listen at the mesh port; absent if unknown. */
+  /** False if the hub is in no mesh. It then does not listen at the mesh port. Absent if unknown. */
   readonly isInMesh?: boolean;
   readonly isHubThere: boolean;
 }

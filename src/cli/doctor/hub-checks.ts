@@ -54,7 +54,7 @@ async function halfCommissionedFinding(hub: HubClient): Promise<Finding> {
   return warning(devices.map((device) => device.id).join(', '), advice);
 }
 
-/** Resolves if the error means that Matter is off: then not even the owner sees the Matter tools. Otherwise throws the error again. */
+/** Resolves if the tool is missing because Matter is off on the hub. Otherwise throws `thrown` again. */
 async function requireMatterOff(hub: HubClient, thrown: unknown): Promise<undefined> {
   if (toAtmoError(thrown).code !== 'TOOL_NOT_FOUND') throw thrown;
   const capabilities = objectsIn(await hub.get('/api/v1/capabilities'), 'capabilities');
@@ -99,7 +99,7 @@ function hasExpired({ status, expires_at: at }: JsonObject, nowMs: number): bool
   return status === 'expired' || (status !== 'killed' && msOf(at) <= nowMs);
 }
 
-/** Returns whether an agent expires soon: within three days, or within a quarter of its lifetime if that is shorter than three days. */
+/** Returns whether an agent expires within three days or within a quarter of its lifetime, whichever is shorter. */
 function endsSoon({ created_at: from, expires_at: at }: JsonObject, nowMs: number): boolean {
   const lifeMs = msOf(at) - msOf(from);
   return msOf(at) - nowMs <= (Number.isNaN(lifeMs) ? SOON_MS : Math.min(SOON_MS, lifeMs / 4));

@@ -21,15 +21,15 @@ import { findCredential, ownerTokenFile, stateDirs } from '../identity/credentia
 import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
-/** A clock before this time must be wrong, because this version did not exist then. A board without a battery starts in 1970. */
+/** If the clock shows an earlier time, it is wrong: this version did not exist then. A board without a battery starts in 1970. */
 const EARLIEST_TIME_MS = Date.UTC(2026, 0, 1);
 /** systemd-timesyncd creates this file when it has first set the clock after a boot. */
 const SYNCHRONISED_FILE = '/run/systemd/timesync/synchronized';
 const ASK_MS = 2_000;
-/** Advice to switch on NTP. timedatectl fails on a minimal Debian, which has no NTP client. */
+/** Advice to switch on NTP. On a minimal Debian, timedatectl fails until an NTP client such as systemd-timesyncd is installed. */
 const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not supported, first sudo apt install systemd-timesyncd';
 
-/** Checks that this version of Node can run the hub. */
+/** Checks that this version of Node.js can run the hub. */
 export function nodeCheck(version: string): Finding {
   const isNew = Number(version.split('.')[0]) >= OLDEST_NODE;
   return isNew ? ok(version) : failed(version, `run scripts/atmo, which brings Node ${OLDEST_NODE}`);
@@ -61,8 +61,8 @@ async function askTimedatectl(): Promise<string | undefined> {
 }
 
 /**
- * Checks whether the kernel enforces memory limits of services (cgroups(7)). The firmware of a Raspberry Pi switches them off, and systemd
- * does not report that. `folder` is the mount point of the control groups.
+ * Checks whether the kernel enforces memory limits of services (cgroups(7)). The firmware of a Raspberry Pi switches these limits off, and
+ * systemd does not report this. `folder` is the mount point of the control groups.
  */
 export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   const file = join(folder, 'cgroup.controllers');
@@ -73,7 +73,7 @@ export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   return warning('not kept by this kernel', advice);
 }
 
-/** Checks that this user has a credential with which to make calls. */
+/** Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. */
 export function tokenCheck(env: CliIo['env']): Finding {
   if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
   try {
@@ -102,7 +102,7 @@ const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
 const SET_ASIDE = /\.(corrupt|damaged)-|^matter\/quarantine\//;
 
-/** Checks the owner and the modes of the state directory, and its disk. */
+/** Checks the state directory: its owner and modes, damaged files, databases, and the disk. */
 export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
   const dir = stateDirs(env).find((candidate) => existsSync(candidate));
   if (dir === undefined) {
@@ -198,7 +198,7 @@ async function databaseCheck(dir: string, files: readonly string[]): Promise<Fin
   return ok(`${checked.length} whole${skipped > 0 ? `, ${skipped} too large to look at here` : ''}`);
 }
 
-/** Returns the problem that SQLite finds (PRAGMA quick_check). Returns undefined if it finds none, or if a hub has locked the file. */
+/** Returns the first problem that SQLite finds (PRAGMA quick_check). Returns undefined if it finds none, or if the file is locked. */
 async function quickCheck(file: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {

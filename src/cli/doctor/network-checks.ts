@@ -33,7 +33,7 @@ function interfaceCheck(): Finding {
   return failed('none has an IPv6 link-local address', advice);
 }
 
-/** Checks that multicast works: a datagram to a group must come back on each interface. The datagram never leaves the machine. */
+/** Checks that multicast works: each interface must receive a datagram that it sends to a group. No datagram leaves the machine. */
 async function multicastCheck(): Promise<Finding> {
   const able = linkLocalInterfaces().filter(isMulticast);
   if (able.length === 0) return failed('no interface', 'devices are found by multicast: sudo ip link set DEV multicast on');

@@ -118,7 +118,7 @@ function permissionFinding(tool: JsonObject, granted: readonly string[]): Findin
   return failed(`lacks ${missing.join(', ')}`, `mint a token with ${allow}`);
 }
 
-/** Returns whether a grant may cover a permission. A group or template counts as covering, because only the hub can resolve it. */
+/** Returns whether a grant may cover a permission. If either contains a group or a placeholder, compares only the actions. */
 function mayCover(grant: Grant, permission: string): boolean {
   const [namespace = '', action = ''] = permission.split(':');
   if (permission.includes('{') || grant.kind === 'group') return coversSome(grant, { namespace, action });

@@ -24,7 +24,7 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 interface ClientOptions {
   /** If set, the client uses the owner's token even if ATMO_TOKEN or a login provides another token. */
   readonly as?: 'owner';
-  /** Id or name of the hub in the mesh that shall run the requests. The connected hub forwards them to it. */
+  /** Id or name of the hub in the mesh that shall run the requests. The connected hub forwards the requests to this hub. */
   readonly hub?: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export class HubClient {
     throw errorOf(answer, response.status);
   }
 
-  /** Calls a tool. Returns the call's envelope, which may contain an error. For a path that starts a job, returns the new job. */
+  /** Calls a tool and returns the call's envelope, which may contain an error. If `path` starts a job, returns the job instead. */
   async invoke(path: string, body: JsonObject, { headers, onChunk }: InvokeOptions): Promise<JsonObject> {
     const call = async () => {
       const accept = onChunk && { accept: 'text/event-stream' };
@@ -108,13 +108,13 @@ export class HubClient {
   async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
-    // Status 202 means a started job or a call that waits for approval. Only the second has an error.
+    // Status 202 means that a job has started or that a call waits for approval. Only the waiting call has an error in its body.
     const isWaiting = response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus && (answer.status === 'error' || 'code' in answer);
     if (response.ok && !isWaiting) return answer;
     throw errorOf(answer, response.status);
   }
 
-  /** Returns the error to throw. TOOL_NOT_FOUND for a built-in tool is replaced by an error that says why the tool may be missing. */
+  /** If `error` says that the tool does not exist, returns an error that says why. Otherwise returns `error` unchanged. */
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
@@ -130,10 +130,10 @@ export class HubClient {
     );
   }
 
-  /** Approves a call that the owner made, with the owner's key. Returns whether the call can now be repeated. */
+  /** If the owner made the call, approves it with the owner's key. Returns whether the call can now be repeated. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    // The request is at another hub, which has its own approvers.
+    // The approval request is at another hub, which has its own approvers.
     if (typeof error.details.node_id === 'string') return false;
     const stateDir = this.#credential()?.stateDir;
     if (stateDir === undefined) return false;
@@ -143,8 +143,8 @@ export class HubClient {
   }
 
   /**
-   * Sends a decision. Returns false if the owner's key is not enrolled, for example because other approvers removed it. Then another
-   * approver must approve.
+   * Sends a decision. Returns false if the owner's key is not enrolled, for example because an approver removed it. Then another approver
+   * must approve the call.
    */
   async #submit(path: string, decision: JsonObject): Promise<boolean> {
     try {
@@ -174,7 +174,7 @@ export class HubClient {
     });
   }
 
-  /** Returns the token. A token from a file is valid for one hub, so the hub must first prove its identity. */
+  /** Returns the token. If the key of the token's hub is known, the hub at the URL must first prove that it has this key. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
     const hub = credential && knownHubOf(credential);
@@ -218,7 +218,7 @@ async function readJson(response: Response): Promise<JsonObject> {
   );
 }
 
-/** Returns the error in problem details (RFC 9457) or in the envelope of a call. */
+/** Converts the error in a response to an AtmoError. The response is problem details (RFC 9457) or the envelope of a call. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
@@ -232,13 +232,13 @@ export function codeIn({ code }: JsonObject): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Returns the advice for APPROVAL_REQUIRED. A call on another hub needs an approver of that hub, who can also approve it from here. */
+/** Returns the advice for APPROVAL_REQUIRED. For a call on another hub, an approver of that hub must approve, there or on this hub. */
 function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }
 
-/** Returns the error for a tool that even the owner does not see: the tool's part of the hub is off, or the hub is older than this CLI. */
+/** Returns the error for a tool that not even the owner sees. Either Matter is off on the hub, or the hub is older than this CLI. */
 function missingToolError(error: AtmoError): AtmoError {
   const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
   return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });

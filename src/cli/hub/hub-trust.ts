@@ -8,12 +8,12 @@ import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf, stateDirs } from '../identity/credential.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Matches the error codes of Node and OpenSSL for a certificate that no trusted authority has signed. */
+/** Matches the error codes of Node.js and OpenSSL for a certificate that no trusted authority has signed. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 
 /**
- * Returns the certificate (PEM) of the authority that must have signed a hub's certificate. It is the authority that the user trusted for
- * the address, or else the authority of a hub on this machine. If the result is undefined, the system's authorities are used.
+ * Returns the certificate (PEM) of the authority that must have signed a hub's certificate. It is the user's trusted authority for the URL,
+ * otherwise the authority of a hub on this machine. Without both, returns undefined; the default authorities then apply.
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
   const files = [pinFile(env, url), ...stateDirs(env).map((dir) => join(dir, 'tls/ca.crt'))];
@@ -27,7 +27,7 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
   return undefined;
 }
 
-/** Stores the authority at an address as trusted, if it has the given fingerprint. */
+/** Stores the server's certificate with this fingerprint as trusted. Throws PERMISSION_DENIED if the server has no such certificate. */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
   const chain = await certificatesAt(url);
   const found = chain.find((certificate) => plainFingerprint(certificate.fingerprint256) === plainFingerprint(fingerprint));
@@ -44,7 +44,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** Returns HUB_UNREACHABLE for an error of `fetch`. The message says whether TLS or the hub is at fault, and contains the advice. */
+/** Returns HUB_UNREACHABLE for an error of `fetch`. If the certificate is not trusted, the message says so; otherwise it has `advice`. */
 export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
@@ -97,7 +97,7 @@ const HUB_KEY_FILE = 'hub.key';
 export interface KnownHub {
   readonly key: KeyObject;
   readonly file: string;
-  /** Advice for the case that the hub was set up again, and therefore has another key. */
+  /** Advice for the case that the hub was set up again. It then has another key. */
   readonly ifAnew?: string;
 }
 
@@ -107,7 +107,7 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** Returns the hub with the given raw public key (32 bytes, base64url) from `file`. Throws STORAGE_FAILED if the key is malformed. */
+/** Returns the hub with a raw public key (32 bytes, base64url) that was read from `file`. Throws STORAGE_FAILED if the key is malformed. */
 export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
     return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
@@ -116,7 +116,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/** Throws HUB_UNREACHABLE unless the process at `url` has the hub's private key. Any process may listen there and would get the token. */
+/** Throws HUB_UNREACHABLE unless the process at `url` proves that it has the hub's private key. No other process must get the token. */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
@@ -143,7 +143,7 @@ function portOf(url: string): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** Returns a `fetch` for a process that uses one hub. Over TLS it trusts only the authority of that hub, if the authority is known. */
+/** Returns a `fetch` that over TLS trusts only the hub's authority, if known. Use it for one hub only: the setting is process-wide. */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   let prepared: string | undefined;
   return (text, init) => {

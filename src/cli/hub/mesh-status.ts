@@ -21,7 +21,7 @@ export async function meshIfAllowed(hub: Pick<HubClient, 'get'>): Promise<JsonOb
   }
 }
 
-/** Returns the names of the hubs to which calls cannot be sent. */
+/** Returns the names of the other hubs that this hub cannot reach. */
 export function unreachableHubs(mesh: JsonObject): readonly string[] {
   return objectsIn(mesh, 'peers').flatMap(({ id, name, reachable }) => (reachable === true ? [] : [String(name ?? id)]));
 }
@@ -82,7 +82,7 @@ function sharedNames(mesh: JsonObject): readonly string[] {
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
-/** Returns the membership of this hub as names and values for people. */
+/** Returns the facts about this hub's membership, with labels for people. */
 export function membershipPairs(facts: JsonObject): JsonObject {
   const { mesh_id: mesh, name, hub_id: hub, hub_name: hubName, state, roles, permissions, expires_at: until, revoked } = facts;
   const mayInvite = Array.isArray(roles) && roles.includes('inviter');

@@ -33,8 +33,8 @@ export function rawKeyOf(key: KeyObject): string {
 }
 
 /**
- * Returns the path of the key to sign with. It is the given path or the path in ATMO_APPROVER_KEY_FILE; without them, the user's key file
- * or the owner's key file, whichever exists first. Throws VALIDATION_ERROR if there is none.
+ * Returns the path of the key to sign with: the given path, or without it the path in ATMO_APPROVER_KEY_FILE. Without both, takes the
+ * user's key file, or the owner's key file if the user has none. Throws VALIDATION_ERROR if neither file exists.
  */
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;
@@ -73,7 +73,7 @@ interface Decision {
   readonly key: KeyObject;
 }
 
-/** Returns the body of `POST /api/v1/approvals/{id}` with the signed decision about a request that `GET` returned (docs/approvals.md). */
+/** Signs a decision about an approval request that the hub returned. Returns the body for `POST /api/v1/approvals/{id}`. */
 export function signedDecision(request: JsonObject, { decision, person, key }: Decision): JsonObject {
   const member = (name: string): string => {
     const value = request[name];
@@ -95,8 +95,8 @@ export function signedDecision(request: JsonObject, { decision, person, key }: D
 const PERSON = 'owner';
 
 /**
- * Returns the owner's signed approval of a call that the owner made. Returns undefined if this user cannot read the owner's key, if the
- * owner has already approved, or if an agent made the call: a person must read such a request first.
+ * Signs the owner's approval of a call that the owner made. Returns undefined if this user has no access to the owner's key, or if the
+ * owner has already approved. Also returns undefined if an agent made the call, because a person must read such a request first.
  */
 export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
   const file = join(stateDir, 'owner.key');

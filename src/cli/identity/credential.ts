@@ -14,7 +14,7 @@ export function stateDirs(env: Environment): readonly string[] {
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Returns the hub's URL: ATMO_URL, else a login's URL on another machine, else the loopback URL from ATMO_HTTP_HOST and ATMO_HTTP_PORT. */
+/** Returns the hub's URL: ATMO_URL if it is set, otherwise the https URL of the login. Without both, returns the URL of a local hub. */
 export function hubUrl(env: Environment): string {
   const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
@@ -22,20 +22,20 @@ export function hubUrl(env: Environment): string {
   throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
 }
 
-/** Returns the TLS URL of a login. Returns undefined if environment variables configure a hub on this machine. */
+/** Returns the login's https URL, if there is one. Returns undefined if environment variables configure a hub on this machine. */
 function remoteLoginUrl(env: Environment): string | undefined {
   if (env.ATMO_HTTP_HOST || env.ATMO_HTTP_PORT || env.ATMO_STATE_DIR) return undefined;
   const url = readLogin(env)?.url;
   return url?.startsWith('https:') ? url : undefined;
 }
 
-/** Returns the loopback address of a hub. A hub that listens on the network also listens on 127.0.0.1, without TLS. */
+/** Returns the loopback address of a hub. A hub that listens on a network address also listens on 127.0.0.1, without TLS. */
 function loopbackOf(host = ''): string {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   return LOOPBACK_HOST.test(bracketed) ? bracketed : '127.0.0.1';
 }
 
-/** Returns the path of the owner's token, if a hub has written one and this user can see it. */
+/** Returns the path of the owner's token file. Returns undefined if there is no such file, or if this user cannot see it. */
 export function ownerTokenFile(env: Environment): string | undefined {
   return stateDirs(env)
     .map((dir) => join(dir, 'owner.token'))
@@ -48,15 +48,15 @@ const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export interface Credential {
   readonly token: string;
   readonly source: 'environment' | 'login' | 'owner';
-  /** State directory of the hub; only for the owner's token. */
+  /** Present only for the owner's token: the hub's state directory. */
   readonly stateDir?: string;
-  /** Present only for a login's token. Contains the login's file and the hub's raw public key, which old logins lack. */
+  /** Present only for a login's token: the login's file, and the hub's raw public key if the login contains it. */
   readonly login?: { readonly file: string; readonly hubKey?: string };
 }
 
 /**
- * Returns the credential for calls: ATMO_TOKEN, else the token of `atmo login`, else the owner's token. The owner's token is never sent to
- * another machine, and a login's token only to the URL where it was made.
+ * Returns the credential for calls. ATMO_TOKEN comes first, then the token of `atmo login`, then the owner's token file. A login's token is
+ * used only for the URL where it was made, and the owner's token file only for a hub on this machine.
  */
 export function findCredential(env: Environment): Credential | undefined {
   if (env.ATMO_TOKEN) {
@@ -82,7 +82,7 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
   }
 }
 
-/** Throws UNAUTHENTICATED if this user may not open a state directory that could contain the token. */
+/** Throws UNAUTHENTICATED if this user may not open a state directory, because the owner's token may be there. */
 function requireOpenDirs(env: Environment): undefined {
   for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
     try {
@@ -99,7 +99,7 @@ function ownerTokenUnreadable(file: string, cause: unknown): AtmoError {
   return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
 }
 
-/** Throws if the owner's token, which allows everything, would be sent over a network without TLS. */
+/** Throws VALIDATION_ERROR if the owner's token, which allows everything, would be sent over a network without TLS. */
 function requireSecureUrl(token: string, env: Environment): void {
   const url = hubUrl(env);
   if (!isOwnersToken(token) || isSecureUrl(url)) return;
@@ -110,7 +110,7 @@ function requireSecureUrl(token: string, env: Environment): void {
   );
 }
 
-/** Returns whether a token is the owner's token. Only the owner's token has this prefix. */
+/** Returns whether a token is the owner's token. Only the owner's token begins with `at0.`. */
 export function isOwnersToken(token: string): boolean {
   return token.startsWith('at0.');
 }
@@ -120,7 +120,7 @@ export function isSecureUrl(url: string): boolean {
   return isLoopback(url) || url.startsWith('https:');
 }
 
-/** Returns whether only this machine can reach a URL. */
+/** Returns whether a URL has a loopback address, which only this machine can reach. */
 export function isLoopback(url: string): boolean {
   return LOOPBACK_HOST.test(new URL(url).hostname);
 }
@@ -131,7 +131,7 @@ export interface Login {
   readonly url: string;
   readonly person: string;
   readonly token: string;
-  /** Raw public key of the hub in base64url. The hub must prove that it has the private key. */
+  /** Raw public key of the hub in base64url; absent if unknown. The hub must prove that it has the private key. */
   readonly hubKey?: string;
 }
 
@@ -172,7 +172,7 @@ export function readLogin(env: CliIo['env']): Login | undefined {
   return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
 }
 
-/** Returns the JSON object in a file. Returns an empty object if the file contains none, so that the caller tries other credentials. */
+/** Returns the JSON object in a file. If the file is missing or has no such object, returns an empty object, as if nothing were stored. */
 export function readJsonFile(path: string): JsonObject {
   try {
     return objectOf(tryParseJson(readFileSync(path, 'utf8')));

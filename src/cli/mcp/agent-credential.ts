@@ -30,7 +30,7 @@ const TTL_SECONDS = 30 * DAY_SECONDS;
 /** A token is renewed this many milliseconds before it expires. */
 const RENEW_BEFORE_MS = 10 * DAY_SECONDS * 1000;
 
-/** Returns the token in ATMO_TOKEN. Throws VALIDATION_ERROR if the variable is not set, and PERMISSION_DENIED for the owner's token. */
+/** Returns the token in ATMO_TOKEN. Throws VALIDATION_ERROR if it is not set, and PERMISSION_DENIED if it is the owner's token. */
 export function givenCredential(env: CliIo['env']): McpCredential {
   const token = env.ATMO_TOKEN;
   if (!token) {
@@ -42,7 +42,7 @@ export function givenCredential(env: CliIo['env']): McpCredential {
       "ATMO_TOKEN holds the owner's token, which may do everything: no agent gets that. Take it out and say --agent NAME",
     );
   }
-  // Throws an error if the token would be sent without TLS.
+  // This call throws VALIDATION_ERROR if ATMO_URL is not a valid URL.
   findCredential(env);
   return { token: async () => token, hub: () => undefined, renew: async () => false };
 }
@@ -54,8 +54,8 @@ interface AgentParts {
 }
 
 /**
- * Provides the token of one agent. The token is minted with the rights of the user who runs `atmo`, stored so that only this user can read
- * it, and renewed before it expires.
+ * Provides the token of one agent. The token is minted with the rights of the user who runs `atmo`, and is renewed before it expires. It is
+ * stored in a file that only this user can read.
  */
 export class AgentCredential implements McpCredential {
   readonly #io: AgentParts['io'];
@@ -111,19 +111,19 @@ export class AgentCredential implements McpCredential {
   #read(): StoredAgentToken | undefined {
     const stored = readAgentToken(this.#path);
     if (!stored || stored.permissions.join() !== this.#permissions.join()) return undefined;
-    // A hub whose key is unknown is identified by its URL.
+    // If the key of the token's hub is unknown, the token is used only at the URL where it was made.
     if (stored.hubKey === undefined) return stored.url === hubUrl(this.#io.env) ? stored : undefined;
     const here = this.#hubKeyHere();
     return here === undefined || here === stored.hubKey ? stored : undefined;
   }
 
-  /** Returns the key of the hub at which this user may mint a token. Returns undefined if the user may not. */
+  /** Returns the key of the hub at which this user can mint a token. Returns undefined if there is no credential or no known key. */
   #hubKeyHere(): string | undefined {
     try {
       const credential = findCredential(this.#io.env);
       return credential && hubKeyOf(credential, this.#io.env);
     } catch {
-      // Without a credential for minting, the stored token is used.
+      // Without a credential this user cannot mint a token, so the stored token is used.
       return undefined;
     }
   }
@@ -158,7 +158,7 @@ export class AgentCredential implements McpCredential {
   }
 }
 
-/** Returns the request for a token. The owner mints it; any other person delegates some of their own permissions. */
+/** Returns the tool and the parameters that make a token. The owner mints it; any other person delegates some of their own permissions. */
 function mintRequest({ source }: Credential, name: string, permissions: readonly string[]): [string, JsonObject] {
   if (source === 'owner') return ['hub:mint_token', { agent_id: name, permissions, ttl_seconds: TTL_SECONDS }];
   return ['spawn_agent', { agent_type: 'external', name, permissions, ttl_seconds: TTL_SECONDS }];

@@ -17,7 +17,7 @@ export interface McpCredential {
 
 interface McpHttpClientParts {
   readonly url: string;
-  /** Path of the MCP endpoint: `/mcp`, or the path of another view. */
+  /** Path of the MCP endpoint: `/mcp`, or the path of a view such as `/mcp/devices`. */
   readonly path: string;
   readonly fetch: CliIo['fetch'];
   readonly credential: McpCredential;
@@ -30,10 +30,10 @@ interface McpRequest {
   readonly signal: AbortSignal;
 }
 
-/** The client and the hub between which the bridge forwards messages. */
+/** The two ends of the bridge: `client` sends requests to the hub, and `write` sends messages to the MCP client on stdio. */
 export interface McpEnds {
   readonly client: McpHttpClient;
-  /** Writes a message to the client. */
+  /** Writes a message to the MCP client on stdio. */
   readonly write: (message: McpMessage) => void;
   readonly clock: Clock;
 }
@@ -47,9 +47,7 @@ export class McpHttpClient {
     this.#parts = parts;
   }
 
-  /**
-   * Sends a request and resolves with the response, whatever its status is. Rejects with HUB_UNREACHABLE, or with errors of the credential.
-   */
+  /** Sends a request. Resolves with the response, whatever its status is. Rejects with HUB_UNREACHABLE or an error of the credential. */
   async send(request: McpRequest): Promise<Response> {
     const response = await this.#sendOnce(request);
     if (response.status !== 401 || !(await isExpired(response)) || !(await this.#parts.credential.renew())) return response;
@@ -89,7 +87,7 @@ export class McpHttpClient {
     try {
       return await this.#parts.fetch(`${url}${path}`, { redirect: 'error', ...init });
     } catch (cause) {
-      // The hub must prove its identity again, since another hub may be at this URL.
+      // The hub must prove its identity again before the next request, because another hub may then be at this URL.
       this.#proof = undefined;
       throw unreachableError(url, cause, 'it works again as soon as one does');
     }
@@ -97,7 +95,7 @@ export class McpHttpClient {
 }
 
 /**
- * Yields the messages in a JSON response or in an event stream, with their event ids. Throws the error if the response is problem details.
+ * Yields the messages in a JSON response or an event stream, each with its event id if there is one. Throws the error of a failed response.
  */
 export async function* messagesIn(response: Response): AsyncIterable<{ readonly message: McpMessage; readonly eventId?: string }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
@@ -117,7 +115,7 @@ async function isExpired(response: Response): Promise<boolean> {
   return objectOf(tryParseJson(await response.clone().text())).code === 'TOKEN_EXPIRED';
 }
 
-/** Writes the messages of a response to the client. Rejects with OUTCOME_UNKNOWN if the response to the request with this id is missing. */
+/** Writes the messages of a response to the client. Rejects with OUTCOME_UNKNOWN if none of them is the response to the request `id`. */
 export async function forwardMessages(response: Response, id: McpId | undefined, write: McpEnds['write']): Promise<void> {
   let isAnswered = false;
   for await (const { message } of messagesIn(response)) {

@@ -37,7 +37,7 @@ export class McpSession {
   #handshake: Handshake | undefined;
   #remaking: Promise<void> | undefined;
   #remade = 0;
-  /** Promise chain that sends the client's handshake, notifications and responses one after the other. */
+  /** Resolves when the client's previous handshake, notification or response was sent. The next one waits for this to keep the order. */
   #inOrder: Promise<void> = Promise.resolve();
   #isListening = false;
   #hasListened = false;
@@ -75,7 +75,7 @@ export class McpSession {
       await response.body?.cancel();
       if (message.method === INITIALIZED.method && response.ok) this.#startListening();
     } catch {
-      // The error is ignored: notifications have no response, and if the hub is gone the next request fails.
+      // The error is ignored: a notification has no response. If the hub is gone, the client learns this from its next request.
     }
   }
 
@@ -108,7 +108,7 @@ export class McpSession {
     if (message.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** Sends a message. If the hub has lost the session it ignored the message, so a new session is made and the message is sent again. */
+  /** Sends a message. If the hub has lost the session (HTTP 404), makes a new session and sends the message again. */
   async #post(message: McpMessage): Promise<Response> {
     const known = this.#handshake;
     const response = await this.#postOnce(message);
@@ -140,7 +140,7 @@ export class McpSession {
     this.#startListening();
   }
 
-  /** Repeats a subscription in the background for a while, since a hub that has just started may not have loaded the device yet. */
+  /** Subscribes again in a new session. Retries in the background, since a hub that has just started may not have loaded the device yet. */
   async #subscribeAgain(uri: string, triesLeft = SUBSCRIBE_TRIES): Promise<void> {
     const id = `atmo-${this.#remade}-${triesLeft}-${uri}`;
     const response = await this.#postOnce({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
@@ -203,7 +203,7 @@ export class McpSession {
       if (this.#handshake === known) await this.#remake();
       return;
     }
-    // The client may have missed messages if the stream starts without a last event id.
+    // Without a last event id the stream contains only new messages, so the client may have missed some.
     if (response.ok && after === undefined) this.#notifyChanges(this.#hasListened ? this.#listsWithNotifications() : []);
     this.#hasListened ||= response.ok;
     for await (const { message, eventId } of messagesIn(response)) {

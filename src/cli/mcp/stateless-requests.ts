@@ -19,7 +19,7 @@ import {
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const RETRY_MS = 1_000;
-/** Maps a method to the parameter that the header `Mcp-Name` repeats (MCP version 2026-07-28, standard request headers). */
+/** For each method, the parameter whose value the header `Mcp-Name` repeats (MCP version 2026-07-28, standard request headers). */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -83,7 +83,7 @@ export class McpStatelessRequests {
           isKnown ||= isFirst;
         }
       } catch (error) {
-        // The loop ends if the hub refuses the subscription, or cannot be reached at the first try.
+        // The loop ends if the hub refuses the subscription, or if the first try cannot reach the hub.
         if (!isKnown || (error instanceof AtmoError && !error.toBody().retryable)) throw error;
       }
       await pause(this.#ends.clock, RETRY_MS, signal);
@@ -111,7 +111,7 @@ function headerText(text: string): string {
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
-/** Returns notifications for all changes to which the client has subscribed and that it may have missed. */
+/** Returns notifications for all lists and resources to which the client has subscribed, because it may have missed their changes. */
 function missedNotifications(message: McpMessage): readonly McpMessage[] {
   const wanted = objectOf(paramsOf(message).notifications);
   const uris = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions : [];

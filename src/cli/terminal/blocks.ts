@@ -10,7 +10,7 @@ export interface RenderTarget {
   readonly ink: Colorizer;
 }
 
-/** Text that can be rendered for a target. Its content has no control characters. */
+/** Text that can be rendered for a target. The rendered text has no control characters except line breaks and colours. */
 export interface Block {
   render(paper: RenderTarget): string;
 }
@@ -44,7 +44,7 @@ export class StyledText implements Block {
   }
 }
 
-/** Returns a title. */
+/** Returns a title with an empty line before it. */
 export function heading(text: string): Block {
   return { render: ({ ink }) => `\n${ink(terminalText(text), 'strong')}\n` };
 }
@@ -62,10 +62,10 @@ export function paragraph(text: string, { indent = 0, tone = 'plain' }: { readon
 /** The tone of a text, which a terminal shows as a colour. */
 export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
-/** Adds the colour of a tone to a text without control characters. Without colours it returns the text unchanged. */
+/** Adds the colour of a tone to a text, which must have no control characters. If colours are off, returns the text unchanged. */
 export type Colorizer = (text: string, tone: Tone) => string;
 
-/** The codes that begin and end each tone (SGR, ECMA-48 §8.3.117). */
+/** The codes that switch each tone on and off (SGR, ECMA-48 §8.3.117). */
 const SGR: Readonly<Record<Exclude<Tone, 'plain'>, readonly [on: number, off: number]>> = {
   good: [32, 39],
   warning: [33, 39],
@@ -90,7 +90,7 @@ function wantsColours({ isTTY = false }: TextSink, { NO_COLOR, FORCE_COLOR, TERM
   return isTTY && TERM !== 'dumb';
 }
 
-/** Returns a QR code of half blocks, or a note about the width that it needs. Its package is imported when needed. */
+/** Returns a QR code, or on a narrow terminal a text with the necessary width. Imports the package `qr` only when needed. */
 export async function qrBlock(text: string): Promise<Block> {
   const { default: encodeQR } = await import('qr');
   const picture = encodeQR(text, 'ascii', { border: 2, ecc: 'low' });

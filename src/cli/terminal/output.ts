@@ -65,7 +65,7 @@ export class Output {
     }
   }
 
-  /** Prints an error and returns the exit code. With `--json` it prints `document`; default: only the error. */
+  /** Prints an error and returns its exit code. With `--json` also prints `document`, which by default contains only the error. */
   fail(error: AtmoError, document: object = { error: error.toBody() }): number {
     if (this.isJson) this.#print(this.#streams.stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
     const { ink } = this.#paper(this.#streams.stderr);
@@ -116,7 +116,7 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** The next step if a token with more permissions is needed. */
 const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
 
-/** Next steps by error message, for error codes that are too general. */
+/** Next steps for errors whose code alone does not tell what to do. The message must match too. */
 const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, step: string])[] = [
   ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],

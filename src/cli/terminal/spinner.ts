@@ -6,12 +6,12 @@ export type Ticker = (ms: number, run: () => void) => () => void;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
-/** The spinner appears at this tick of its timer, so that short work shows none. */
+/** The spinner appears at this tick of its timer. Work that ends earlier shows no spinner. */
 const FIRST_FRAME = 3;
 const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows a line at the terminal with the current step of running work and the time so far. Removes the line at the end. */
+/** Shows the current step of running work and the time so far on one line of the terminal. Removes the line when the work ends. */
 export class Spinner implements Disposable {
   readonly #sink: TextSink;
   readonly #stop: () => void;

@@ -18,7 +18,7 @@ export function textTable(headings: readonly string[], rows: readonly (readonly 
   return plainBlock((paper) => (rows.length === 0 ? '(none)\n' : tableText(headings, rows, paper)));
 }
 
-/** Returns names and values, one pair per line, without empty values. On a terminal long values wrap. */
+/** Returns names and values, one pair per line. Omits pairs with an empty value. On a terminal long values wrap. */
 export function textPairs(pairs: Readonly<Record<string, unknown>>): PlainBlock {
   return plainBlock((paper) => pairsText(pairs, paper));
 }
@@ -50,7 +50,7 @@ function cellOf(value: unknown): Cell {
   return { text: cellText(value instanceof StyledText ? value.text : value), tone: value instanceof StyledText ? value.tone : 'plain' };
 }
 
-/** Returns the text of a cell with spaces up to the column's width. */
+/** Cuts the text of a cell to the column's width. Also returns the spaces that fill the rest of the column. */
 function cellIn({ text, tone }: Cell, width: number, ink: Colorizer): readonly [text: string, padding: string] {
   const cut = cutText(text, width);
   return [ink(cut, tone), padText('', width - textWidth(cut))];
@@ -64,7 +64,7 @@ function joined(cells: readonly (readonly [text: string, padding: string])[]): s
     .join(' '.repeat(GAP));
 }
 
-/** Returns column widths that fit. The first column, which people copy, shrinks last. Of the others, the widest shrink first. */
+/** Returns column widths that fit the terminal. The widest columns shrink first. The first column shrinks last, because people copy it. */
 function narrowed(natural: readonly number[], columns: number): readonly number[] {
   const space = columns - GAP * (natural.length - 1);
   const [first = 0, ...others] = natural;
@@ -72,7 +72,7 @@ function narrowed(natural: readonly number[], columns: number): readonly number[
   return total(capped) + first <= space ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, space - total(capped))), ...capped];
 }
 
-/** Limits the widths to the highest common maximum for which their sum is at most `space`. The maximum is at least LEAST_COLUMNS. */
+/** Limits all widths to the largest maximum at which their sum fits into `space`. The maximum is never below LEAST_COLUMNS. */
 function cappedTo(widths: readonly number[], space: number): readonly number[] {
   if (total(widths) <= space) return widths;
   let bound = Math.max(...widths);

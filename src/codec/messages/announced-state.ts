@@ -28,9 +28,9 @@ export const MAX_TOOLS = 4_096;
 export const MAX_DEVICES = 512;
 /** Maximum number of capabilities of one hub. */
 export const MAX_CAPABILITIES = 32;
-/** Tool name `namespace:name` with an optional `@version`. It sets no limit for each part, because such checks would be slow. */
+/** Pattern of a tool name: `namespace:name` with an optional `@version`. Does not limit the length of each part, which would be slow. */
 const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
-/** Characters that may follow the first letter of a name without a version. */
+/** Matches characters that may follow the first letter of a name without a version. */
 const REST_OF_NAME = /^[A-Za-z0-9_.-]+$/;
 const MAX_NAME_BYTES = 226;
 /** Default version of a tool. It is not sent. */
@@ -40,14 +40,14 @@ const DEFAULT_VERSION = '@1.0.0';
 export interface AnnouncedTool {
   /** Canonical id, `namespace:name@version`. */
   readonly id: string;
-  /** Hash that identifies the tool's public definition: the first 8 bytes, in hex, of the SHA-256 of its RFC 8785 text. */
+  /** Identifies the tool's public definition: the first 8 bytes, in hex, of the SHA-256 of the definition's RFC 8785 text. */
   readonly hash: string;
-  /** The first capability that the tool needs, as an index into the hub's list of capabilities. */
+  /** Index of the first capability that the tool needs, in the hub's list of capabilities. */
   readonly capability?: number;
 }
 
 const HASH_BYTES = 8;
-/** Value in the capability column of a tool that needs no capability. */
+/** Byte in the capability column if the tool needs no capability. */
 const NO_CAPABILITY = 0xff;
 const HASH = hex({ min: HASH_BYTES, max: HASH_BYTES });
 const CAPABILITY_INDEX = uint({ max: MAX_CAPABILITIES - 1 });
@@ -60,8 +60,8 @@ export const toolName: WireType<string> = {
 };
 
 /**
- * Wire type of a list of tools, sorted by name. It is sent as four columns, because four CBOR items decode three times as fast as four
- * items for each tool. Each name is sent as its difference from the previous name (front coding).
+ * Wire type of a list of tools, sorted by name. The list is sent as four columns, one CBOR item each. They decode three times as fast as
+ * four items for each tool. Each name is sent as its difference from the previous name (front coding).
  */
 export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   toCbor: (tools, at) => {
@@ -85,7 +85,7 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
       const place = { within: at, step };
       const sharedCount = shared[step] ?? 0;
       name = nextName(name, { shared: sharedCount, rest }, place);
-      // A name without a version is valid if a valid name has the same namespace and first letter, and if its other characters are valid.
+      // If the name shares the namespace and the first letter with a valid name, only its other characters must be checked.
       const isPlain = sharedCount >= bare && name.length <= MAX_NAME_BYTES && REST_OF_NAME.test(rest);
       const id = isPlain ? name + DEFAULT_VERSION : toolName.fromCbor(name, place);
       if (!isPlain) bare = name.includes('@') ? Number.POSITIVE_INFINITY : name.indexOf(':') + 2;
@@ -116,7 +116,7 @@ export const deviceEntries: WireType<readonly AnnouncedDevice[]> = {
   fromCbor: (value, at) => requireOrder(DEVICES.fromCbor(value, at), at),
 };
 
-/** Sorts entries by id, as they are sent. The default version of a tool is not part of the compared id. */
+/** Returns the entries in the order in which they are sent: by id. The default version of a tool is not part of the compared id. */
 export function inCanonicalOrder<Entry extends { readonly id: string }>(entries: readonly Entry[]): readonly Entry[] {
   return entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
 }
@@ -145,7 +145,7 @@ function readColumns(value: CborValue, at: ValuePath) {
 
 function nextName(before: string, { shared, rest }: { readonly shared: number; readonly rest: string }, at: ValuePath): string {
   if (shared > before.length || rest === '') return refuse(at, 'does not say how it differs from the one before');
-  // Both names are equal up to `shared`. If `rest` begins with a greater character, the name comes later and shares no further character.
+  // Both names are equal up to `shared`. The next character must be greater: then the name comes later and shares no further character.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
   return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
 }
@@ -165,7 +165,7 @@ function shorten(id: string): string {
   return id.endsWith(DEFAULT_VERSION) ? id.slice(0, -DEFAULT_VERSION.length) : id;
 }
 
-/** Returns the tool id for a name on the wire. Throws VALIDATION_ERROR for the default version, so that each id has one name. */
+/** Returns the tool id for a name on the wire. Throws VALIDATION_ERROR if the name has the default version, which must not be sent. */
 function lengthen(name: string, at: ValuePath): string {
   if (!name.includes('@')) return `${name}${DEFAULT_VERSION}`;
   return name.endsWith(DEFAULT_VERSION) ? refuse(at, `has the version that goes without saying, ${DEFAULT_VERSION}`) : name;
@@ -185,7 +185,7 @@ const CAPABILITY = message({
   constraints: optional(3, record(text({ max: 64 }), scalar, { max: 16 })),
 });
 
-/** Capability of a hub, which its tools may need. */
+/** Capability of a hub. Tools of the hub may need it. */
 export type AnnouncedCapability = ValueOf<typeof CAPABILITY>;
 
 export const NAME = text({ max: MAX_SHOWN_BYTES });
@@ -215,11 +215,11 @@ const PAGE_HASH = hex({ min: 16, max: 16 });
 const pages = <Entry>(entries: WireType<readonly Entry[]>) =>
   variants('kind', {
     inline: [1, message({ entries: required(1, entries) })],
-    /** Hashes of the pages, by which other hubs fetch the pages. */
+    /** Hashes of the pages. Other hubs fetch the pages by these hashes. */
     paged: [2, message({ hashes: required(1, list(PAGE_HASH, { min: 1, max: 128 })) })],
   });
 
-/** Wire type of the announced state, in which long lists are replaced by the hashes of their pages. */
+/** Wire type of the announced state. Long lists are replaced by the hashes of their pages. */
 export const ANNOUNCED_STATE = message({
   ...HEAD,
   tools: required(6, pages<AnnouncedTool>(toolEntries)),
@@ -235,8 +235,8 @@ export function stateDigest(state: HubState): string {
 }
 
 /**
- * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`. Hubs of the first version ignore
- * such a capability. A hub uses a feature only towards hubs that have announced it.
+ * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`. Hubs that do not know the feature
+ * ignore this capability. A hub uses a feature only towards hubs that have announced it.
  */
 export const PROTOCOL_FEATURES = ['wire:bytes'] as const;
 /** Optional protocol feature. With `wire:bytes`, the JSON of calls may have byte strings in place of base64 strings. */
@@ -245,7 +245,7 @@ export type ProtocolFeature = (typeof PROTOCOL_FEATURES)[number];
 /** Type of the capability by which a hub announces that it has no internet connection. */
 export const OFFLINE = 'wire:offline';
 
-/** Returns whether a capability stands for a protocol feature instead of a capability of the hub. */
+/** Returns whether a capability begins with `wire:`: it is an announcement about the protocol, and not an ability of the hub. */
 export function isProtocolFeature({ type }: AnnouncedCapability): boolean {
   return type.startsWith('wire:');
 }

@@ -70,7 +70,7 @@ export type StateChanges = ValueOf<typeof CHANGES>;
 
 const ANNOUNCEMENT = variants('kind', {
   full: [1, message({ ...HEADER, certificate: required(7, CERTIFICATE_CHAIN), state: required(8, ANNOUNCED_STATE) })],
-  /** The changes since the announcement `baseSequence` in the same epoch. */
+  /** The changes since an earlier announcement in the same epoch. `baseSequence` is the sequence number of this earlier announcement. */
   delta: [2, message({ ...HEADER, baseSequence: required(7, uint()), changes: required(8, CHANGES) })],
   heartbeat: [3, message(HEADER)],
   /** The hub is about to stop. */
@@ -85,7 +85,7 @@ const SIGNED = signedCodec(
   'atmosphere-edge announcement v1',
 );
 
-/** Signs an announcement (COSE_Sign1). Throws VALIDATION_ERROR if it exceeds 4,096 bytes: the state must then be paged. */
+/** Signs an announcement (COSE_Sign1). Throws VALIDATION_ERROR if the signed announcement exceeds 4,096 bytes. */
 export function signAnnouncement(announcement: Announcement, key: KeyObject): Uint8Array {
   const envelope = SIGNED.sign(announcement, key);
   if (envelope.length > MAX_ANNOUNCEMENT_BYTES) {
@@ -110,8 +110,8 @@ interface Entry {
 }
 
 /**
- * Returns the changes from `before` to `after`. Returns undefined if the whole state must be announced: the software version changed, or
- * only one of the two states announces devices.
+ * Returns the changes from `before` to `after`. Returns undefined if the whole state must be announced: if the software version has
+ * changed, or if only one of the two states announces devices.
  */
 export function changesBetween(before: HubState, after: HubState): StateChanges | undefined {
   if (before.version !== after.version || (before.devices === null) !== (after.devices === null)) return undefined;
@@ -135,7 +135,7 @@ export function isUnchanged({ toolsAdded, toolsRemoved, devicesChanged, devicesR
   return lists.every((list) => list.length === 0) && Object.keys(rest).length === 0;
 }
 
-/** Returns the state after the changes. Throws VALIDATION_ERROR if the changes name devices and the hub announces no devices. */
+/** Returns the state after the changes. Throws VALIDATION_ERROR if the changes name devices although the hub announces no devices. */
 export function applyChanges(state: HubState, changes: StateChanges): HubState {
   const { toolsAdded, toolsRemoved, devicesChanged, devicesRemoved, ...rest } = changes;
   if (state.devices === null && devicesChanged.length + devicesRemoved.length > 0) {
@@ -167,11 +167,11 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
 
 /** Maximum length in bytes of a state that is announced without pages. */
 const INLINE_BYTES = 3_072;
-/** Maximum number of tools that are announced without pages. The 8-byte hashes of more tools would exceed INLINE_BYTES. */
+/** Maximum number of tools that are announced without pages. With more tools, their hashes alone (8 bytes each) exceed INLINE_BYTES. */
 const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
-/** From PAGE_MIN_ENTRIES entries on, each entry ends its page with a probability of 1 / PAGE_END. */
+/** A page ends after an entry with a probability of 1 / PAGE_END, once the page has at least PAGE_MIN_ENTRIES entries. */
 const PAGE_END = 32;
 const HASH_DIGITS = 32;
 const PAGE_LIMITS = { maxBytes: 65_536, maxDepth: 3, maxItems: 1 + 6 * PAGE_MAX_ENTRIES };
@@ -187,8 +187,8 @@ interface PagedState {
 }
 
 /**
- * Returns the announced form of a state, and its pages. If the state is longer than 3 KiB, one list is replaced by pages, or both lists if
- * necessary.
+ * Returns the announced form of a state, and its pages. If the announced form exceeds 3 KiB, pages replace the list of tools or the list of
+ * devices, or both if necessary.
  */
 export function paginate(state: HubState): PagedState {
   const { tools, devices, ...head } = state;
@@ -255,7 +255,7 @@ function cutPages<Item extends Entry>(entries: readonly Item[], codec: MessageCo
   return pages;
 }
 
-/** Returns whether an entry may end its page. This depends on the entry's id, so that adding or removing an entry changes only one page. */
+/** Returns whether an entry may end its page. The result depends only on the id, so a new or removed entry changes only few pages. */
 function endsPage(id: string): boolean {
   return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }

@@ -25,7 +25,7 @@ import {
 
 const MAX_TOKEN_BYTES = 2_048;
 
-/** Maximum length in bytes of the parameters, as JSON text, of a call to another hub. */
+/** Maximum length of a call's parameters in bytes of JSON text, if the call goes to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
@@ -55,7 +55,7 @@ export const FORWARDED = message({
   params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
   /** Remaining time in milliseconds. Each hub subtracts the time that it used. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
-  /** Number of further hops after the next one. If it is 0, the receiver must run the request itself. */
+  /** Maximum number of hops after the receiver's next hop. If it is 0, the receiver can forward the request only to the executing hub. */
   hopsLeft: required(4, uint({ max: 255 })),
   /** Hubs that the request has passed so far, the entry hub first. */
   visited: required(5, list(hubId, { min: 1, max: 32 })),
@@ -85,7 +85,7 @@ const TOOL_INVOKE = message({
       excludeNodes: optional(3, NODES),
     }),
   ),
-  /** Time limit of the call in milliseconds, as it was when the entry hub signed the call. */
+  /** Time limit in milliseconds that the call had when the entry hub signed it. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
   idempotencyKey: optional(13, text({ max: 256 })),
   /** With `job`, the executing hub returns a job at once. */
@@ -95,7 +95,7 @@ const TOOL_INVOKE = message({
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;
 /** Call of a tool on another hub. */
 export type ToolInvoke = Omit<InvokeStatement, 'paramsHash'> & { readonly params: JsonObject };
-/** Fields of a forwarded call that no hub changes. */
+/** Fields of a forwarded call whose content stays the same on the whole route. */
 export type SignedInvoke = Required<Pick<ForwardedRequest, 'signed' | 'params'>>;
 
 const SIGNED_INVOKE = signedCodec(
@@ -109,7 +109,7 @@ export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED,
   maxItems: 64 + 2 * MAX_BYTE_STRINGS,
 });
 
-/** Signs a call as the entry hub. `parameters` declares which strings become bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a call as the entry hub. Strings that `parameters` declares as base64 become bytes. Throws VALIDATION_ERROR above a limit. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
   const { text, pieces } = writtenJson(params, parameters);
   return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
@@ -174,7 +174,7 @@ const ENVELOPE_CODEC = messageCodec(
   { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** Signs a response as executing hub. `returns` declares which strings become bytes. Throws VALIDATION_ERROR if a limit is exceeded. */
+/** Signs a response as the executing hub. Strings that `returns` declares as base64 become bytes. Throws VALIDATION_ERROR above a limit. */
 export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
   const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
@@ -227,14 +227,14 @@ const QUERY = variants('kind', {
 
 /** Query to another hub on behalf of a caller. */
 export type MeshQuery = ValueOf<typeof QUERY>;
-/** Query for the status of a job, or to cancel the job. */
+/** Query that asks for the status of a job, or cancels the job. */
 export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_cancel' }>;
 /** Query for the outcome of a call. */
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
 /** Query that subscribes to events. */
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
-/** Codec of a query that the entry hub signs. The result is sent in the field `signed` of a `ForwardedRequest`. */
+/** Codec of a query that the entry hub signs. The signed query is sent in the field `signed` of a `ForwardedRequest`. */
 export const meshQueryCodec = signedCodec(
   messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }),
   'atmosphere-edge query v1',

@@ -40,7 +40,7 @@ const HANDSHAKE_MESSAGE = variants('kind', {
     message({
       code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
       message: required(2, text({ min: 0, max: 1_024 })),
-      /** Revocation statement of a revoked hub. The hub could not get this statement from any other hub. */
+      /** Statement that revoked the receiver. A revoked hub can receive it only here, because every member refuses its connections. */
       revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
     }),
   ],
@@ -75,7 +75,7 @@ const FRAME = variants('type', {
     }),
   ],
   part: [5, tuple({ id: required(0, ID), sequence: required(1, ID), bytes: required(2, PIECE) })],
-  /** Allows the receiver to send this number of further bytes. */
+  /** Allows the receiver of this frame to send `bytes` further bytes. */
   credit: [6, tuple({ id: required(0, ID), bytes: required(1, uint({ min: 1, max: 0xffff_ffff })) })],
   cancel: [7, tuple({ id: required(0, ID) })],
   /** The receiver responds with a pong of the same number. */

@@ -29,7 +29,7 @@ const SUBJECT = text({ max: 20, pattern: /^hub-[0-9a-f]{16}$/ }) as WireType<Hub
 /** Labels and values of a COSE_Key (RFC 9053 §7.2): key type OKP, curve Ed25519, x. */
 const COSE_KEY = { kty: 1, crv: -1, x: -2, okp: 1, ed25519: 6 } as const;
 
-/** Wire type of the claim `cnf` (RFC 8747 §3.1) with an Ed25519 key: 32 raw bytes, base64url text in TypeScript. */
+/** Wire type of the claim `cnf` (RFC 8747 §3.1), which contains an Ed25519 key: 32 bytes on the wire, base64url text in TypeScript. */
 const CONFIRMATION: WireType<string> = {
   toCbor: (key, at) =>
     new Map([
@@ -50,7 +50,7 @@ const CONFIRMATION: WireType<string> = {
   },
 };
 
-/** Wire type of the claims. Keys 1 to 8 are those of RFC 8392 and RFC 8747; private claims have keys below -65536 (RFC 8392 §9.1). */
+/** Wire type of the claims. RFC 8392 and RFC 8747 define the keys 1 to 8. Private claims have keys below -65536 (RFC 8392 §9.1). */
 const CLAIMS = message({
   /** Mesh id if the root key signed, otherwise the id of the hub that signed. */
   issuer: required(1, ISSUER),
@@ -61,7 +61,7 @@ const CLAIMS = message({
   /** Random id: 16 bytes, hex. */
   id: required(7, hex({ min: 16, max: 16 })),
   key: required(8, CONFIRMATION),
-  /** Upper limit of the permissions that tokens of the certified hub can get on other hubs. */
+  /** Permissions that other hubs grant at most to tokens of the certified hub. */
   permissions: required(-70_001, list(text({ max: 256 }), { min: 1, max: 16 })),
   meshId: required(-70_004, meshId),
   roles: required(-70_005, distinct(list(choice({ member: 1, inviter: 2 }), { min: 1, max: 2 }))),
@@ -76,12 +76,12 @@ export type CertificateChain = readonly Uint8Array[];
 /** Wire type of a certificate inside other messages. */
 export const CERTIFICATE_CHAIN: WireType<CertificateChain> = list(bytes({ min: 1, max: 1_024 }), { min: 1, max: 2 });
 
-/** Codec of the claims; the encoded claims are signed. */
+/** Codec of the claims. The encoded claims are the payload of a signed link. */
 export const certificateClaimsCodec = messageCodec('CertificateClaims', CLAIMS, { maxBytes: 1_024, maxDepth: 4, maxItems: 64 });
 /** Codec of a whole certificate as one message, such as the response to a renewal. */
 export const certificateChainCodec = messageCodec('CertificateChain', CERTIFICATE_CHAIN, { maxBytes: 2_064, maxDepth: 1, maxItems: 3 });
 
-/** Returns a wire type of lists that throws VALIDATION_ERROR if an item occurs twice. */
+/** Returns the wire type of a list without repeated items. It throws VALIDATION_ERROR if an item occurs twice. */
 function distinct<Item extends string>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
   const check = (items: readonly Item[], at: ValuePath): readonly Item[] =>
     new Set(items).size === items.length ? items : refuse(at, 'says something twice');
@@ -103,7 +103,7 @@ const REVOCATION = message({
   atMs: required(3, uint()),
 });
 
-/** Wire type of a revocation with the proof that its signer may revoke the hub. */
+/** Wire type of a revocation statement: a signed revocation, and the proof that its signer may revoke the hub. */
 const STATEMENT = message({
   /** COSE_Sign1 message with the revocation. */
   signed: required(1, bytes({ min: 1, max: 512 })),

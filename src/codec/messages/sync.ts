@@ -29,7 +29,7 @@ const COUNTS = list(uint(), { max: MAX_VECTOR_HUBS });
 /** Version of the newest known announcement of each hub. */
 export type VersionVector = readonly { readonly hubId: HubId; readonly epoch: number; readonly sequence: number }[];
 
-/** Wire type of a version vector. It is sent as three columns: an array for each hub would take most of the time of a comparison. */
+/** Wire type of a version vector. It is sent as three columns, because decoding one array for each hub would make comparisons slow. */
 const versionVector: WireType<VersionVector> = {
   toCbor: (versions, at) => {
     if (versions.length > MAX_VECTOR_HUBS) refuse(at, `has more than ${MAX_VECTOR_HUBS} hubs`);
@@ -66,19 +66,19 @@ const versionVector: WireType<VersionVector> = {
 };
 
 const MAX_BODY_BYTES = 4_194_304;
-/** Maximum number of announcements in a response. Hubs limit a response to about 1 MiB, which holds fewer announcements. */
+/** Maximum number of announcements in a response. Usually a response is full earlier, because hubs limit it to about 1 MiB. */
 const MAX_ENVELOPES = 16_384;
 /** Maximum number of statements that a request lists. */
 export const MAX_KNOWN_STATEMENTS = 65_536;
 /** Maximum number of statements in a response. */
 export const MAX_SENT_STATEMENTS = 16_384;
-/** Wire type of a signed announcement. It is a view of the response, so a caller that stores it must copy it. */
+/** Wire type of a signed announcement. The decoded announcement is a view of the response: a caller must copy it to store it. */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
   vector: required(1, versionVector),
-  /** Announcements that the other hub lacks, as their hubs signed them. The announcements of each hub are sorted from oldest to newest. */
+  /** Announcements that the other hub lacks, with their original signatures. Announcements of one hub are sorted from oldest to newest. */
   envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
 
@@ -103,7 +103,7 @@ export const syncAnswerCodec = messageCodec('SyncAnswer', SYNC_ANSWER, {
   maxDepth: 3,
   maxItems: 8 + 2 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
 });
-/** Codec of the request for statements that this hub lacks. */
+/** Codec of the request for statements that the sender lacks. */
 export const statementRequestCodec = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 2,
@@ -147,13 +147,13 @@ export const blobRequestCodec = messageCodec('BlobRequest', REQUEST, { maxBytes:
 const BLOBS_CODEC = messageCodec('Blobs', BLOBS, { maxBytes: MAX_BLOBS_BYTES, maxDepth: 1, maxItems: 1 + MAX_BLOBS });
 const ANSWER_CODEC = messageCodec('BlobAnswer', ANSWER, { maxBytes: MAX_BLOBS_BYTES + 64, maxDepth: 1, maxItems: 5 });
 
-/** Encodes a response with blobs. Deflates (RFC 1951) all blobs together, because definitions resemble each other. */
+/** Encodes a response with blobs. Compresses all blobs together (deflate, RFC 1951), because tool definitions resemble each other. */
 export function encodeBlobAnswer({ blobs }: BlobAnswer): Uint8Array {
   const encoded = BLOBS_CODEC.encode(blobs);
   return ANSWER_CODEC.encode({ length: encoded.length, deflated: Uint8Array.from(deflateRawSync(encoded)) });
 }
 
-/** Decodes a response with blobs. Inflates at most the announced length. Does not compare the blobs with their hashes. */
+/** Decodes a response with blobs. Stops with VALIDATION_ERROR if they inflate to another length than announced. Checks no hashes. */
 export function decodeBlobAnswer(encoded: Uint8Array): BlobAnswer {
   const { length, deflated } = ANSWER_CODEC.decode(encoded);
   const place = { within: { within: undefined, step: 'BlobAnswer' }, step: 'deflated' };

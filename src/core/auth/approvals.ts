@@ -13,18 +13,18 @@ export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 /** A person's decision about a request. */
 export type ApprovalDecision = 'approve' | 'deny';
 
-/** A call that will be made after its approval, together with the calls that it makes itself. */
+/** A call as people approve it: the tool, its parameters and targets, and the calls that it makes itself (`steps`). */
 export interface PlannedCall {
   /** Canonical id of the tool, or the name as it was written if no registered tool has that name. */
   readonly tool: string;
   readonly title: string;
-  /** Parameters with masked secrets. References to results of earlier steps are not replaced yet. */
+  /** Parameters with masked secrets. They may still contain placeholders for results of earlier steps. */
   readonly params: JsonObject;
-  /** SHA-256 (hex) over the tool's definition and everything that the tool runs, but no parameters. Empty if no tool has the name. */
+  /** SHA-256 (hex) over the tool's definition, program and implementation, but no parameters. Empty if no tool has the name. */
   readonly definition: string;
-  /** SHA-256 (hex) over the full parameters (`params` may be shortened). Secrets are first replaced by seals (keyed hashes). */
+  /** SHA-256 (hex) over the parameters in full, even if `params` is shortened. Each secret is first replaced by its seal (a keyed hash). */
   readonly arguments: string;
-  /** True if `params` contains placeholders for results of earlier steps. */
+  /** True if the parameters depend on results of earlier steps, so that `params` contains placeholders. */
   readonly open?: true;
   readonly program?: PlannedProgram;
   readonly targets: readonly string[];
@@ -33,7 +33,7 @@ export interface PlannedCall {
   readonly steps?: readonly PlannedCall[];
 }
 
-/** An approval request as people see it. Its fields are in snake_case, because every interface returns the object unchanged. */
+/** An approval request in the form that people see. All APIs return it unchanged, so its fields are in snake_case. */
 export interface ApprovalView {
   readonly approval_id: string;
   readonly state: ApprovalState;
@@ -45,7 +45,7 @@ export interface ApprovalView {
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
   /** Affected devices with their current names and areas. */
   readonly devices: readonly NamedDevice[];
-  /** The program or the steps that will run; absent if the call has neither. */
+  /** The plan of the call; absent if the call runs neither a program nor steps. */
   readonly runs?: PlannedCall;
   /** Number of persons who must approve. */
   readonly needed: number;
@@ -64,7 +64,7 @@ export interface SignedDecision {
   readonly approvalId: string;
   readonly decision: ApprovalDecision;
   readonly person: string;
-  /** COSE_Sign1 over the statement (docs/approvals.md), base64url. */
+  /** COSE_Sign1 signature over the statement that docs/approvals.md defines, in base64url. */
   readonly signature: string;
 }
 
@@ -76,12 +76,13 @@ export interface OwnedApproval {
 
 /** Port: lists approval requests and receives the decisions of people. */
 export interface ApprovalService {
-  /** Returns the requests, newest first. A closed request is listed for one more hour. */
+  /** Returns the requests, newest first. Each request is listed until one hour after its expiry, whatever its state. */
   list(): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
-   * Decides a request. Rejects with NOT_FOUND (unknown id), CONFLICT (expired, used, denied, or already approved by this person) or
-   * PERMISSION_DENIED (own request, person without a key, key enrolled after the request, or wrong signature).
+   * Stores a decision. Rejects with NOT_FOUND (unknown id), CONFLICT (the request is expired, used or denied, or the person has approved it
+   * already) or PERMISSION_DENIED (the person has no key, or the signature is wrong). An approval also rejects with PERMISSION_DENIED if
+   * the request is the person's own, or if the key is newer than the request.
    */
   decide(decision: SignedDecision): Promise<ApprovalView>;
 }
@@ -103,7 +104,7 @@ export interface ApproverDirectory {
   list(): readonly ApproverKey[];
   /** Enrols a key. Rejects with VALIDATION_ERROR (malformed name or key) or CONFLICT (key is already enrolled, or too many keys). */
   enrol(approver: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<ApproverKey>;
-  /** Removes a key. Rejects with NOT_FOUND if it is not enrolled, and CONFLICT if it is the last key. */
+  /** Removes a key. Rejects with NOT_FOUND if no such key is enrolled, and with CONFLICT if it is the last key on this hub. */
   remove(keyId: string): Promise<ApproverKey>;
 }
 
@@ -115,7 +116,7 @@ export interface ApprovalRequest {
   readonly title: string;
   /** Parameters with secrets masked, for people to read. */
   readonly params: JsonObject;
-  /** SHA-256 (hex) over tool, arguments and all definitions that will run, in RFC 8785 form. Secrets are first replaced by seals. */
+  /** SHA-256 (hex) over `plan` in canonical JSON (RFC 8785). It changes with the tool, its arguments and every definition that will run. */
   readonly callHash: string;
   readonly effects: readonly Effect[];
   readonly plan: PlannedCall;
@@ -123,7 +124,7 @@ export interface ApprovalRequest {
   readonly traceId: string;
 }
 
-/** Says whether a call is approved, waits for people, or was denied. */
+/** The queue's answer about a call: approved, waiting for people (`pending`), or denied. */
 export type ApprovalStatus =
   | { readonly state: 'approved'; readonly approvalId: string; readonly by: readonly string[] }
   | {
@@ -141,9 +142,9 @@ export type ApprovalStatus =
 
 /** Port: stores the approvals of dangerous calls. One approval permits one principal to make one call once. */
 export interface ApprovalQueue {
-  /** Uses up the approval of the call if there is one. Otherwise stores the request and notifies the administrators. */
+  /** Returns the status of the call's request. If it is approved, uses it up. If the call has no request, stores one and emits an event. */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
-  /** Returns the status without using up an approval. If there is no approval, stores the request. */
+  /** Returns the status of the call's request without using it up. If the call has no request, stores one and emits an event. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Makes a used approval usable again until it expires. Called when the approved call had no effect. */
   giveBack(approvalId: string): void;
@@ -164,7 +165,7 @@ export function approvalSummary({ agent_id: agent, effects, devices, runs, ...ca
   return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
 }
 
-/** Returns one line for the program and for each step that will run, with all arguments; an empty list if the call runs neither. */
+/** Returns one line for the call's program and one for each step, with all arguments. Returns no lines if the call has neither. */
 export function plannedStepLines({ runs, devices }: Pick<ApprovalView, 'runs' | 'devices'>): readonly string[] {
   if (!runs) return [];
   return [...(runs.program ? [programLine(runs.program)] : []), ...stepLines(runs, devices, '')];
@@ -183,8 +184,8 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
 }
 
 /**
- * Returns a call in words, with its arguments. The effects come first, because the author of a tool chooses its title. The title is omitted
- * if it only repeats the effects. The tool's id is given only if the call has no targets.
+ * Returns a call in words, with its arguments. The effects come first, because the title is only what the tool's author chose. Omits a
+ * title that adds nothing to the effects. Names the tool's id only if the call has no targets.
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
@@ -203,7 +204,7 @@ function describeCall(
   return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
 }
 
-/** Returns whether `cluster` and `command` (or `attribute`) in the parameters are those of every target. */
+/** Returns whether every target has the `cluster` and the `command` (or `attribute`) that the parameters name. */
 function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
   const elements = targets.map(deviceElement);
   return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));
@@ -213,7 +214,7 @@ function isTitleOfActions(title: string, targets: readonly string[]): boolean {
   return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
 }
 
-/** Returns the parameters that the description of the targets does not already mention. */
+/** Returns the parameters that the text about the targets does not mention. */
 function furtherParams(
   params: JsonObject,
   { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: DevicesByName; readonly isRaw: boolean },
@@ -242,7 +243,7 @@ function inBrackets(params: JsonObject, wording: (value: Json) => string = short
   return given.length > 0 ? ` (${given.join(', ')})` : '';
 }
 
-/** Returns a shortened value. It is quoted unless it is one plain word, so that it cannot look like a part of the sentence. */
+/** Returns a value as short text. Quotes it unless it is a plain word, so that it cannot look like part of the sentence. */
 function shortValue(value: Json): string {
   const text = fullValue(value);
   const hidden = text.length - MAX_SHOWN_LENGTH;

@@ -2,16 +2,17 @@ import { AtmoError } from '../errors.ts';
 import { oncePerText } from '../lifecycle.ts';
 
 /**
- * A required permission, written `namespace:action[:resource]`. Permissions and grants are compared byte by byte. A grant is one of
+ * A required permission, written `namespace:action[:resource]`. A grant covers required permissions; texts are compared byte by byte. The
+ * forms of a grant are:
  *
- *     *               everything but the namespace `admin`
- *     ns:*            everything of a namespace
+ *     *               every permission outside of the namespace `admin`
+ *     ns:*            every permission in the namespace
  *     ns:act          the action without a resource, and nothing else
  *     ns:act:*        the action with any resource or with none
  *     ns:act:res      the action on this resource
  *     ns:act:path/*   the action on every resource below the path
  *     ns:act:@type/light, ns:act:@area/kitchen
- *                     the action on every device that is of a type or in an area at the time of the call
+ *                     the action on every device that has the type, or is in the area, at the time of the call
  */
 export interface Permission {
   readonly namespace: string;
@@ -36,12 +37,12 @@ export interface ResourceGroup {
   readonly name: string;
 }
 
-/** Port: says whether a resource belongs to a group now. A sensor reading belongs to the groups of its device. */
+/** Port: says whether a resource belongs to a group now. The groups of a sensor reading are those of its device. */
 export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
-/** Port: says whether a resource of other hubs belongs to a group, from what each hub announces about its own devices. */
+/** Port: says whether a resource of the given hubs belongs to a group. Uses what each hub announces about its own devices. */
 export interface RemoteGroups {
   isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
 }
@@ -52,12 +53,12 @@ const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
 const SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
 const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
 
-/** Groups without members, for a hub without devices. */
+/** The groups of a hub without devices: no group has a member. */
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
 
 /**
- * Parses a required permission; returns undefined if it is malformed, contains a wildcard or template, or names a group instead of one
- * resource. Results are cached, since every list of tools requires the same permissions.
+ * Parses a required permission. Returns undefined if the text is malformed, contains a wildcard or a template, or names a group of
+ * resources. Results are cached, because all lists of tools require the same permissions.
  */
 export const parsePermission = oncePerText(readPermission, { maxKept: 8_192, maxLength: MAX_LENGTH });
 
@@ -134,7 +135,7 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
   }
 }
 
-/** Returns the `permissions` that no grant of `held` includes. Throws VALIDATION_ERROR if a permission or grant is malformed. */
+/** Returns the items of `permissions` that no grant in `held` includes. Throws VALIDATION_ERROR if an item of either list is malformed. */
 export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
   const grants = held.map(requireGrant);
   return permissions.filter((permission) => {
@@ -144,8 +145,8 @@ export function excessPermissions(permissions: readonly string[], held: readonly
 }
 
 /**
- * Returns the grants of each list that the other list includes. Grants that overlap only partly are omitted. Throws VALIDATION_ERROR if a
- * text is malformed.
+ * Returns each grant of one list that a grant of the other list includes. Omits grants that overlap only partly. Throws VALIDATION_ERROR if
+ * a grant is malformed.
  */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
@@ -157,13 +158,13 @@ export function commonPermissions(permissions: readonly string[], ceiling: reado
   return [...new Set(common)];
 }
 
-/** Returns whether the grant covers the resource of a permission, whatever the action of the grant is. */
+/** Returns whether the grant covers the permission's resource, if the actions of both are ignored. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);
   return grant.namespace === required.namespace && covers({ ...grant, action: required.action }, required, groups);
 }
 
-/** Returns whether the grant covers `action` (if absent: at least one action) on at least one possible resource. */
+/** Returns whether the grant covers `action` on some resource. Without `action`, returns whether it covers any action on some resource. */
 export function coversSome(grant: Grant, { namespace, action }: { readonly namespace: string; readonly action?: string }): boolean {
   if (grant.kind === 'everything') return namespace !== ADMIN;
   if (grant.namespace !== namespace) return false;
@@ -180,7 +181,7 @@ function parseResourceGrant(head: { readonly namespace: string; readonly action:
   return { kind: 'path', ...head, path: resource.slice(0, -1) };
 }
 
-/** Returns whether the text names a single resource. A text that begins with `@` names a group instead. */
+/** Returns whether the text is the name of one resource. Names of groups begin with `@`. */
 function isResource(text: string): boolean {
   if (text.length > MAX_LENGTH || text.startsWith('@')) return false;
   return text.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');

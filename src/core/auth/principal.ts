@@ -1,23 +1,23 @@
 import type { DeviceId, HubId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 
-/** Rate limit of a token: a burst of `calls`, refilled evenly by `calls` in each period of `seconds`. */
+/** Rate limit of a token: a burst of up to `calls` calls. The allowance refills evenly, by `calls` every `seconds` seconds. */
 export interface RateLimit {
   readonly calls: number;
   readonly seconds: number;
 }
 
-/** Claims of a verified token, except the permissions. */
+/** Facts about a verified token, except its permissions. */
 export interface TokenFacts {
   /** Id of the token, hex (`cti`, RFC 8392 §3.1.7). */
   readonly id: string;
-  /** Ids of the tokens in the chain, root first, this token last. The revocation of any of them ends this token. */
+  /** Ids of the tokens in the chain: the root token first, this token last. If any of them is revoked, this token ends. */
   readonly chain: readonly string[];
-  /** Text of the token, `at1.…`, for the mesh and for child tokens; it is never shown or logged. */
+  /** Text of the token (`at1.…`), for calls to other hubs and for child tokens. It is never shown or logged. */
   readonly text: string;
   /** Expiry, milliseconds since 1970. */
   readonly expiresAtMs: number;
-  /** Raw Ed25519 keys (32 bytes, base64url) to which the tokens of the chain are bound, root first. */
+  /** Raw Ed25519 keys (32 bytes, base64url), root first: for each token of the chain, the key to which it is bound. */
   readonly keys: readonly string[];
   /** Ids of the only hubs on which the token may be used. If absent, the token may be used on every hub of the mesh. */
   readonly allowedNodes?: readonly string[];
@@ -26,9 +26,9 @@ export interface TokenFacts {
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }
 
-/** The caller of a tool. An endpoint derives it from a credential, so the body of a request cannot change it. */
+/** The caller of a tool. It comes from the credential of a request, so that the request's body cannot change it. */
 export interface Principal {
-  /** `owner`, or an agent's id; a child's id is its parent's id, a slash and the child's name. */
+  /** `owner`, or an agent's id. The id of a child agent is `<parent's id>/<child's name>`. */
   readonly id: string;
   readonly kind: 'owner' | 'agent' | 'hub';
   /** Grants in the permission grammar; the owner has `*` and `admin:*`. */
@@ -37,10 +37,10 @@ export interface Principal {
   readonly token?: TokenFacts;
 }
 
-/** Milliseconds by which clocks of hubs may differ. A token is accepted for this long after its expiry. */
+/** Milliseconds by which the clocks of hubs may differ. Therefore a token is accepted for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 
-/** Returns a key that is unique to a principal, even if an agent has the id of the owner or of a hub. */
+/** Returns a key that is unique to a principal. If an agent has the same id as the owner or a hub, their keys still differ. */
 export function principalKey({ kind, id }: Principal): string {
   return `${kind}:${id}`;
 }
@@ -48,16 +48,16 @@ export function principalKey({ kind, id }: Principal): string {
 /** The credentials of a request. */
 export interface Credentials {
   readonly bearer?: string;
-  /** Proof of possession (COSE_Sign1, base64url) for a token that is bound to a key of the caller. */
+  /** Proof of possession (COSE_Sign1, base64url). Needed if the token is bound to a key of the caller. */
   readonly proof?: string;
   /** The operation that the proof must name, such as `POST /api/v1/tools/echo/invoke`. */
   readonly operation: string;
 }
 
-/** An authenticated principal, and the content that its proof of possession covers. */
+/** An authenticated principal, with the hash of the body that its proof of possession covers. */
 export interface Authenticated {
   readonly principal: Principal;
-  /** SHA-256 (hex) that the request's body must have; absent without a proof. */
+  /** SHA-256 (hex) that the request's body must have according to the proof; absent without a proof. */
   readonly contentSha256?: string;
 }
 
@@ -65,33 +65,33 @@ export interface Authenticated {
 export interface Authenticator {
   /** Authenticates the caller. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
   authenticate(credentials: Credentials): Promise<Authenticated>;
-  /** Returns whether the principal's token is still valid. If it has expired or was revoked, running calls must end. */
+  /** Returns whether the principal's token is still valid. If not (it has expired or was revoked), its running calls must end. */
   isStillValid(principal: Principal): boolean;
 }
 
-/** Pattern of an agent's name. The id of an agent that the owner created is its name; a child's id is `<parent's id>/<name>`. */
+/** Pattern of an agent's name. An agent of the owner has its name as id; a child agent has `<parent's id>/<name>` as id. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** Returns the id (or `principalKey`) of the first ancestor of an agent. An agent and all its descendants share their limits. */
+/** Returns an agent's first ancestor, as an id or a `principalKey` like the argument. The ancestor and its descendants share limits. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
 }
 
-/** Returns true for the agent itself and for its descendants. */
+/** Returns whether the agent `id` is the agent `ancestor` itself or one of its descendants. */
 export function isSelfOrDescendant(id: string, ancestor: string): boolean {
   return id === ancestor || id.startsWith(`${ancestor}/`);
 }
 
 /**
- * Returns the id that this hub uses for an agent whose token another hub issued: `<name>@<hub id>`, or `<name>@<hub id>/<child>` for a
- * child. The `owner` of the other hub becomes an agent too. Names of own agents contain no `@`. An id with a hub is returned unchanged.
+ * Returns the id that this hub uses for an agent of another hub: `<name>@<hub id>`, or `<name>@<hub id>/<child>` for a child. The other
+ * hub's `owner` is only an agent here. An id that already contains a hub's id is returned unchanged.
  */
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
   return root.includes('@') ? id : [`${root}@${hubId}`, ...children].join('/');
 }
 
-/** Returns the hub in the id of a foreign agent; undefined for an agent of this hub. */
+/** Returns the hub's id in the id of another hub's agent; undefined for an agent of this hub. */
 export function hubOfForeignAgent(id: string): string | undefined {
   const root = rootAgentOf(id);
   const at = root.indexOf('@');
@@ -101,35 +101,35 @@ export function hubOfForeignAgent(id: string): string | undefined {
 /** Degree of harm that an effect can cause; `dangerous` requires a person's approval. */
 export type Risk = 'none' | 'low' | 'medium' | 'dangerous';
 
-/** One effect of a call; its ids are canonical. Risk and permission belong to the effect, not to the tool. */
+/** One effect of a call, with canonical ids. Each effect has its own risk and permission, independent of the tool. */
 export interface Effect {
   /** Permission that the effect requires, such as `device:control:kitchen-light`. */
   readonly permission: string;
   readonly risk: Risk;
-  /** `<device id>/<endpoint>/<cluster>/<command or attribute>`, or another name of the affected target. */
+  /** For a device: `<device id>/<endpoint>/<cluster>/<command or attribute>`. Otherwise another name of the affected target. */
   readonly target: string;
   readonly device?: DeviceId;
   /** Values that the effect sets, with the names and units of the device's tools (°C, %): `{heating_setpoint: 21.5}`. */
   readonly values?: JsonObject;
-  /** Names of values whose new content is unknown before the call runs. A rule about such a value assumes the worst. */
+  /** Names of values whose new content is unknown before the call. A deny or approve rule about them applies; an allow rule does not. */
   readonly unforeseen?: readonly string[];
 }
 
 /** A program that a call starts. */
 export interface PlannedProgram {
-  /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
+  /** `cmd`: a command. `image`: a container image. `module`: a JavaScript module. `script`: an interpreted script. */
   readonly kind: 'cmd' | 'image' | 'module' | 'script';
   readonly program: string;
   /** Arguments of the program, with placeholders such as `{file}` for parameters that are not known yet. */
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** What the owner permits the program to use, each with a description. If empty, the program can use nothing in the home. */
+  /** Rights from the owner's configuration, each with what it allows. If empty, the program can use nothing in the home. */
   readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
-  /** Digests of the program's code and of the writable files among its arguments. */
+  /** Digests of the program's code, and versions of the writable files that its arguments name. */
   readonly versions: readonly string[];
 }
 
-/** The decision of an authorizer; a denial names the missing permissions and the reason. */
+/** The decision of an authorizer. A denial contains the missing permissions and the reason. */
 export type Decision =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly required: readonly string[]; readonly reason: string };
@@ -138,13 +138,13 @@ export type Decision =
 export interface Authorizer {
   /** Returns whether the principal has all of these permissions. */
   authorize(principal: Principal, permissions: readonly string[]): Decision;
-  /** Returns whether the principal has a grant for any action on the permission's resource. If not, the resource is hidden. */
+  /** Returns whether the principal may do anything at all with the permission's resource. If not, the resource is hidden from it. */
   canSee(principal: Principal, permission: string): boolean;
-  /** Returns whether the principal has `permission` for some resource. `permission` may be a template: `device:control:{device_id}`. */
+  /** Returns whether the principal has `permission`. For a template (`device:control:{device_id}`), one possible resource is enough. */
   mayTry(principal: Principal, permission: string): boolean;
   /**
-   * Returns an authorizer for resources of the given hubs. It uses the device types and areas that these hubs announce. Without this
-   * method, the authorizer itself decides about resources of other hubs.
+   * Returns an authorizer for resources of the given hubs, which uses the device types and areas that they announce. If this method is
+   * absent, this authorizer also decides about resources of other hubs.
    */
   elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
@@ -156,17 +156,17 @@ export function maxRisk(...risks: readonly Risk[]): Risk {
   return RISKS.findLast((risk) => risks.includes(risk)) ?? 'none';
 }
 
-/** A call in the form that the owner's rules judge: with parsed values and canonical ids. */
+/** A call as the owner's rules judge it, with parsed values and canonical ids. */
 export interface RuledCall {
   readonly principal: Principal;
   readonly toolId: string;
-  /** Former ids of the tool. A rule with a former id also applies. */
+  /** Former ids of the tool. A rule that names a former id also applies to this call. */
   readonly formerToolIds: readonly string[];
   readonly effects: readonly Effect[];
   readonly params: JsonObject;
 }
 
-/** The verdict of the owner's rules. `allow` never replaces the approval that a dangerous effect requires. */
+/** The verdict of the owner's rules. Even after `allow`, a dangerous effect still requires its approval. */
 export type RuleVerdict =
   | { readonly kind: 'allow'; readonly rule?: string }
   | { readonly kind: 'deny'; readonly rule: string; readonly reason: string }
@@ -179,29 +179,29 @@ export interface RuleEngine {
 
 /** Port: limits the rate of calls. */
 export interface RateLimiter {
-  /** Counts a call. Throws RATE_LIMITED, with `details.retry_after_ms`, if the limit of the token or of an ancestor is exceeded. */
+  /** Counts a call. Throws RATE_LIMITED if a limit of the token or an ancestor is exceeded; `details.retry_after_ms` says when to retry. */
   charge(principal: Principal): void;
 }
 
-/** Longest lifetime of a token and of its agent: 400 days. */
+/** Maximum lifetime of a token, and thus of its agent: 400 days. */
 export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
 
 /** A request for a new token. */
 export interface TokenRequest {
-  /** Name of the agent in the form `AGENT_NAME`; for a child agent, the part after the parent's id. */
+  /** Name of the agent, which matches `AGENT_NAME`. The id of a child agent is the parent's id, a slash and this name. */
   readonly agentId: string;
   readonly permissions: readonly string[];
   readonly ttlMs: number;
   readonly maxHops?: number;
   readonly allowedNodes?: readonly string[];
   readonly rateLimit?: RateLimit;
-  /** Raw Ed25519 key of the agent in base64url. Without it the token is bound to the hub's key, and needs no proof on this hub. */
+  /** Raw Ed25519 key of the agent in base64url. If absent, the token is bound to this hub's key and needs no proof on this hub. */
   readonly key?: string;
-  /** Role from which the permissions came (a named profile of the configuration); stored with the token's record, not in the token. */
+  /** Role (a named profile of the configuration) that the permissions came from. It is stored in the token's record, not in the token. */
   readonly role?: string;
 }
 
-/** A new token; its text is returned only here. */
+/** A new token with its text, which the hub does not store. */
 export interface IssuedToken {
   readonly token: string;
   readonly principal: Principal;
@@ -229,24 +229,24 @@ export interface TokenInspection {
   readonly issuer: string;
   readonly issuedAtMs: number;
   readonly notBeforeMs: number;
-  /** True if the token's text is sufficient; false if its bearer must prove possession of a key. */
+  /** True if the token's text alone is enough. False if the caller must also prove possession of a key. */
   readonly isBearer: boolean;
 }
 
 /**
- * Port: issues and revokes tokens. Throws VALIDATION_ERROR (the request is malformed), PERMISSION_DENIED (it asks for more than the parent
- * has, or the hub lacks the parent's key), TOKEN_INVALID, TOKEN_EXPIRED or NOT_FOUND.
+ * Port: issues and revokes tokens. Throws VALIDATION_ERROR (malformed request), PERMISSION_DENIED (the request exceeds what the parent may
+ * do, or the hub lacks the parent's key), TOKEN_INVALID or TOKEN_EXPIRED (unusable token).
  */
 export interface TokenAuthority {
-  /** Issues a root token for the owner, and a child token for any other principal. The token never has more permissions than `by`. */
+  /** Issues a root token if `by` is the owner, else a child of the token of `by`. The token never permits more than `by` may do. */
   issue(request: TokenRequest, by: Principal): IssuedToken;
-  /** Verifies a token's text again and returns its principal. */
+  /** Verifies the text of a token and returns its principal. */
   principalOf(token: string): Principal;
-  /** Reads a token with valid signatures, also after its expiry. Throws TOKEN_INVALID if a signature is invalid. */
+  /** Reads a token whose signatures are valid, even if it has expired or was revoked. Throws TOKEN_INVALID if a signature is invalid. */
   inspect(token: string): TokenInspection;
-  /** Revokes a token (id: 32 hex digits) and its descendants permanently. Returns false if it was already revoked. */
+  /** Revokes a token (id: 32 hex digits) permanently, and with it all its descendants. Returns false if it was revoked before. */
   revoke(tokenId: string): boolean;
-  /** Calls `listener` at each revocation; the returned function unsubscribes. */
+  /** Calls `listener` for each token that this hub revokes; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
   find(tokenId: string): TokenRecord | undefined;
   /** Returns the records, newest first. */
@@ -257,7 +257,7 @@ export interface TokenAuthority {
 export interface TrustedHub {
   /** Raw Ed25519 key, 32 bytes, base64url. */
   readonly key: string;
-  /** Tokens that this hub issues never permit more than these grants. */
+  /** Upper limit for the tokens that the trusted hub issues: they never permit more than these grants. */
   readonly permissions: readonly string[];
 }
 
@@ -265,7 +265,7 @@ export interface TrustedHub {
 export interface MeshTrust {
   /** Returns the id of the mesh; undefined while the hub is in no mesh. */
   meshId(): string | undefined;
-  /** Returns a trusted hub; undefined for a hub without a valid certificate. */
+  /** Returns the hub with this id if it is trusted, otherwise undefined. */
   hub(id: string): TrustedHub | undefined;
 }
 
@@ -273,8 +273,8 @@ export interface MeshTrust {
 export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the bytes that a hub signs to prove its identity to a caller. They contain the port, so that a program on another port cannot
- * relay the challenge to the hub. No token or approval begins with these bytes, so the signature cannot be used for one.
+ * Returns the bytes that a hub signs to prove its identity to a caller. They contain the port, so that a program on another port cannot use
+ * the hub's signature as its own. Tokens and approvals begin with other bytes, so the signature is not valid for them.
  */
 export function challengeStatement(port: number, challenge: string): Uint8Array {
   return new TextEncoder().encode(`atmosphere-edge hub challenge v1\n${port}\n${challenge}`);

@@ -23,7 +23,7 @@ export interface RuleListing {
   /** Decision about an agent's call to which no rule applies. */
   readonly default: 'allow' | 'deny';
   readonly rules: readonly ListedRule[];
-  /** Why the current rules file was refused. The earlier rules are then in force. */
+  /** Reason why the current rules file was refused; the earlier rules are then in force. Absent if the file is in force. */
   readonly problem?: string;
 }
 
@@ -39,19 +39,19 @@ export interface EffectTestResult {
   /** Name of the rule that decides; absent if the default decides. */
   readonly rule?: string;
   readonly line?: number;
-  /** The conditions of the rule that are fulfilled, in one sentence each. */
+  /** Reasons for the decision: a sentence for each condition of the rule, or one sentence if the rule has none or the default decides. */
   readonly because: readonly string[];
 }
 
-/** The verdict of the rules about a test call. */
+/** The result of a test: what the rules say about a call. */
 export interface RuleTestResult {
   readonly verdict: RuleVerdict;
-  /** The assumed day and time of day, such as `fri 22:30`; absent while the hub's clock is not trusted. */
+  /** Day and time for which the rules were tested, such as `fri 22:30`; absent if no time was given and the hub's clock is not trusted. */
   readonly at?: string;
   readonly effects: readonly EffectTestResult[];
 }
 
-/** Existing names, used to find misspelt names in rules. */
+/** Names that exist in the home. If a rule names something else, the name is probably misspelt. */
 export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
@@ -81,19 +81,19 @@ export interface RuleCheck {
 export interface RuleAdministration {
   list(): RuleListing;
   /**
-   * Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`. Throws VALIDATION_ERROR if it is
-   * neither.
+   * Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`; default: now. Throws VALIDATION_ERROR
+   * for any other `at`.
    */
   test(call: RuledCall, at?: string): RuleTestResult;
-  /** Returns warnings about the rules in force. The method itself adds the types of devices to `known`. */
+  /** Returns warnings about the rules in force. The caller passes the known names except device types, which the method finds itself. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }
 
-/** Returns the names of the values that a device tool returns. `returns` is the schema of its result. */
+/** Returns the names of the state values in a device tool's result. `returns` is the JSON Schema of the result. */
 export function shownValues(returns: unknown): readonly string[] {
   const values = isJsonObject(returns) ? valueAt(returns, '/properties/state/properties') : undefined;
   return isJsonObject(values) ? Object.keys(values) : [];
 }
 
-/** A JSON value that is neither a list nor an object: the kind of value that rules compare. */
+/** A single JSON value (null, a boolean, a number or a text), not a list or an object. Rules compare only such values. */
 export type RuleScalar = Exclude<Json, readonly Json[] | JsonObject>;

@@ -5,7 +5,7 @@ import { AtmoError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
 
-/** Parses YAML or JSON by a JSON Schema and fills in defaults. Throws CONFIG_INVALID with file, line, mistake and allowed values. */
+/** Parses YAML (or JSON), checks it against a JSON Schema and fills in defaults. Throws CONFIG_INVALID with file, line and mistake. */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file);
   const validate = new Ajv2020(OPTIONS).compile(relevantSchema(schema, value));
@@ -21,11 +21,11 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
 /** A parsed YAML text, with the lines of its parts. */
 export interface LocatedYaml {
   readonly value: unknown;
-  /** Returns the line of the value at `path`, or of its nearest existing ancestor. */
+  /** Returns the line of the value at `path`. If that value does not exist, returns the line of its nearest ancestor. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
-/** Parses YAML (or JSON) without a schema, for files that are checked record by record. Throws CONFIG_INVALID with file and line. */
+/** Parses YAML (or JSON) for a caller that checks each record itself. Throws CONFIG_INVALID with file and line. */
 export function locatedYaml(text: string, file: string): LocatedYaml {
   const { document, lines, value } = parsed(text, file);
   return { value, lineOf: (path) => lineAt(document, lines, path) };
@@ -39,7 +39,7 @@ function parsed(text: string, file: string) {
     if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // The parser throws its own errors for endless aliases or too deep nesting.
+    // Endless aliases and too deep nesting make the parser throw its own errors.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
@@ -51,7 +51,7 @@ function yamlMistake(message: string): string {
   return words.startsWith('Tabs') ? `${words}; use spaces` : words;
 }
 
-/** Returns the name of the key that the error is about: an unknown key, or a key whose name is not allowed. */
+/** Returns the key that the error is about: an unknown key, or a key with a forbidden name. Returns undefined for other errors. */
 function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
   const unknown: unknown = params.additionalProperty;
   return typeof unknown === 'string' ? unknown : propertyName;
@@ -64,20 +64,16 @@ function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly
   return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
 }
 
-/** Returns the line of the value at `path`, or of its nearest existing ancestor. */
 function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   const node = document.getIn(path, true);
   if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
   return path.length === 0 ? 1 : lineAt(document, lines, path.slice(0, -1));
 }
 
-/**
- * Options of the validator. It does not validate the schemas themselves, because the metaschema takes longer to compile than they do; the
- * tests validate them. Compiled schemas are dropped when the file has been read.
- */
+/** Options of the validator. It does not validate the schemas, because that takes longer than compiling them. The tests do it. */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** Returns the message about a missing key. It also names an unknown key beside it, which may be a misspelling of the missing key. */
+/** Returns the message about a missing key; undefined for other errors. Also names an unknown key beside it, a likely misspelling of it. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -99,7 +95,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   return `${where} ${error.message ?? 'is not allowed'}`;
 }
 
-/** Returns a hint about an unknown key: the most similar known key, else all known keys, from the whole schema (not its relevant part). */
+/** Returns a hint about an unknown key: the most similar allowed key, or else all allowed keys. `schema` must be the whole schema. */
 function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
   const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
   const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
@@ -122,8 +118,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * Returns the part of a schema that applies to a value. It omits properties that the value lacks, unless they have a default or are
- * required. Validation has the same result as with the whole schema, but compiling takes a fraction of the time and memory.
+ * Returns the part of a schema that matters for a value: it omits properties that the value lacks, except those with a default and required
+ * ones. Validation has the same result as with the whole schema, but compiling takes much less time and memory.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;
@@ -133,7 +129,7 @@ export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const met = Object.entries(known).flatMap(([name, part]) => {
     if (Object.hasOwn(value, name)) return [[name, partOf(part, value[name])]];
     if (isSchema(part) && 'default' in part) return [[name, partOf(part, part.default)]];
-    // The names of required properties stay, because they help to find which key is misspelt.
+    // Required properties stay, because their names help to find which key is misspelt.
     return named.includes(name) ? [[name, {}]] : [];
   });
   const hasMore = Object.keys(value).some((name) => !Object.hasOwn(known, name));

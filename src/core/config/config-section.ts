@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 
-/** Returns the schema of a section of the configuration file. Unknown keys are refused. A missing section gets its defaults. */
+/** Returns the schema of a configuration section. Unknown keys are refused. If the file lacks the section, its defaults apply. */
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** Returns a schema like `section`, except that a section which the file lacks stays absent and gets no defaults. */
+/** Returns a schema like `section`. But if the file lacks the section, it stays absent and gets no defaults. */
 export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
   properties: Properties,
   required?: Required,
@@ -15,7 +15,7 @@ export const optionalSection = <const Properties extends Schemas, const Required
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** Type of a value that fulfils `Schema`, for the keywords that the configuration uses. A property with a default is not optional. */
+/** Type of a value that fulfils `Schema`. Covers the keywords that the configuration uses. A property with a default is not optional. */
 export type FileValue<Schema> = Schema extends { readonly enum: readonly (infer Word)[] }
   ? Word
   : Schema extends { readonly items: infer Item }
@@ -42,7 +42,7 @@ interface JsonTypes {
   object: JsonObject;
 }
 
-/** The type `FileValue` with keys in camelCase, as `camelKeys` returns it: the settings of a module. */
+/** Type of a module's settings: `FileValue` with keys in camelCase. `camelKeys` returns such settings. */
 export type Settings<Schema> = CamelKeys<FileValue<Schema>>;
 
 type CamelKeys<Value> = Value extends readonly (infer Item)[]
@@ -53,9 +53,7 @@ type CamelKeys<Value> = Value extends readonly (infer Item)[]
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/**
- * Returns a section of the file with the keys of `schema` in camelCase. Keys that the owner chose (`additionalProperties`) stay the same.
- */
+/** Returns a section with the keys of its schema in camelCase. Keys that the owner chose (`additionalProperties`) do not change. */
 export function camelKeys<const Schema extends JsonSchema>(value: unknown, schema: Schema): Settings<Schema> {
   return renamedKeys(value, schema) as Settings<Schema>;
 }
@@ -81,7 +79,7 @@ function camelCase(key: string): string {
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** JSON Schema of a setting that names where a secret is stored. The file never contains the secret, because others may read it. */
+/** JSON Schema of a setting that says where a secret is stored. The secret itself is never in the file, which others may read. */
 export const SECRET_SOURCE = {
   type: 'string',
   pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|credential:[A-Za-z0-9._-]+)$',
@@ -90,7 +88,7 @@ export const SECRET_SOURCE = {
 const READABLE_BY_OTHERS = 0o077;
 
 /**
- * Returns the trimmed secret from its source: `env:NAME` (environment variable), `file:/path` (a file that only its owner can read) or
+ * Reads a secret and trims it. The source is `env:NAME` (environment variable), `file:/path` (a file that only its owner can read) or
  * `credential:NAME` (LoadCredential, systemd.exec(5)). Throws CONFIG_INVALID, which names the source and never the secret.
  */
 export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
@@ -109,7 +107,7 @@ function credentialPath(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
 function readFile(path: string, isPrivate: boolean): string {
   try {
     const { mode } = statSync(path);
-    // Systemd's credentials are accepted whatever their mode, since only the service can read them.
+    // A systemd credential may have any file mode, since only the service can read it.
     if (!isPrivate || (mode & READABLE_BY_OTHERS) === 0) return readFileSync(path, 'utf8');
   } catch {
     throw invalid(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);

@@ -6,13 +6,13 @@ export interface NamedDevice {
   readonly id: string;
   readonly name: string;
   readonly area?: string | null;
-  /** Number of parts that a call can address; absent if unknown. */
+  /** Number of the device's endpoints; absent if unknown. */
   readonly parts?: number;
   /** True if another device has the same name in the same area. */
   readonly shares_name?: boolean;
 }
 
-/** Maps each verb to its commands and attributes (`Cluster/Name`). Other elements are described by the words of their Matter names. */
+/** The commands and attributes (`Cluster/Name`) of each verb. Any other element is described by the words of its Matter name. */
 const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   'Turn on': 'OnOff/On',
   'Turn on for a time': 'OnOff/OnWithTimedOff',
@@ -54,7 +54,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
 );
 
 const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
-/** Maximum number of targets that a text lists in full. For more targets, it gives their number and at most MAX_NAMES names. */
+/** Maximum number of targets that a text lists completely. A longer list is shown as a number and up to MAX_NAMES names. */
 const MAX_TARGETS = 6;
 const MAX_NAMES = 12;
 
@@ -66,7 +66,7 @@ export interface DeviceElement {
   readonly element: string;
 }
 
-/** Parses a target; returns undefined for a target of another kind, such as a whole device, a program or a tool. */
+/** Parses a target. Returns undefined if it is not an element of a device but, for example, a whole device, a program or a tool. */
 export function deviceElement(target: string): DeviceElement | undefined {
   const [device, part, cluster, element, ...rest] = target.split('/');
   if (!device || !part || !cluster || !element || rest.length > 0 || !/^\d+$/.test(part)) return undefined;
@@ -78,7 +78,7 @@ export function verbOf({ cluster, element }: DeviceElement): string | undefined 
   return VERBS.get(`${cluster}/${element}`);
 }
 
-/** The targets of a call's effects in words. */
+/** The targets of a call in words. */
 export interface TargetDescription {
   /** Actions on devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; may be empty. */
   readonly does: string;
@@ -89,13 +89,13 @@ export interface TargetDescription {
 const READS = /^(device|sensor):read(:|$)/;
 const NO_READS: ReadonlySet<string> = new Set();
 
-/** Returns the targets that a call only reads. */
+/** Returns the targets that a call only reads, which means that every effect on them has a read permission. */
 export function readsIn(effects: readonly { readonly target: string; readonly permission: string }[]): ReadonlySet<string> {
   const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
-/** Returns the targets in words. Devices with the same verb are listed together. `reads`: the targets that the call only reads. */
+/** Returns the targets in words. Devices with the same verb are listed together. `reads` contains the targets that are only read. */
 export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
   const all = [...new Set(targets)];
   const elements = all.flatMap((target) => {
@@ -111,13 +111,13 @@ export function describeTargets(targets: readonly string[], devices: readonly Na
   return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
 }
 
-/** Returns the targets like `describeTargets`, in one line. */
+/** Returns both texts of `describeTargets` in one line. */
 export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
   const { does, touches } = describeTargets(targets, devices, reads);
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
-/** Returns a past call's actions on devices in words, from its effects in the audit log; empty if there are none. */
+/** Returns what a past call did to devices, in words. `effects` come from the audit log. Empty if the call affected no device. */
 export function describeCompleted(effects: unknown, devices: readonly NamedDevice[]): string {
   const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
     const { target, permission } = Object(effect);
@@ -127,7 +127,7 @@ export function describeCompleted(effects: unknown, devices: readonly NamedDevic
   return targetText(targets, devices, readsIn(all));
 }
 
-/** Returns a name that a device or agent chose, in quotes unless it has the form of a plain name. */
+/** Returns a name that a device or an agent chose. The name is quoted if it contains unusual characters. */
 export function nameText(name: string): string {
   return PLAIN_NAME.test(name) && isVisible(name) ? name : escapeAllHidden(JSON.stringify(name));
 }
@@ -137,7 +137,7 @@ function describeElement({ cluster, element }: DeviceElement): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the name and area of a device as text. Returns the id of an unknown device. */
+/** Returns a device's name and area, and also its id if the name is not unique. For an unknown device, returns only the id. */
 export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;
@@ -146,13 +146,13 @@ export function deviceText(id: string, devices: readonly NamedDevice[]): string 
   return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
 }
 
-/** Returns whether two devices have the same name in the same area. */
+/** Returns whether two different devices have the same name in the same area. */
 export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
-/** Returns texts for devices, with the number of the part if a device has several parts. */
+/** Returns a text for each device: its name, and the endpoint numbers if the device has several endpoints. */
 function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
   const parts = Map.groupBy(elements, ({ device }) => device);
   return [...parts].flatMap(([id, own]) => {

@@ -2,7 +2,7 @@ import type { DeviceId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Device, Reachability } from './device-model.ts';
 
-/** Policy for findings of device attestation (Core §6.2): refuse the device, ask the person, or accept any device. */
+/** What to do about findings of device attestation (Core §6.2): `strict` refuses the device, `ask` asks a person, `off` accepts it. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
 
 /** A request to commission a device, by a setup code or by passcode and discriminator. */
@@ -11,9 +11,9 @@ export interface CommissionRequest {
   readonly code?: string;
   /** Passcode instead of a setup code. It is secret and never logged. */
   readonly passcode?: number;
-  /** Discriminator (12 bits) for `passcode`. */
+  /** Discriminator (12 bits) that belongs to `passcode`. */
   readonly discriminator?: number;
-  /** Known IP address and UDP port, instead of discovery. */
+  /** IP address and UDP port of the device, if they are known. Discovery is then skipped. */
   readonly address?: { readonly host: string; readonly port: number };
   readonly name?: string;
   readonly area?: string;
@@ -21,7 +21,7 @@ export interface CommissionRequest {
   readonly wifi?: string;
   readonly thread?: string;
   readonly attestation?: AttestationPolicy;
-  /** True if a person has seen the attestation findings and accepts them. Used under the `ask` policy. */
+  /** True if a person has seen the attestation findings and accepts them. Has an effect only under the policy `ask`. */
   readonly acceptAttestation?: boolean;
 }
 
@@ -37,42 +37,42 @@ export interface CommissionProgress {
 
 /** The result of a commissioning. */
 export interface CommissionResult {
-  /** Node id on this hub's fabric, decimal. */
+  /** Node id of the device in this hub's fabric, as decimal text. */
   readonly nodeId: string;
-  /** The new devices: one for a plain device, several for a bridge or a composed device. */
+  /** The new devices: several for a bridge or a composed device, otherwise one. */
   readonly devices: readonly Device[];
   readonly findings: readonly string[];
-  /** New devices that seem to have been commissioned before. */
+  /** Those new devices that seem to have been in this home before. */
   readonly recognised: readonly RecognisedDevice[];
 }
 
-/** A new device that seems to be a removed one, because it reports the same data about itself. These data are not verified. */
+/** A new device that seems to be one that was removed, because it reports the same identity. The hub cannot verify that identity. */
 export interface RecognisedDevice {
   readonly device: DeviceId;
-  /** The device's former id, to which history and grants refer. */
+  /** The id that the device had before. History and grants still refer to it. */
   readonly former: DeviceId;
   readonly name?: string;
-  /** Time of the removal, milliseconds since 1970. */
+  /** Time when the former device was removed, milliseconds since 1970. */
   readonly removedAtMs: number;
 }
 
-/** A commissioning that a crash interrupted and that the recovery could not finish. */
+/** A commissioning that a crash interrupted and that the hub could not finish after its restart. */
 export interface HalfCommissioned {
   readonly id: string;
   /** Start of the commissioning, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The commissioning step at the interruption. */
+  /** The step at which the commissioning was interrupted. */
   readonly step: string;
-  /** Advice for the person. */
+  /** Advice about what the person should do. */
   readonly advice: string;
 }
 
-/** A fabric of a device, from its Node Operational Credentials cluster. */
+/** A fabric to which a device belongs, as the device's Node Operational Credentials cluster reports it. */
 export interface FabricInfo {
   readonly fabricIndex: number;
   readonly label: string;
   readonly vendorId: number;
-  /** Fabric id: 64 bits, decimal. */
+  /** Fabric id (64 bits) as decimal text. */
   readonly fabricId: string;
   readonly isOurs: boolean;
 }
@@ -81,7 +81,7 @@ export interface FabricInfo {
 export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
-  /** Expiry of the codes in ISO 8601. */
+  /** Time at which the codes expire, in ISO 8601. */
   readonly expiresAt: string;
 }
 
@@ -103,11 +103,11 @@ export interface GroupInfo {
   readonly members: readonly DeviceEndpoint[];
 }
 
-/** The public part of named network credentials. */
+/** Named network credentials without their secret part. */
 export interface CredentialSet {
   readonly name: string;
   readonly kind: 'wifi' | 'thread';
-  /** SSID or Thread network name; the secret part is never returned. */
+  /** SSID, or name of the Thread network. The secret part is never returned. */
   readonly network: string;
 }
 
@@ -115,21 +115,21 @@ interface AdminOptions {
   readonly signal: AbortSignal;
 }
 
-/** Port: administration of devices. Rejects with the errors of DeviceAccess, COMMISSIONING_FAILED, CONFLICT or NOT_FOUND. */
+/** Port: administration of devices. Rejects with the errors of DeviceAccess, and with COMMISSIONING_FAILED, CONFLICT or NOT_FOUND. */
 export interface DeviceAdministration {
   commission(
     request: CommissionRequest,
     options: AdminOptions & { onProgress(progress: CommissionProgress): void },
   ): Promise<CommissionResult>;
-  /** Returns the interrupted commissionings that the hub could not finish. */
+  /** Returns the commissionings that were interrupted and that the hub could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
-  /** Removes an entry of `halfCommissioned` after a person has reset the device. Throws NOT_FOUND for an unknown id. */
+  /** Removes the record of an interrupted commissioning after a person has reset the device. Throws NOT_FOUND for an unknown id. */
   forget(id: string): void;
-  /** Removes the whole node from the fabric, with `isForced` even if it is unreachable. Returns the ids of the removed devices. */
+  /** Removes the whole node and returns the ids of its devices. If the node does not respond, rejects, unless `isForced` is true. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
-  /** Stores the name on this hub, and also writes it to NodeLabel if the device supports that attribute. */
+  /** Writes the name to the device's NodeLabel if the device supports it, and then stores the name on this hub. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
-  /** Returns the devices that seem to have been commissioned before and still have new ids. */
+  /** Returns the recognised devices that have not yet got their former ids back. */
   recognised(): readonly RecognisedDevice[];
   /** Gives a recognised device its former id, and its former name and area unless new ones are set. Throws NOT_FOUND for other devices. */
   restore(device: DeviceId): Device;
@@ -137,27 +137,27 @@ export interface DeviceAdministration {
   setArea(device: DeviceId, area: string | null): Device;
   /** Makes the device blink or beep for `seconds`; 0 stops it. Rejects with NOT_SUPPORTED if the device has no Identify cluster. */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
-  /** Measures the round trip of reading a small attribute over an established session. */
+  /** Measures the round trip time of one small read over an established session. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
-  /** Reads the structure, attributes and software version of the device again. */
+  /** Reads all attributes of the node again and returns its devices. */
   interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
-  /** Opens an enhanced commissioning window for `seconds` (180 to 900). */
+  /** Opens an enhanced commissioning window for `seconds` (180 to 900), so that another controller can commission the device. */
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
   /** Closes the commissioning window of `share` early. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
-  /** Removes another controller's fabric. Rejects with NOT_FOUND, or CONFLICT for our fabric (see `decommission`). */
+  /** Removes another controller's fabric. Rejects with NOT_FOUND (no such fabric) or CONFLICT (our own fabric: use `decommission`). */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
-  /** Reads the diagnostics clusters: general, software and network. */
+  /** Reads the node's diagnostics clusters, such as general, software and network diagnostics. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
-  /** Returns the Thread and Wi-Fi networks as all devices report them; devices that do not respond are named with the reason. */
+  /** Returns the networks of the home as the nodes report them. For a node that does not respond, the result contains the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
-  /** Returns which device can install which image in the owner's folder, and for each other image why no device can install it. */
+  /** Returns the images in the owner's folder: which device can install which image, and why no device can install the others. */
   updates(): Promise<UpdateList>;
   /**
-   * Installs an image of the folder on the whole node. Resolves when the node reports its new version. `file` names the image; default: the
-   * newest matching image. Rejects with CONFLICT if the image does not match or is damaged. The messages of DEVICE_UNREACHABLE, TIMEOUT and
-   * OUTCOME_UNKNOWN say which step was reached.
+   * Installs an image from the owner's folder on the whole node: `file`, or by default the newest matching image. Resolves when the node
+   * reports the new version. Rejects with CONFLICT if the image does not match or is damaged. If it rejects with DEVICE_UNREACHABLE,
+   * TIMEOUT or OUTCOME_UNKNOWN, the message says which step was reached.
    */
   update(
     device: DeviceId,
@@ -169,22 +169,22 @@ export interface DeviceAdministration {
   addGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
   removeGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
   deleteGroup(group: number, options: AdminOptions): Promise<void>;
-  /** Sends a command to all members in one multicast message, which Matter does not acknowledge. */
+  /** Sends a command to all members in one multicast message. Matter does not acknowledge such messages. */
   invokeGroup(group: number, cluster: string, command: string, fields: JsonObject, options: AdminOptions): Promise<void>;
 
-  /** Returns our fabric's access control entries on the device, in the JSON form of AccessControl.Acl. */
+  /** Returns the access control entries of our fabric on the device, in the JSON form of the attribute AccessControl.Acl. */
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
-  /** Replaces the access control entries. Throws CONFLICT for a list that would lock this hub out. */
+  /** Replaces these access control entries. Throws CONFLICT if the new list would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
-  /** Returns the entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
+  /** Returns the bindings of an endpoint, in the JSON form of the attribute Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
-  /** Removes the binding. If it was the last binding to its target, also revokes the access that `bind` granted. */
+  /** Removes the binding. If no other binding to its target remains, also revokes the access that `bind` granted. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
   setWifi(name: string, ssid: string, password: string): void;
-  /** Stores an operational dataset as TLV hex (Thread 1.3 §8.10). */
+  /** Stores a Thread operational dataset. `datasetHex` contains its TLVs in hex (Thread 1.3 §8.10). */
   setThread(name: string, datasetHex: string): void;
   /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
@@ -208,17 +208,17 @@ export interface UpdateOffer {
   /** File name of the image in the folder. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** URL of the release notes, from the image. The hub does not open it. */
+  /** URL of the release notes, as the image gives it. The hub does not open the URL. */
   readonly notesUrl?: string;
 }
 
-/** An image that no device can install now, with the reason. */
+/** An image in the folder that no device can install now, with the reason. */
 export interface UnfitImage {
   readonly file: string;
   readonly reason: string;
 }
 
-/** Images in the folder, for the devices of this home. */
+/** The images in the owner's folder: those that a device can install (`offers`), and the others (`unfit`). */
 export interface UpdateList {
   readonly folder: string;
   readonly offers: readonly UpdateOffer[];
@@ -236,7 +236,7 @@ export interface UpdateProgress {
   readonly note: string;
 }
 
-/** An update that the device has confirmed. */
+/** A finished update. The device has reported that it runs the version `to`. */
 export interface UpdateResult {
   readonly device: DeviceId;
   readonly file: string;
@@ -247,11 +247,11 @@ export interface UpdateResult {
 /** Kind of network through which a node reaches the hub. */
 export type NetworkKind = 'thread' | 'wifi' | 'ethernet' | 'unknown';
 
-/** A radio of the home. Either it is in one of our devices, or one of our devices has it as a neighbour. */
+/** A node of the topology: one of our Matter nodes, or an unknown Thread radio that one of our nodes has as a neighbour. */
 export interface TopologyNode {
-  /** The device's id, or `thread:<EUI-64 in hex>` for a radio that is not ours, such as a border router. */
+  /** The device id of our node, or `thread:<EUI-64 in hex>` for an unknown radio, such as a border router. */
   readonly id: string;
-  /** The device; absent for a radio that is not ours. */
+  /** The device id of our node; absent for an unknown radio. */
   readonly device?: DeviceId;
   readonly name: string;
   readonly kind: NetworkKind;
@@ -267,19 +267,19 @@ export interface TopologyNode {
   readonly problem?: string;
 }
 
-/** A radio link: how well the radio `from` receives the radio `to`. */
+/** A Thread link: how well the node `from` receives the node `to`. */
 export interface TopologyLink {
   readonly from: string;
   readonly to: string;
-  /** Mean received signal strength, in dBm. */
+  /** Received signal strength in dBm: the average, or the last value if there is no average. */
   readonly rssi?: number;
-  /** Link quality: 0 (none) to 3 (Thread 1.3 §4.10.1), or 0 to 255 if the device reports the quality of the neighbour's frames. */
+  /** Link quality: 0 (none) to 3 (Thread 1.3 §4.10.1). Devices that report the quality of received frames use 0 to 255 instead. */
   readonly lqi?: number;
-  /** True if the radio `to` is a child of the radio `from`. */
+  /** True if the node `to` is a child of the node `from` in the Thread network. */
   readonly isChild: boolean;
 }
 
-/** The radios of the home and the links between them. */
+/** The nodes of the home's networks and the links between the nodes. */
 export interface NetworkTopology {
   readonly nodes: readonly TopologyNode[];
   readonly links: readonly TopologyLink[];

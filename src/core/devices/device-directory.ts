@@ -7,7 +7,7 @@ import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescri
 /** A change in the directory. */
 export type DeviceChange =
   | { readonly kind: 'added'; readonly device: Device }
-  /** The device's name, area, endpoints or clusters have changed. */
+  /** Data of the device, such as name, area, endpoints or clusters, differ from those in `before`. */
   | { readonly kind: 'changed'; readonly device: Device; readonly before: Device }
   | { readonly kind: 'reachability'; readonly device: Device }
   | { readonly kind: 'removed'; readonly device: Device };
@@ -24,25 +24,25 @@ export interface DeviceDirectory {
 
 /** Options of one interaction with a device. */
 export interface DeviceCallOptions {
-  /** Cancels the interaction; messages that are not yet sent are dropped. */
+  /** Aborts the interaction. Messages that are not yet sent are then dropped. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, as the schemas in DeviceDescription
- * say: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with
+ * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, in the form of the schemas in
+ * DeviceDescription: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with
  * DEVICE_NOT_FOUND, NOT_SUPPORTED (the element is absent or read-only), VALIDATION_ERROR (the value does not match the schema),
  * DEVICE_UNREACHABLE (nothing delivered), OUTCOME_UNKNOWN (sent but not acknowledged), CLUSTER_STATUS (the device refused) or CANCELLED.
  */
 export interface DeviceAccess {
-  /** Returns the last reported value, without an interaction; undefined before the first report. */
+  /** Returns the last reported value without contacting the device; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
   /** Reads all paths in one interaction and returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;
-  /** Calls `listener` for every attribute report, including first values. The returned function removes the listener. */
+  /** Calls `listener` for every attribute report, also for first values; the returned function unsubscribes. */
   onReport(listener: (reading: AttributeReading) => void): () => void;
   /** Calls `listener` at every Matter event of every device; the returned function unsubscribes. */
   onEvent(listener: (event: DeviceEvent) => void): () => void;
@@ -55,7 +55,7 @@ export interface DeviceSource extends Service {
   readonly administration: DeviceAdministration;
 }
 
-/** The devices of several directories as one home. If two directories have a device with the same id, the first directory wins. */
+/** Presents the devices of several directories as one home. If a device id is in two directories, the first directory counts. */
 export class CombinedDirectory implements DeviceDirectory {
   readonly #parts: readonly DeviceDirectory[];
 
@@ -88,7 +88,7 @@ export class CombinedDirectory implements DeviceDirectory {
     return this.#parts.find((part) => part.get(id) !== undefined);
   }
 
-  /** Returns whether to pass on a change: yes if `part` is the first directory with the device, or if no directory has the device now. */
+  /** Returns whether to pass on a change of `part`. If another directory counts for this device, the change is not passed on. */
   #owns(part: DeviceDirectory, { device }: DeviceChange): boolean {
     const owner = this.#ownerOf(device.id);
     return owner === undefined || owner === part;

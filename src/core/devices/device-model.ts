@@ -14,17 +14,17 @@ export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
 /** An attribute of a device. `schema` describes its JSON value in raw Matter units. */
 export interface AttributeDescription {
   readonly id: number;
-  /** Name in the Matter specification, such as `OccupiedHeatingSetpoint`; manufacturer attributes without a model are `Attr0x<hex>`. */
+  /** Name in the Matter specification, such as `OccupiedHeatingSetpoint`, or `Attr0x<hex>` for an unknown manufacturer attribute. */
   readonly name: string;
   readonly description?: string;
   readonly schema: JsonSchema;
   readonly writable: boolean;
   readonly readPrivilege: Privilege;
   readonly writePrivilege?: Privilege;
-  /** Unit of `value * scale`, if the data model defines it. */
+  /** Unit of the value after multiplication by `scale`; absent if the data model defines no unit. */
   readonly unit?: string;
   readonly scale?: number;
-  /** True if the device does not report changes (quality C): the hub must read the value. */
+  /** True if the device does not report changes of the value (quality C), so that the hub must read it. */
   readonly changesOmitted: boolean;
   /** True if the value never changes (quality F). */
   readonly fixed: boolean;
@@ -35,9 +35,9 @@ export interface CommandDescription {
   readonly id: number;
   readonly name: string;
   readonly description?: string;
-  /** Schema of the request fields: an object without additional properties. */
+  /** JSON Schema of the request fields. It allows no other fields. */
   readonly parameters: JsonSchema;
-  /** Schema of the response fields; absent if the command returns only a status. */
+  /** JSON Schema of the response fields; absent if the device answers only with a status. */
   readonly returns?: JsonSchema;
   readonly timed: boolean;
   readonly privilege: Privilege;
@@ -51,10 +51,10 @@ export interface EventDescription {
   readonly priority: 'debug' | 'info' | 'critical';
 }
 
-/** A server cluster on an endpoint, with only the elements that the device supports. */
+/** A server cluster of an endpoint. It contains only the elements that the device supports. */
 export interface ClusterDescription {
   readonly id: number;
-  /** Name in the Matter specification, such as `OnOff`; unknown manufacturer clusters are `Cluster0x<hex>`. */
+  /** Name in the Matter specification, such as `OnOff`, or `Cluster0x<hex>` for an unknown manufacturer cluster. */
   readonly name: string;
   readonly description?: string;
   readonly revision: number;
@@ -68,7 +68,7 @@ export interface ClusterDescription {
 /** A device type that an endpoint declares in its Descriptor cluster. */
 export interface DeviceTypeEntry {
   readonly id: number;
-  /** Name in the device library, such as `DimmableLight`; unknown device types are `DeviceType0x<hex>`. */
+  /** Name in the Matter device library, such as `DimmableLight`, or `DeviceType0x<hex>` for an unknown device type. */
   readonly name: string;
   readonly revision: number;
 }
@@ -85,28 +85,28 @@ export interface EndpointDescription {
   readonly endpoint: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
   readonly tags: readonly SemanticTag[];
-  /** Labels that distinguish similar endpoints, such as `Panel 1` or `left`: user labels, tags, fixed labels. */
+  /** Labels that distinguish similar endpoints, such as `Panel 1` or `left`: the user label first, then tags, then the fixed label. */
   readonly labels?: readonly string[];
   readonly clusters: readonly ClusterDescription[];
 }
 
-/** Whether a device responds; `unknown` until its first response or timeout after the hub's start. */
+/** Whether a device responds. After a start of the hub, it is `unknown` until the device's first response or timeout. */
 export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
-/** A device as people see it: a Matter node, a bridged device, or a logical part of a composed device. */
+/** A device as people see it: a Matter node, a bridged device, a part of a composed device, or a device of the board. */
 export interface Device {
   readonly id: DeviceId;
   /** Name for people, not necessarily unique: at most 64 characters, no control characters. */
   readonly name: string;
-  /** True if a person set the name on this hub; absent if the device reports it. */
+  /** True if a person set the name on this hub; absent if the name comes from the device. */
   readonly isNamedHere?: true;
   readonly area?: string;
-  /** Kind of device. `board` is not a Matter device, but a chip, a probe or a GPIO line of the board. */
+  /** Kind of device. A `board` device is not a Matter device, but a chip, a probe or a GPIO line of the board. */
   readonly kind: 'node' | 'bridged' | 'part' | 'board';
   /** Operational node id in this hub's fabric, as decimal text; empty for devices of the board. */
   readonly nodeId: string;
-  /** The device that represents this device's node or bridge. */
+  /** For a part: the composed device. For a bridged device: the bridge. Absent for other devices. */
   readonly parent?: DeviceId;
   readonly vendor: { readonly id: number; readonly name: string };
   readonly product: { readonly id: number; readonly name: string };
@@ -115,13 +115,13 @@ export interface Device {
   /** Device types, the primary type first. */
   readonly deviceTypes: readonly string[];
   readonly reachability: Reachability;
-  /** Time of the last response or report, ms since 1970; 0 before the first. */
+  /** Time of the last response or report, milliseconds since 1970; 0 if there was none. */
   readonly lastSeenMs: number;
-  /** True for battery devices that sleep. They respond late, so their timeouts are longer. */
+  /** True for a battery device that sleeps. It responds late, so its timeouts are longer. */
   readonly isSleepy: boolean;
 }
 
-/** A device with its application endpoints, including endpoint 0 if the device is the node itself. */
+/** A device with its endpoints. If the device is the Matter node itself, endpoint 0 is one of them. */
 export interface DeviceDescription {
   readonly device: Device;
   readonly endpoints: readonly EndpointDescription[];
@@ -143,11 +143,11 @@ export interface CommandPath {
   readonly command: string;
 }
 
-/** The value of an attribute, in the form of its schema, and the time of its last report. */
+/** A value of an attribute, in the form of the attribute's schema, with the time at which the device reported it. */
 export interface AttributeReading {
   readonly path: AttributePath;
   readonly value: Json;
-  /** Time of the last report, ms since 1970. */
+  /** Time at which the device reported the value, milliseconds since 1970. */
   readonly atMs: number;
   readonly reachability: Reachability;
 }
@@ -162,10 +162,10 @@ export interface DeviceEvent {
   readonly atMs: number;
 }
 
-// Bitmaps that only modify how a command works. They are empty by default. Any other bitmap of a command has no default.
+// Bitmaps that only modify how a command works. If absent, they count as empty. Other bitmaps of a command have no default.
 const OPTION_DEFAULTS = ['optionsMask', 'optionsOverride', 'onOffControl'];
 
-/** Returns the raw fields of a command, with empty option bitmaps where the caller omitted them. `required` lists the mandatory fields. */
+/** Returns a command's fields. If a mandatory option bitmap is absent, adds it as empty. `required` names the mandatory fields. */
 export function withDefaultOptions(fields: JsonObject, required: readonly string[]): JsonObject {
   const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
   return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };

@@ -5,7 +5,7 @@ import type { NamedDevice } from './action-descriptions.ts';
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const SENSOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}(\/[a-z0-9][a-z0-9_-]{0,63}){1,2}$/;
 
-/** Parses a device id. Throws VALIDATION_ERROR with the permitted form. */
+/** Returns the text as a device id. For any other text, throws VALIDATION_ERROR, which names the permitted form. */
 export function parseDeviceId(text: string): DeviceId {
   if (!DEVICE_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Device id ${JSON.stringify(text)} is not of the form ${DEVICE_ID.source}`);
@@ -13,7 +13,7 @@ export function parseDeviceId(text: string): DeviceId {
   return text as DeviceId;
 }
 
-/** Parses a sensor id. Throws VALIDATION_ERROR with the permitted form. */
+/** Returns the text as a sensor id. For any other text, throws VALIDATION_ERROR, which names the permitted form. */
 export function parseSensorId(text: string): SensorId {
   if (!SENSOR_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);
@@ -21,11 +21,11 @@ export function parseSensorId(text: string): SensorId {
   return text as SensorId;
 }
 
-/** Port: properties of devices, by which grants and rules select devices. */
+/** Port: the properties of devices to which grants and rules refer. */
 export interface DeviceFacts {
-  /** Returns the key of a device's area, in the form of `areaKey`; undefined for an unknown device, or without an area. */
+  /** Returns the key (`areaKey`) of a device's area; undefined if the device is unknown or has no area. */
   areaOf(device: string): string | undefined;
-  /** Returns the current key of the area that a grant or rule names. `key` may be a former key of a renamed area. */
+  /** Returns the current key of the area that a grant or rule names by `key`. If the area was renamed, `key` may be the former key. */
   areaMeant(key: string): string;
   /** Returns the device with its names for people; undefined for an unknown device. */
   namedDevice(device: string): NamedDevice | undefined;
@@ -33,7 +33,7 @@ export interface DeviceFacts {
   typesOf(device: string): ReadonlySet<string>;
 }
 
-/** Returns a Matter device type as hubs announce it to each other: `dimmable_light` for `DimmableLight`. */
+/** Returns a Matter device type in the form that hubs announce to each other: `dimmable_light` for `DimmableLight`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType
     .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -41,12 +41,12 @@ export function announcedType(deviceType = 'unknown'): string {
     .slice(0, 64);
 }
 
-/** Returns the Matter device type for an announced type: `DimmableLight` for `dimmable_light`. */
+/** Returns the Matter device type that a hub has announced: `DimmableLight` for `dimmable_light`. */
 export function libraryType(announced: string): string {
   return announced.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns the key by which areas are compared. `Kids' room` and `kids-room` have the same key. Non-Latin names only become lower case. */
+/** Returns the key by which areas are compared: `kids-room` for `Kids' room`. Names without Latin letters only become lower case. */
 export function areaKey(name: string): string {
   return slug(name, '-') || name.trim().toLowerCase();
 }
@@ -58,27 +58,27 @@ export interface AreaNames {
   readonly aliases: readonly string[];
 }
 
-/** Port: stores names in addition to those that devices report. Areas with equal `areaKey` are one area. */
+/** Port: names that people gave, in addition to the names that devices report. Areas with the same `areaKey` are one area. */
 export interface HomeNames {
-  /** Number that changes with every change of a name, so that caches can be renewed. */
+  /** Number that changes whenever a name changes. Caches compare it to find out whether they are outdated. */
   readonly revision: number;
   deviceAliases(device: string): readonly string[];
   /** Returns the fixed prefix of a device's tool names; undefined if it has none. */
   toolPrefix(device: string): string | undefined;
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
-  /** Returns the current name of the area that has or had the name `area`. Returns an unknown name unchanged. */
+  /** Returns the current name of an area, given its current or a former name. Returns an unknown name unchanged. */
   areaToday(area: string): string;
 }
 
 /** Port: notifies listeners of renamed areas. */
 export interface AreaChanges {
   areaToday(area: string): string;
-  /** Calls `listener` after current or earlier names of areas have changed. Returns a function that removes the listener. */
+  /** Calls `listener` after current or former names of areas have changed; the returned function unsubscribes. */
   onAreaRenamed(listener: () => void): () => void;
 }
 
-/** Names of a home in which people have not set any names. */
+/** The names of a home in which nobody has set any names. */
 export const NO_HOME_NAMES: HomeNames = {
   revision: 0,
   deviceAliases: () => [],
@@ -88,9 +88,7 @@ export const NO_HOME_NAMES: HomeNames = {
   areaToday: (area) => area,
 };
 
-/**
- * Returns the form in which names are compared: without letter case, surrounding spaces and differences of Unicode form (NFKC, UAX #15).
- */
+/** Returns the form in which names are compared: in lower case, without surrounding spaces, in Unicode form NFKC (UAX #15). */
 export function foldedName(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();
 }

@@ -8,12 +8,12 @@ export function snakeCase(name: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
-/** Pattern of a manufacturer-specific element without a name: prefix and suffix of 16 bits each in hexadecimal (Core §7.18.2). */
+/** Pattern of a manufacturer-specific element without a name. Its number is a 16-bit prefix and a 16-bit suffix in hex (Core §7.18.2). */
 const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
-/** Lowest number of manufacturer-specific clusters (Core §7.18.2.3). */
+/** Lowest suffix of manufacturer-specific clusters (Core §7.18.2.3). */
 const FIRST_VENDOR_CLUSTER = 0xfc00;
 
-/** Returns a name like `snakeCase`. An element without a name gets its number instead: `vendor_1` for `Cluster0xfff1fc01`. */
+/** Returns a name like `snakeCase`. If the element has no name, its number is used: `vendor_1` for `Cluster0xfff1fc01`. */
 export function readableName(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   if (kind === undefined) return snakeCase(name);
@@ -22,7 +22,7 @@ export function readableName(name: string): string {
   return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
 }
 
-/** Returns a name like `readableName` plus the manufacturer's number (`vendor_65521_1`), for element numbers that two manufacturers use. */
+/** Returns a name like `readableName` that also contains the manufacturer's number: `vendor_65521_1`. Used if two names would be equal. */
 export function readableNameWithVendor(name: string): string {
   const { kind, id = 0 } = unnamed(name) ?? {};
   const [first, ...rest] = readableName(name).split('_');
@@ -34,7 +34,7 @@ function unnamed(name: string): { readonly kind: string; readonly id: number } |
   return kind === undefined ? undefined : { kind, id: Number.parseInt(hex, 16) };
 }
 
-/** Returns two names joined without repeated words: `account_login` for `account_login` and `login`. */
+/** Joins two names. Words that end the first and begin the second appear once: `account_login` for `account_login` and `login`. */
 export function joinNames(first: string, second: string): string {
   const [before, after] = [first.split('_'), second.split('_')];
   const repeated = after.findLastIndex((_, at) => before.slice(-at - 1).join('_') === after.slice(0, at + 1).join('_'));
@@ -47,8 +47,8 @@ export function readableWords(name: string): string {
 }
 
 /**
- * Maps former words for device values to the current words. Rules, grants, automations and calls may still use a former word. Values that
- * devices report are mapped by `rename` in device-profiles instead.
+ * The current words for former words of device values. Rules, grants, automations and calls may still contain a former word. For values
+ * that devices report, `rename` in device-profiles does the same.
  */
 export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   is_charging: 'charging',
@@ -88,7 +88,7 @@ export const VALUE_ALIASES: Readonly<Record<string, string>> = {
   f4_yellow: 'yellow',
 };
 
-/** Returns the current word for a current or former word of a value, in any letter case. Returns any other text in lower case. */
+/** Returns the current word for a former word, in whatever letter case it is. Returns any other text in lower case. */
 export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;

@@ -16,7 +16,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { AtmoError, systemCode } from '../errors.ts';
 
-/** Writes bytes from `offset` of the buffer on, as many as the disk accepts, and returns their number (write(2), pwrite(2)). */
+/** Writes bytes of the buffer from `offset` on, as many as the disk accepts. Returns their number (write(2), pwrite(2)). */
 export type WriteBytes = (
   descriptor: number,
   bytes: Uint8Array,
@@ -29,15 +29,15 @@ interface WholeWrite {
   readonly path: string;
   readonly descriptor: number;
   readonly bytes: Uint8Array;
-  /** Position in the file; default: after the last write. */
+  /** Position in the file; default: where the last write ended. */
   readonly position?: number;
   /** Function that writes the bytes; default: `writeSync`. */
   readonly write?: WriteBytes | undefined;
 }
 
 /**
- * Writes all bytes, in several steps if needed: an almost full disk accepts only a part, without an error. Throws STORAGE_FAILED if the
- * disk accepts no more bytes, and the errors of the file system.
+ * Writes all bytes. An almost full disk accepts only some of them without an error, so several steps may be needed. Throws STORAGE_FAILED
+ * if the disk accepts no more bytes. Also throws the errors of the file system.
  */
 export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
   for (let done = 0; done < bytes.length; ) {
@@ -60,7 +60,7 @@ export function jsonFilesIn(folder: string): readonly string[] {
   return names.filter((name) => name.endsWith('.json')).sort();
 }
 
-/** Parses the JSON in a file of the owner, or `text` if it was read before. Throws CONFIG_INVALID with the path if it is not JSON. */
+/** Parses a JSON file of the owner. `text` is its content if the caller has read it. Throws CONFIG_INVALID if it is not JSON. */
 export function parseJsonFile(path: string, text?: string): unknown {
   try {
     return JSON.parse(text ?? readFileSync(path, 'utf8'));
@@ -70,7 +70,7 @@ export function parseJsonFile(path: string, text?: string): unknown {
   }
 }
 
-/** Replaces the text of a file, mode 0600; after a power cut the file has either the old or the new text. */
+/** Replaces the text of a file and sets its mode to 0600. After a power cut, the file has either the old or the new text. */
 export function replaceFile(path: string, text: string): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
@@ -85,7 +85,7 @@ export function replaceFile(path: string, text: string): void {
   syncPath(dirname(path));
 }
 
-/** Runs a write without which the caller can go on. If it fails, for example on a full disk, calls `onFailure` instead of throwing. */
+/** Runs a write that may fail, for example on a full disk. If it fails, calls `onFailure` instead of throwing. */
 export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
     work();
@@ -95,7 +95,7 @@ export function attemptWrite(work: () => void, onFailure: (problem: string) => v
   }
 }
 
-/** Waits until a file or folder is on the disk. */
+/** Waits until the content of a file or folder is on the disk. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -105,7 +105,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Renames the file or folder at `path`, so that people can examine it, and returns the new path; undefined if it does not exist. */
+/** Renames the file or folder at `path`, so that people can examine it later. Returns the new path; undefined if nothing was there. */
 export function setAside(path: string): string | undefined {
   if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
   const base = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`;
@@ -115,27 +115,27 @@ export function setAside(path: string): string | undefined {
   return aside;
 }
 
-/** Renames whatever is at `path` like `setAside`, unless it is a file. Returns undefined if nothing was renamed. */
+/** Renames what is at `path`, like `setAside`, but only if it is not a file. Returns undefined if nothing was renamed. */
 export function setAsideUnlessFile(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && !found.isFile() ? setAside(path) : undefined;
 }
 
 /**
- * Creates a folder and its parents with mode 0700 unless they exist. Throws the errors of mkdir(2). Creates one folder at a time, because
- * `mkdir` with `recursive` never ends on a file system that refuses a folder with ENOENT, as /proc does.
+ * Creates a folder and its parents with mode 0700 if they do not exist. Throws the errors of mkdir(2). Creates one folder at a time: a
+ * recursive `mkdir` never ends on a file system such as /proc, which refuses a new folder with ENOENT.
  */
 export function makePrivateFolder(folder: string): void {
   if (!existsSync(dirname(folder))) makePrivateFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another starting hub may have created the folder at the same moment.
+    // Another hub that starts at the same moment may have created the folder.
     if (systemCode(error) !== 'EEXIST' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }
 
-/** Returns the path with its symbolic links resolved. A path that does not exist or cannot be read only becomes absolute. */
+/** Returns the absolute path with its symbolic links resolved. If the path does not exist or cannot be read, the links stay. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -144,7 +144,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** Returns whether a path is the folder or below it. The texts are compared, so both must be absolute and without `..`. */
+/** Returns whether a path is the folder itself or below it. Compares the texts, so both paths must be absolute and without `..`. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

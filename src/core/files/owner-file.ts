@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Stores the last accepted text of a file, so that a lost file can be told from a file that never existed. */
+/** Stores the text of a file that the hub last accepted. It shows whether a missing file was lost or never existed. */
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
@@ -18,19 +18,19 @@ export interface AcceptedText {
   forget(): void;
 }
 
-/** The text that the owner writes into a file to empty it on purpose. */
+/** Describes how the owner empties a file on purpose: the owner writes `text` into it. */
 interface EmptyForm {
-  /** The purpose of an empty file, such as `to have no rules`. */
+  /** What the owner achieves with an empty file, such as `to have no rules`. */
   readonly purpose: string;
-  /** The text of an empty file, such as `rules: []`. */
+  /** Text that counts as empty, such as `rules: []`. */
   readonly text: string;
 }
 
 /** The paths and the parser of a file that people edit. */
 interface OwnerFileParts<Content> {
-  /** Possible paths: the first existing file is read. */
+  /** Possible paths of the file. The first path at which a file exists is used. */
   readonly paths: readonly [string, ...string[]];
-  /** Returns the text of a file, or undefined. Throws for a file that must not be used. */
+  /** Returns the text of a file; undefined if there is no file. Throws if the file must not be used. */
   readonly read: (path: string) => string | undefined;
   /** Parses the text. Throws if the text has mistakes. */
   readonly parse: (text: string, path: string) => Content;
@@ -42,20 +42,20 @@ interface OwnerFileParts<Content> {
 export interface OwnerText<Content> {
   readonly content: Content;
   readonly text: string;
-  /** Path of the file. If the accepted text is in force, this is the path of the file when its text was accepted. */
+  /** Path of the file. If the accepted text is in force, this is the path at which the hub accepted that text. */
   readonly path: string;
   /** Reason why the accepted text is in force instead of the file; absent if the file is in force. */
   readonly fault?: unknown;
 }
 
-/** Pattern of a blank text: white space, and the zeros that a power cut leaves. */
+/** Pattern of a blank text. It has only white space or the zeros that a power cut leaves. */
 const BLANK = /^[\s\0]*$/;
 const SPACE = 'owner-files';
 const GONE = 'is gone';
 
 /**
- * A file that its owner edits. It has no checksum, because edits are not damage. Instead, the last accepted text is stored, and stays in
- * force if the file is missing at all paths, is blank or has mistakes.
+ * A file that its owner edits. It has no checksum, because the owner may change it at any time. Instead, the hub stores the last text that
+ * it accepted. That text stays in force if the file is missing at all paths, is blank or has mistakes.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;
@@ -64,7 +64,7 @@ export class OwnerFile<Content> {
     this.#parts = parts;
   }
 
-  /** Returns the path of the existing file, else of the accepted text, else the first path. */
+  /** Returns the path of the existing file. If there is none, returns the path of the accepted text, or else the first path. */
   get path(): string {
     const [first] = this.#parts.paths;
     return this.#placeOfFile() ?? this.#before()?.path ?? first;
@@ -75,8 +75,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Returns the text in force. Returns undefined if there is no file, and either no text was ever accepted or the owner has emptied the
-   * file. Throws the file's error if no text was ever accepted.
+   * Returns the text in force. For a missing file, returns undefined if the owner had emptied it before or no text was ever accepted. For a
+   * faulty file, throws its error if no text was ever accepted.
    */
   load(): OwnerText<Content> | undefined {
     const { read, parse, nothing } = this.#parts;
@@ -94,7 +94,7 @@ export class OwnerFile<Content> {
     }
   }
 
-  /** Stores `text` as the accepted text of `path` and deletes the texts of the other paths. A failed write is repeated at a later start. */
+  /** Stores `text` as the accepted text of `path`, and deletes those of other paths. If a write fails, a later start repeats it. */
   accept({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
     const { paths, takenOf } = this.#parts;
     if (isBlank(text)) return;
@@ -110,7 +110,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** Returns the accepted text for the path of the existing file. If there is none, returns the accepted text of another path. */
+  /** Returns the accepted text of the path at which the file exists. If that path has none, returns the accepted text of another path. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();
@@ -126,7 +126,7 @@ export class OwnerFile<Content> {
     throw blankFileError(this.path, text === undefined ? GONE : 'is empty', this.#parts.nothing);
   }
 
-  /** Parses the accepted text. Throws `fault`, the error of the file, if this version no longer accepts that text. */
+  /** Parses the accepted text. If it has mistakes for this version of the hub, throws `fault`, the error of the file. */
   #parsedOr({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>, fault: unknown): Content {
     try {
       return this.#parts.parse(text, path);
@@ -136,7 +136,7 @@ export class OwnerFile<Content> {
   }
 }
 
-/** Stores the text that is now in force, unless the text is blank or the write fails. */
+/** Stores the text in force as the accepted text. Does nothing if the text is blank, and ignores a failed write. */
 export function saveAccepted(taken: AcceptedText, text: string): void {
   attemptWrite(() => {
     if (!isBlank(text) && taken.get() !== text) taken.set(text);
@@ -154,13 +154,13 @@ function isSame(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** Returns the error for a file that had a text and is now blank or missing. The message says how to empty the file on purpose. */
+/** Returns the error for a file that had a text and is now blank or missing. Its message says how to empty the file on purpose. */
 export function blankFileError(path: string, found: string, { purpose, text }: EmptyForm): AtmoError {
   const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
   return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
 }
 
-/** Returns the key of a file, which does not change if the state directory is moved or restored elsewhere. */
+/** Returns the key of a file. A file in the state directory keeps its key if the directory is moved or restored elsewhere. */
 export function fileKey(stateDir: string, path: string): string {
   const [folder, file] = [resolve(stateDir), resolve(path)];
   const place = file.startsWith(`${folder}/`) ? relative(folder, file) : file;
@@ -169,7 +169,7 @@ export function fileKey(stateDir: string, path: string): string {
 
 type TextStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 
-/** Returns a function that returns the AcceptedText of a path. The texts are stored in `store`. */
+/** Returns a function that gives the AcceptedText of a path. The texts are stored in `store`. */
 export function acceptedTextsInStore(store: TextStore, stateDir: string): (path: string) => AcceptedText {
   return (path) => acceptedTextInStore(store, SPACE, fileKey(stateDir, path));
 }
@@ -192,7 +192,7 @@ interface OwnerFolderParts<Content> {
   readonly names: readonly string[];
   /** Parses the JSON. Throws if it has mistakes. */
   readonly parse: (json: unknown, path: string) => Content;
-  /** Returns the subject of a file. Each subject can have only one file. Returns undefined if the file has no such subject. */
+  /** Returns the subject of a file; undefined if it has none. Two files must not have the same subject. */
   readonly subjectOf: (content: Content) => string | undefined;
   readonly takenOf: (path: string) => AcceptedText;
 }
@@ -200,9 +200,9 @@ interface OwnerFolderParts<Content> {
 /** The contents in force, for the files in a folder. */
 export interface OwnerFolder<Content> {
   readonly contents: readonly Content[];
-  /** Faults of files that are missing or not in force. */
+  /** Texts for people about files that are missing or not in force. */
   readonly faults: readonly string[];
-  /** Stores the texts that are now in force. */
+  /** Stores the texts that are now in force as the accepted texts. */
   readonly keep: () => void;
 }
 
@@ -211,13 +211,13 @@ interface Read<Content> extends OwnerText<Content | undefined> {
   readonly file: OwnerFile<Content | undefined>;
 }
 
-/** Text that the owner writes into a file to end its effect. */
+/** Text that the owner writes into a file to make it empty. */
 const EMPTY_JSON = 'null';
 
 /**
- * Reads the owner's files in a folder, each as an `OwnerFile`. If a file is missing, blank or has mistakes, its accepted text stays in
- * force until the owner writes `null` into the file. But if another file has its subject, a missing file is no fault, and its accepted text
- * does not count. Throws a file's error if no text of the file was ever accepted.
+ * Reads the owner's files in a folder, each like an `OwnerFile`. If a file is missing, blank or has mistakes, its accepted text stays in
+ * force. The owner ends this by writing `null` into the file. If another file has the same subject, the accepted text does not count, and a
+ * missing file is no fault. Throws a file's error if no text of the file was ever accepted.
  */
 export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): OwnerFolder<Content> {
   const { path, names, subjectOf, takenOf } = parts;
@@ -242,7 +242,7 @@ export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): Owne
   };
 }
 
-/** Reports, as a problem and in the log, that accepted texts are in force instead of a folder's files. */
+/** Reports, as a problem and in the log, why accepted texts are in force instead of a folder's files. */
 export function reportStaleFolder(
   { logger, problems }: { readonly logger: Logger; readonly problems: Pick<HubProblems, 'raise'> },
   { path, faults }: { readonly path: string; readonly faults: readonly string[] },
@@ -253,7 +253,7 @@ export function reportStaleFolder(
   logger.error('owner_files_refused', { path, reason });
 }
 
-/** Reads one file. Returns undefined if the file is missing and the owner had emptied it before. */
+/** Reads one file. Returns undefined if the file is missing and its accepted text is `null`, the empty text. */
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],

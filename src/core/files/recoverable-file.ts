@@ -8,16 +8,16 @@ import type { Logger } from '../logger.ts';
 import { attemptWrite, readTextIfExists, replaceFile, setAside, setAsideUnlessFile, syncPath } from './file-system.ts';
 import { type AcceptedText, fileKey } from './owner-file.ts';
 
-/** Is called after the repair of a file. */
+/** Called after a file was repaired. */
 export type OnRepaired = (repair: FileRepair) => void;
 
 /** The repair of a file. */
 export interface FileRepair {
   readonly path: string;
-  /** The fault, such as `is empty`. */
+  /** What was wrong with the file, such as `is empty`. */
   readonly found: string;
   readonly aside?: string;
-  /** What was done instead of restoring the copy; absent if the copy was restored. */
+  /** What the hub did instead of restoring the copy; absent if it restored the copy. */
   readonly instead?: string;
 }
 
@@ -29,7 +29,7 @@ interface RecoverableFileOptions {
 
 interface Copy {
   readonly text: string;
-  /** Digest of the text that is being replaced; absent when the replacement is complete. */
+  /** Digest of the old text while `write` replaces it; absent at all other times. */
   readonly before?: string;
 }
 
@@ -57,8 +57,8 @@ export function repairReporter({
 }
 
 /**
- * A small text file, such as a key, with a copy and a checksum in the folder `snapshots` next to it: a deleted, emptied, damaged or
- * outdated file is restored from the copy. A file of an older hub without a copy is accepted and gets one.
+ * A small text file, such as a key. The folder `snapshots` beside it has a copy with a checksum. A file that is missing, empty, damaged or
+ * outdated is restored from its copy. A file of an older hub has no copy; it is accepted and gets one.
  */
 export class RecoverableFile {
   readonly #parts: RecoverableFileOptions;
@@ -67,7 +67,7 @@ export class RecoverableFile {
     this.#parts = parts;
   }
 
-  /** Returns the text; undefined if there is neither file nor copy. Throws STORAGE_FAILED if the copy is damaged and the file unusable. */
+  /** Returns the text; undefined if neither file nor copy exists. Throws STORAGE_FAILED if the copy is damaged and the file is unusable. */
   read(): string | undefined {
     const { path, isWhole } = this.#parts;
     const copy = readCopy(backupCopyPath(path));
@@ -83,7 +83,7 @@ export class RecoverableFile {
     return copy.text;
   }
 
-  /** Replaces the text; after a crash the file has the old or the new text. Throws the errors of the file system. */
+  /** Replaces the text. After a crash, the file has either the old or the new text. Throws the errors of the file system. */
   write(text: string): void {
     const { path } = this.#parts;
     const before = existsSync(path) ? digestOf(readFileSync(path, 'utf8')) : NO_FILE;
@@ -92,7 +92,7 @@ export class RecoverableFile {
     this.#keep({ text });
   }
 
-  /** Deletes the copy, syncs the folder, and then deletes the file, so that no copy can restore the text. */
+  /** Deletes the copy and then the file, and syncs after each deletion. So the copy never outlives the file and cannot restore it. */
   remove(): void {
     for (const path of [backupCopyPath(this.#parts.path), this.#parts.path]) {
       rmSync(path, { force: true });
@@ -102,7 +102,7 @@ export class RecoverableFile {
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
     const { path, onRepaired } = this.#parts;
-    // If `write` was interrupted before it replaced the file, the file is not damaged.
+    // True if `write` was interrupted before it replaced the file. The file is then not damaged.
     const isCutOff = copy.before === (text === undefined ? NO_FILE : digestOf(text)) && folderAside === undefined;
     const aside = folderAside ?? (isCutOff ? undefined : setAside(path));
     const found =
@@ -114,7 +114,7 @@ export class RecoverableFile {
             ? 'is empty'
             : 'is not as it was written';
     if (!isCutOff) onRepaired({ path, found, ...(aside !== undefined && { aside }) });
-    // The file is restored if possible. `read` returns the text even if the disk is full.
+    // The file is restored if the disk permits it. `read` returns the text of the copy in any case.
     attemptWrite(() => {
       replaceFile(path, copy.text);
       this.#keep({ text: copy.text });
@@ -149,7 +149,7 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/** Returns an AcceptedText in the folder `snapshots`, which can be read before the databases are open. A damaged text counts as absent. */
+/** Returns an AcceptedText in the folder `snapshots`. It can be read before the databases are open. A damaged text counts as absent. */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {

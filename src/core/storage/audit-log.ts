@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 
-/** Kinds of rows. Rows on the disk contain indexes into this list, so new kinds must be appended at its end. */
+/** Kinds of rows. A row on the disk contains an index into this list, so new kinds may only be appended. */
 export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
 /** A row of the audit log. */
@@ -20,14 +20,14 @@ export interface AuditRow {
   readonly tool?: string;
   readonly request?: string;
   readonly trace?: string;
-  /** All other fields of the entry, with the names in `AuditIntent`, `AuditOutcome` or `AuditNote` in snake_case. */
+  /** The other fields of the `AuditIntent`, `AuditOutcome` or `AuditNote`, with their names in snake_case. */
   readonly content: JsonObject;
 }
 
-/** The time and the random seed of a call, so that replay can repeat it. */
+/** What replay needs to repeat a call: its time and its random seed. */
 export interface RunContext {
   readonly runId: string;
-  /** Time at which the clock of a bounded tool stands still, milliseconds since 1970. */
+  /** Time that the clock of a bounded tool shows during the whole run, milliseconds since 1970. */
   readonly logicalTimeMs: number;
   readonly randomSeed: string;
 }
@@ -40,12 +40,12 @@ export interface AuditQuery {
   readonly tool?: string;
   readonly request?: string;
   readonly kind?: AuditRow['kind'];
-  /** Returns only rows with lower sequence numbers, for paging towards older rows. */
+  /** Only rows with a lower sequence number are returned. Used to page to older rows. */
   readonly before?: number;
   readonly limit: number;
 }
 
-/** The newest row of the chain. A copy that is stored elsewhere can prove that rows were cut off later. */
+/** The newest row of the chain. If a copy of it is stored elsewhere, it can later prove that rows were cut off. */
 export interface AuditHead {
   readonly hub: string;
   readonly seq: number;
@@ -58,16 +58,16 @@ export interface AuditVerification {
   readonly intact: boolean;
   readonly rows: number;
   readonly head: AuditHead;
-  /** First wrong row, with the reason; absent if all rows are right. */
+  /** The first wrong row and what is wrong with it; absent if all rows are right. */
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
 /** Port: reads the audit log. Throws STORAGE_FAILED if the disk fails. */
 export interface AuditLog {
-  /** Returns rows, newest first, at most 1,000. */
+  /** Returns at most 1,000 rows, newest first. */
   read(query: AuditQuery): readonly AuditRow[];
-  /** Returns number, hash and time of the newest row. */
+  /** Returns the number, hash and time of the newest row. */
   head(): AuditHead;
-  /** Recomputes the chain; `expected` is a head that was stored elsewhere. Works in slices, so that the hub can serve requests. */
+  /** Checks the whole chain, and whether it contains `expected`, a head that was stored elsewhere. The hub serves requests meanwhile. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;
 }

@@ -9,62 +9,62 @@ interface AuditBase {
   readonly traceId: string;
   readonly principal: Principal;
   readonly toolId: string;
-  /** The other hub that runs or ran the call; absent for this hub. */
+  /** Id of the other hub that runs or ran the call; absent if this hub runs it. */
   readonly nodeId?: string;
   /** Time of the entry, milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Row that is written before a call runs. */
+/** Audit row that is written before a call runs. */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
-  /** SHA-256 (hex) of the tool and its canonical arguments, in which secrets are replaced by seals. */
+  /** SHA-256 (hex) over the tool's id and the canonical arguments. Each secret is first replaced by its seal (a keyed hash). */
   readonly argumentsHash: string;
-  /** Parameters with masked secrets; absent if the tool's declaration forbids it. */
+  /** Parameters with masked secrets; absent if the tool's declaration forbids logging them or they are too long. */
   readonly params?: JsonObject;
   readonly effects: readonly Effect[];
-  /** Reasons why the call was permitted: the approvers, and the deciding rule. */
+  /** Why the call was permitted: the people who approved it, and the rule that decided. */
   readonly decision: { readonly approvedBy?: readonly string[]; readonly approvalId?: string; readonly rule?: string };
   readonly run: RunContext;
-  /** True for a dangerous call, which waits until the row is on the disk. */
+  /** True for a dangerous call: it must not run before the row is on the disk. */
   readonly mustSync: boolean;
 }
 
-/** Row that is written after a call has run (ToolResponse) or was refused (ToolDenied). */
+/** Audit row that is written when a call has ended. `outcome`: the tool was started. `refusal`: the call was refused before that. */
 export interface AuditOutcome extends AuditBase {
   readonly kind: 'outcome' | 'refusal';
   readonly error?: ErrorCode;
   readonly message?: string;
-  /** BLAKE3 (hex) of the RFC 8785 form of the result or error. */
+  /** BLAKE3 hash (hex) over the result or error in canonical JSON (RFC 8785). */
   readonly responseHash?: string;
-  /** Result with masked secrets; absent if the tool's declaration forbids it or the result is too long. */
+  /** Result with masked secrets; absent if the tool's declaration forbids logging it or it is too long. */
   readonly result?: Json;
   readonly durationMs: number;
 }
 
-/** Row about an event of access control that is no call: a refused token, a new approval, a changed clock. */
+/** Audit row about an event of access control other than a call, such as a refused token, a new approval or a changed clock. */
 export interface AuditNote {
   readonly kind: 'note';
   /** Name of the event, such as `token.refused`, `approval.given` or `rules.loaded`. */
   readonly event: string;
   readonly atMs: number;
-  /** The principal who acted or is affected, if known. */
+  /** Id of the principal who acted or was affected, if known. */
   readonly principalId?: string;
   readonly traceId?: string;
-  /** Data of the event; never secrets, tokens or keys. */
+  /** Data of the event. They never contain secrets, tokens or keys. */
   readonly data: JsonObject;
 }
 
 /** Port: writes the audit log. */
 export interface AuditSink {
   /**
-   * Resolves when the row is safe from a crash of the process; with `mustSync`, also from a power cut. Rejects with STORAGE_FAILED or
-   * SHUTTING_DOWN. A dangerous call does not run if its intent cannot be written.
+   * Writes a row. Resolves when the row survives a crash of the process or, with `mustSync`, also a power cut. Rejects with STORAGE_FAILED
+   * or SHUTTING_DOWN. A dangerous call must not run if its intent was not written.
    */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }
 
-/** Writes a row about an event that has already happened; a failed write is only logged. */
+/** Writes a row about an event that has already happened. If the write fails, only logs the failure. */
 export async function recordNote(
   { audit, logger }: { readonly audit: AuditSink; readonly logger: Logger },
   note: Omit<AuditNote, 'kind'>,

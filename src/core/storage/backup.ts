@@ -4,7 +4,7 @@ export interface BackupRequest {
   /** Path of the new file; undefined means stdout. */
   readonly file: string | undefined;
   readonly passphrase: string;
-  /** Requests copies of the databases from a running hub; returns paths below the state directory. */
+  /** Asks a running hub to copy its databases. Returns the paths of the databases and of the copies, below the state directory. */
   readonly askForCopies: () => Promise<readonly { readonly database: string; readonly copy: string }[]>;
 }
 
@@ -24,22 +24,20 @@ export interface RestoreReport {
   readonly madeAt: string;
   readonly version: string;
   readonly files: number;
-  /** Folder with the earlier files; absent if there were none. */
+  /** Folder to which the earlier files were moved; absent if there were none. */
   readonly aside?: string;
-  /** Files from outside of the state directory, with their former and new paths. */
+  /** Files that were outside of the state directory: their former paths, and the paths to which they were restored. */
   readonly outside: readonly { readonly path: string; readonly restoredAs: string }[];
 }
 
-/** Port: writes the state of this machine's hub into an encrypted file, and restores it. */
+/** Port: writes the state of this machine's hub into an encrypted file, and restores it from such a file. */
 export interface BackupService {
   stateDir(): string;
-  /**
-   * Writes a backup. Rejects with CONFLICT if the file exists, NOT_FOUND if the directory has no hub, and STORAGE_FAILED if the disk fails.
-   */
+  /** Writes a backup. Rejects with CONFLICT (the file exists), NOT_FOUND (the directory has no hub) or STORAGE_FAILED (the disk fails). */
   backup(request: BackupRequest): Promise<BackupReport>;
   /**
    * Restores a backup. Rejects with CONFLICT (a hub runs on the directory), PERMISSION_DENIED (wrong passphrase), VALIDATION_ERROR (damaged
-   * file), NOT_SUPPORTED (backup of a newer version) or STORAGE_FAILED. An error before the first file moves changes nothing.
+   * file), NOT_SUPPORTED (backup of a newer version) or STORAGE_FAILED. If it fails before it moves the first file, nothing changes.
    */
   restore(request: Omit<BackupRequest, 'askForCopies' | 'file'> & { readonly file: string }): Promise<RestoreReport>;
 }

@@ -3,7 +3,7 @@ import { oncePerObject } from '../../core/lifecycle.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { CALL_SCHEMAS, HOME_SCHEMAS, TOOL_SCHEMAS } from './schemas.ts';
 
-/** Returns a schema as published to other programs, without the hub's own `x-…` keywords. */
+/** Returns a schema for other programs. It has no `x-…` keywords of the hub, and marks open objects with `additionalProperties`. */
 export const publicSchema = oncePerObject(
   (schema: JsonSchema): JsonSchema =>
     mapSchema(schema, (child) => ({
@@ -12,7 +12,7 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/** Returns whether a schema is an object without declared properties. Client generators would treat it as an empty object. */
+/** Returns whether a schema describes an object without its properties. Client generators would take it for an empty object. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }
@@ -24,7 +24,7 @@ const TOKEN = {
     'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
 };
 
-/** Request headers by name. `traceparent` and `requestId` apply to all routes, and `callerScopes` to all routes that need a token. */
+/** Request headers by key. All routes take `traceparent` and `requestId`. All routes that need a token also take `callerScopes`. */
 const HEADERS = {
   traceparent: header('traceparent', 'Trace of the caller (W3C Trace Context); it goes on to the journal and to other hubs', {
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
@@ -39,7 +39,7 @@ const HEADERS = {
   hub: header('X-Hub', 'Comma list of the only hubs that may run it', { maxLength: 1_024 }),
   lastEventId: header('Last-Event-ID', 'Id of the last event that was heard; what came after it comes first', { maxLength: 256 }),
 };
-/** The name of a header in this table. */
+/** The key of a header in `HEADERS`, such as `requestId`. */
 export type HeaderName = keyof typeof HEADERS;
 
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** The HTTP status of a refused request. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** Form of an error response: `Refused` is problem details, `RefusedCall` is problem details or the failed call's envelope. */
+/** Form of an error response. `Refused`: problem details. `RefusedCall`: problem details, or the envelope of the failed call. */
 export type RefusalForm = 'Refused' | 'RefusedCall';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,
@@ -64,7 +64,7 @@ const CONTENTS: Readonly<Record<RefusalForm, object>> = {
 };
 const OTHERWISE = 'Refused or failed; the status is that of the code';
 
-/** All `components` of the OpenAPI document. */
+/** The `components` section of the OpenAPI document. */
 export const COMPONENTS = {
   securitySchemes: { token: TOKEN },
   parameters: HEADERS,
@@ -78,12 +78,12 @@ export const COMPONENTS = {
   ),
 };
 
-/** Returns `$ref` objects for headers. */
+/** Returns a `$ref` object for each header. */
 export function headerRefs(names: readonly HeaderName[]): readonly object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** Returns `$ref` objects for the responses to refused requests, and a default for other failures. */
+/** Returns a `$ref` object for each status of a refused request, and a `default` for all other failures. */
 export function refusalRefs(statuses: readonly RefusalStatus[], form: RefusalForm = 'Refused'): Readonly<Record<string, object>> {
   const refer = (name: string | number) => ({ $ref: `#/components/responses/${form}${name}` });
   return { ...Object.fromEntries(statuses.map((status) => [String(status), refer(status)])), default: refer('Otherwise') };

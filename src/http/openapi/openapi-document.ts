@@ -17,7 +17,7 @@ Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryabl
 the envelope of the call (\`FailedCall\`) where a call of a tool failed. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
-/** Returns an OpenAPI 3.1 document for the routes and for these tools. */
+/** Returns an OpenAPI 3.1 document. It describes the routes, and has a path for each of the tools. */
 export function openApiDocument({ routes, tools, definitionOf, version, url }: OpenApiSources): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -52,7 +52,7 @@ const COMMON_HEADERS: readonly HeaderName[] = ['traceparent', 'requestId'];
 const CALL_HEADERS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
 /** Routes that respond with the envelope of a call. */
 const ENVELOPE_PATHS: ReadonlySet<string> = new Set(['/api/v1/tools/:id/invoke', '/api/v1/commission']);
-/** All routes that call tools: the routes of ENVELOPE_PATHS, and the route for calls in the formats of model APIs. */
+/** Routes that take the headers of a call: the routes of ENVELOPE_PATHS, and the route for calls in the formats of model APIs. */
 const CALL_PATHS: ReadonlySet<string> = new Set([...ENVELOPE_PATHS, '/api/v1/tool-calls']);
 
 function openApiPath({ path }: Pick<Route, 'path'>): string {
@@ -92,7 +92,7 @@ function successes(route: Route, tool: ToolDefinition | undefined): Readonly<Rec
   return { ...Object.fromEntries(shapes), ...unchanged };
 }
 
-/** Response for a call that waits for approval: problem details with a success status, since the client can repeat the call. */
+/** Response to a call that waits for approval: problem details, but with the success status 202. The client repeats the call later. */
 const APPROVAL_PENDING = { media: 'application/problem+json', schema: { $ref: '#/components/schemas/Problem' } };
 
 function response({ description, media, schema, example }: AnswerShape): object {
@@ -104,7 +104,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
   return { description, content: Object.fromEntries(content) };
 }
 
-/** Returns a media type object. A body that is not JSON, such as a stream or a picture, has a schema of the type `string`. */
+/** Returns a media type object. For a type other than JSON, such as a stream or a picture, its schema has the type `string`. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
   if (/[/+]json$/.test(type)) return { schema: publicSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
@@ -177,7 +177,7 @@ function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: publicSchema(returns) } }] };
 }
 
-/** Operation ids of routes, used as function names by generated clients: never change them. Other ids are derived from the path. */
+/** Operation ids of routes. Client generators use them as function names, so never change them. Other routes get an id from their path. */
 const NAMES: Readonly<Record<string, string>> = {
   'GET /': 'getPage',
   'GET /assets/{name}': 'getPageAsset',
@@ -270,7 +270,7 @@ function nameOfPath(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** Tags that group operations, by the first part of their paths. */
+/** Tags that group operations. The first part of an operation's path selects its tag. */
 const TAGS = {
   tools: 'What the hub and its devices can do: list, search, describe, register, call',
   jobs: 'Calls that go on after their request',
@@ -306,5 +306,5 @@ function tagOf(path: string): Tag {
   return own ?? BY_PART[part] ?? 'hub';
 }
 
-/** All tags, as the OpenAPI document lists them. */
+/** All tags in the form of the OpenAPI document. */
 const TAG_LIST: readonly object[] = Object.entries(TAGS).map(([name, description]) => ({ name, description }));

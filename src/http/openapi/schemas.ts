@@ -15,7 +15,7 @@ const anything = (description: string): JsonSchema => ({ description });
 const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
-/** Returns the schema of an object. By default, all its properties are required. Clients must accept further properties. */
+/** Returns the schema of an object, which may have further properties. By default, all listed properties are required. */
 function record(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
   return { type: 'object', ...(required.length > 0 && { required }), properties };
 }
@@ -302,7 +302,7 @@ const ENTITY_MATCH = record(
   ['id', 'name', 'score', 'confidence', 'reasons'],
 );
 const CANDIDATE = record({ tool: text(), title: text(), device: text(), area: { type: ['string', 'null'] }, confidence: CONFIDENCE });
-/** Schemas of the properties of a search result, except its matches. */
+/** Schemas of the properties that a search result has beside `tools`. */
 const SEARCH_NOTES = {
   unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough to be called without asking' },
   which_one: record({ question: text(), candidates: listOf(CANDIDATE) }),
@@ -339,7 +339,7 @@ const TOOL_RECORD = {
   available: FLAG,
 };
 
-/** Schemas of tools, one for each format in which tools are listed, and of tool usage. */
+/** Schemas of tools in each format, of search results, of tool usage and of capabilities. */
 export const TOOL_SCHEMAS: NamedSchemas = {
   Tool: record(TOOL, TOOL_REQUIRED),
   ToolMatch: TOOL_MATCH,

@@ -179,7 +179,7 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-/** Returns routes that show which tools an agent with given grants would have. They show only what the caller can see. */
+/** Returns the route that lists the devices and tools that an agent with given permissions would see, if the caller sees them too. */
 export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({

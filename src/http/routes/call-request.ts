@@ -6,7 +6,7 @@ import { type Answer, json, problem } from '../server/answer.ts';
 import { field, type QueryOf, type QuerySpec } from '../server/query.ts';
 import { defineRoute, type Route, type RouteRequest, type Scope } from '../server/route.ts';
 
-/** Query parameters of all routes that call an arbitrary tool. */
+/** Query parameters of the routes that invoke a tool by name or commission a device. */
 export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
   stream: field.flag('tell partial results while it runs, as the header Accept: text/event-stream or application/x-ndjson does'),
@@ -19,7 +19,6 @@ export const CALL_QUERY = {
 const MAX_NODES = 32;
 const ID = /^[\x21-\x7e]{1,128}$/;
 
-/** A tool and the parameters to call it with. */
 interface CallDraft {
   readonly tool: string;
   readonly params: JsonObject;
@@ -29,7 +28,7 @@ interface CallDraft {
 
 type RoutingQuery = Pick<QueryOf<typeof CALL_QUERY>, 'only_nodes' | 'prefer_nodes' | 'exclude_nodes' | 'hop_limit'>;
 
-/** Returns the routing preferences in the query; undefined if there are none. Throws VALIDATION_ERROR if too many hubs are named. */
+/** Returns the routing preferences in the query; empty if there are none. Throws VALIDATION_ERROR for an empty name or over 32 hubs. */
 export function routingOf({
   only_nodes: only,
   prefer_nodes: prefer,
@@ -45,8 +44,8 @@ export function routingOf({
 }
 
 /**
- * Returns the call that a request asks for, with its headers for trace, idempotency key, session, timeout and hub. Throws VALIDATION_ERROR
- * if a header is invalid.
+ * Returns the call that a request asks for. Trace, idempotency key, session, timeout and hubs come from the request's headers, but a
+ * timeout or hubs in the draft take precedence. Throws VALIDATION_ERROR if a header is invalid.
  */
 export function callOf(request: RouteRequest, { tool, params, timeoutMs: wishedMs, routing: wishedRoute = {} }: CallDraft): CallRequest {
   const hubs = request.header('x-hub');
@@ -93,19 +92,19 @@ interface ToolRouteDraft<Spec extends QuerySpec> {
   readonly summary: string;
   /** Name of the tool that the route calls, such as `hub:list_rules`. */
   readonly tool: string;
-  /** Scope that the token must have; default: `read_registry` for GET, else `invoke_tool`. */
+  /** Scope that an X-Caller-Scopes header must contain; default: `read_registry` for GET, `invoke_tool` for other methods. */
   readonly scope?: Scope;
   readonly query?: Spec;
   readonly body?: JsonSchema;
   /** HTTP status of a successful call; default: 200. */
   readonly status?: 200 | 201;
-  /** Returns the tool's parameters from the request; default: the request body. */
+  /** Returns the parameters of the call. If this function is absent, the request body contains the parameters. */
   params?(request: RouteRequest, query: QueryOf<Spec>): JsonObject;
 }
 
 /**
- * Returns a route that calls one tool, so that permission, rules, approval and audit apply. It responds with the result as JSON, or with
- * problem details. The status is 202 with APPROVAL_REQUIRED if people must approve first.
+ * Returns a function that makes the route of a tool. A request calls the tool, so that permissions, rules, approval and audit apply. The
+ * response is the result as JSON, or problem details. Its status is 202 (APPROVAL_REQUIRED) if people must approve first.
  */
 export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
   draft: ToolRouteDraft<Spec>,
@@ -124,12 +123,12 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
     });
 }
 
-/** Calls a tool for an HTTP request, and returns the response. */
+/** Calls a tool for an HTTP request. If the client disconnects, the call is cancelled. */
 export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: RouteRequest, draft: CallDraft): Promise<CallAnswer> {
   return pipeline.call({ ...callOf(request, draft), signal: request.signal });
 }
 
-/** Returns the response to a call: the result without an envelope, or problem details. */
+/** Returns the HTTP response to a call: the bare result without an envelope, or problem details. */
 export function bareAnswer(answer: CallAnswer, { trace }: RouteRequest, status = 200): Answer {
   if (answer.status === 'success') return json(answer.result, status);
   const { code, message, details } = answer.error;

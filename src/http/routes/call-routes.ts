@@ -25,7 +25,7 @@ const INVOKE_ANSWERS = {
   202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
 
-/** Returns the routes that call tools, and the commissioning route, which calls `hub:commission_device`. */
+/** Returns two routes: one calls any tool, and one commissions a device by calling `hub:commission_device`. */
 export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, 'maxBodyBytes'>): readonly Route[] {
   return [
     defineRoute({
@@ -64,7 +64,7 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, query: Invo
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
-  // If the client disconnects, its call is cancelled; a job continues.
+  // If the client disconnects, the signal cancels the call. A job gets no signal, so it continues.
   if (!query.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
   if (started.kind === 'refused') return envelope(started.answer);
@@ -84,13 +84,13 @@ const STREAM_FORMATS = {
   'text/event-stream': (type: string, data: object) => sseMessage(type, data),
   'application/x-ndjson': (type: string, data: object) => `${JSON.stringify({ type, ...data })}\n`,
 } as const;
-/** A media type in this table. */
+/** A media type in `STREAM_FORMATS`. */
 export type StreamFormat = keyof typeof STREAM_FORMATS;
 
-/** Maximum number of pending bytes for a slow client. Above it, progress frames are omitted; the final response contains everything. */
+/** Maximum number of pending bytes for a slow client. Above this limit, progress frames are omitted, but the final response is complete. */
 const MAX_PENDING_BYTES = 262_144;
 
-/** Returns the stream format that the Accept header asks for. Returns undefined if there is none, or if the header accepts JSON too. */
+/** Returns the stream format that the Accept header asks for. Returns undefined if it asks for none, or if it also accepts JSON. */
 function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
   const wanted = accept?.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
   if (wanted?.some((range) => range === 'application/json' || range === '*/*')) return undefined;
@@ -98,8 +98,8 @@ function streamFormatOf(accept: string | undefined): StreamFormat | undefined {
 }
 
 /**
- * Runs a call and streams its progress. Each `tool_chunk` frame has `sequence`, `fraction`, `note` and `partial`; the last frame is a
- * `tool_response` with the envelope. If the call is answered before it starts, returns the response that `whole` makes, without a stream.
+ * Runs a call and streams its progress as `tool_chunk` frames with `sequence`, `fraction`, `note` and `partial`. A last `tool_response`
+ * frame contains the envelope. If the call has an answer before it starts, returns the response of `whole` instead of a stream.
  */
 async function streamedCall(
   pipeline: Pick<CallPort, 'call'>,
@@ -135,7 +135,7 @@ const MODEL_CALL = { $ref: '#/components/schemas/ModelCall' };
 const MODEL_CALL_RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
-  /** Resolves only tools that the caller may see. `resolve` throws TOOL_NOT_FOUND if there is no such tool. */
+  /** Knows only the tools that the caller may see. `resolve` throws an error for all other names. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
     whole(principal: Principal, name: string): Promise<void> | undefined;
@@ -170,7 +170,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
         // All calls are parsed before the first one runs, so that no call runs if one of them is malformed.
         const calls = list.map(parseToolCall);
         const results: JsonObject[] = [];
-        // The calls run one after the other, since a model may turn a lamp on and then dim it.
+        // The calls run one after the other, since a call may need an earlier one: a model turns a lamp on, and then dims it.
         for (const call of calls) results.push(await runModelCall(call, request, collaborators));
         return json(results);
       },
@@ -195,13 +195,13 @@ async function runModelCall(
     params: await givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
-    // The header applies to the whole request, so each call gets its own key from it.
+    // All calls of the request share the header. Each call adds its id, so that it has a key of its own.
     ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
   });
   return toolCallResult(call, answer);
 }
 
-/** Returns parameters without the nulls that strict mode adds. Leaves them unchanged for an unknown tool, which the pipeline refuses. */
+/** Removes the nulls that strict mode adds to parameters. Does nothing for an unknown tool, since the pipeline refuses the call. */
 async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,

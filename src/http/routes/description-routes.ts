@@ -50,7 +50,7 @@ function openApiRoute(collaborators: DescriptionCollaborators): Route {
   });
 }
 
-/** Returns a function that produces the OpenAPI document. It loads the generator when first called, because few hubs ever need it. */
+/** Returns a function that returns the OpenAPI document. The generator is loaded at the first call, since most hubs never need it. */
 function documentWriter({ catalogue, registry, health, routes, url }: DescriptionCollaborators) {
   const writer = lazy(async () => {
     const { openApiDocument } = await import('../openapi/openapi-document.ts');
@@ -71,12 +71,12 @@ function documentWriter({ catalogue, registry, health, routes, url }: Descriptio
 }
 
 interface DocumentSource {
-  /** Returns the list of described tools. Each change creates a new list, so a different object means that something has changed. */
+  /** Returns the list of described tools. Every change creates a new list, so the same list object means that nothing has changed. */
   readonly tools: () => readonly unknown[];
   readonly make: () => JsonObject;
 }
 
-/** Caches the text of a large document until the described tools change. */
+/** Caches the text of a large document. The text is made again after the list of tools has changed. */
 export class CachedDocument {
   readonly #source: DocumentSource;
   #kept: { readonly tools: readonly unknown[]; readonly text: string } | undefined;
@@ -92,7 +92,7 @@ export class CachedDocument {
   }
 }
 
-/** Instructions for a model that knows only the hub's URL. They are public and reveal nothing about the home. */
+/** Instructions for a model that knows only the hub's URL. The text is public and reveals nothing about the home. */
 const LLMS_TEXT = `# atmosphere-edge
 
 > A hub that turns devices of a home into typed tools which people and agents call by name, and keeps the readings of its sensors.

@@ -183,7 +183,7 @@ const DEVICE_NAME_ROUTES = [
   }),
 ];
 
-/** Returns the routes for names of devices and rooms, and for removed devices. */
+/** Returns the routes for the names of devices and rooms, and for the restoration of removed devices. */
 export function deviceNameRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
   return DEVICE_NAME_ROUTES.map((route) => route(pipeline));
 }

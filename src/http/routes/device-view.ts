@@ -4,20 +4,20 @@ import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/device-names.t
 import type { Reading } from '../../core/devices/sensor-readings.ts';
 import type { DeviceId } from '../../core/ids.ts';
 
-/** Returns a time in the API's format, or null if the time is 0, which means "never". */
+/** Returns a time in the API's format. Returns null for 0, which means "never". */
 export function timeText(atMs: number): string | null {
   return atMs === 0 ? null : isoTime(atMs);
 }
 
 interface DeviceViewContext {
   readonly nowMs: number;
-  /** Returns whether the caller may see the bridge of the device. If not, the response omits it. */
+  /** Returns whether the caller may see a device. If the caller may not see a device's bridge, the response omits the bridge. */
   readonly maySee: (device: DeviceId) => boolean;
-  /** Aliases of devices, and floors of areas; default: none. */
+  /** Aliases, former names and tool prefixes of devices, and floors of areas; default: none. */
   readonly names?: HomeNames;
 }
 
-/** Returns a device in the API's format. `matter_node_id` is its number in the Matter fabric, whereas `node_id` always means a hub. */
+/** Returns a device in the API's format. `matter_node_id` is the id of its Matter node; elsewhere, `node_id` is the id of a hub. */
 export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAMES }: DeviceViewContext) {
   return {
     id: device.id,
@@ -42,7 +42,7 @@ export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAME
   };
 }
 
-/** Returns the names of an endpoint's clusters, attributes, commands and events. The tools of the device contain their schemas. */
+/** Returns an endpoint with the names of its clusters, attributes, commands and events. Their schemas are in the device's tools. */
 export function endpointView(endpoint: EndpointDescription) {
   return {
     endpoint: endpoint.endpoint,

@@ -10,12 +10,12 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Maximum number of pending bytes before a slow listener is disconnected. The bytes of all listeners together fit in a board's memory. */
+/** Maximum number of pending bytes of a listener; above it, the listener is disconnected. A board's memory suffices for all listeners. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
-/** Maximum number of streams for one agent and its descendants together, so that streams are left for others. */
+/** Maximum number of streams of one account (an agent and its descendants), so that other accounts get streams too. */
 const MAX_LISTENERS_EACH = 8;
-/** Number of streams reserved for principals that have no stream, so that a few busy agents cannot lock out the owner's page. */
+/** Number of further streams for accounts that have no stream yet, so that a few busy agents cannot lock out the owner's page. */
 const RESERVED_LISTENERS = 32;
 
 interface EventRouteCollaborators {

@@ -108,7 +108,7 @@ function overviewRoute(pipeline: Pick<CallPort, 'call'>): Route {
   });
 }
 
-/** Renames `hub_id` to `id`, which is the name in all lists of this API. */
+/** Renames the property `hub_id` to `id`, as in all lists of this API. */
 function peerView({ hub_id: id, ...peer }: JsonObject): JsonObject {
   return { ...(id !== undefined && { id }), ...peer };
 }

@@ -25,7 +25,7 @@ export function monitorRoutes(collaborators: MonitorCollaborators): readonly Rou
   return [toolsRoute(collaborators), usageRoute(collaborators)];
 }
 
-/** Returns the route that lists the tools. For the hub's own tools, the creation time is the start of the hub. */
+/** Returns the route that lists the tools. A tool that nobody registered has the hub's start as its creation time. */
 function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
@@ -70,7 +70,7 @@ function usageRoute({ usage, authorizer }: MonitorCollaborators): Route {
   });
 }
 
-/** Counts only the given calls, since counters of the whole hub would reveal the activity of other callers. */
+/** Counts the given calls per tool. The hub's own counters are not used, since they would reveal the calls of other callers. */
 function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
     toolId,
@@ -82,7 +82,7 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-/** Facts about a tool that its definition does not contain. A monitoring page can sort by them. */
+/** Facts about a tool for a monitoring page. The tool's definition does not contain them. */
 interface RecordStatus {
   readonly createdAtMs: number;
   readonly isAvailable: boolean;

@@ -5,7 +5,7 @@ import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { Answer } from '../server/answer.ts';
 import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
 
-/** The page may load only its own files, run no text as code, and not be shown in a frame. */
+/** Policy: the page may load only its own files, must not run text as code, and must not be shown in a frame. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,7 @@ const SHELL_HEADERS = {
 /** Assets can be cached forever, because an asset's name contains the hash of its content. */
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Returns the routes of the web page. The page is public and contains no data of the home: it reads all data from the API with a token. */
+/** Returns the routes of the web page. They are public: the page contains no data of the home, and reads all data with a token. */
 export function pageRoutes(files: PageFiles): readonly Route[] {
   return [
     defineRoute({
@@ -80,12 +80,12 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** Content codings of the precompressed files with their file endings, the smallest coding first. */
+/** Content codings of the precompressed files, each with its file ending. The coding with the smallest files comes first. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
-/** Matches file names of the build: a name, a hash and an ending. Other files are never read. */
+/** Matches file names of the built assets: a name, a hash and an ending. No other asset is read. */
 const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
 
 interface PageFile {
@@ -129,7 +129,7 @@ export class PageFiles {
   }
 }
 
-/** Returns whether an Accept-Encoding allows the coding; `q=0` forbids it (RFC 9110 §12.5.3). */
+/** Returns whether an Accept-Encoding header allows the coding. `q=0` forbids a coding (RFC 9110 §12.5.3). */
 function accepts(header: string | undefined, coding: string): boolean {
   const ranges = header?.toLowerCase().split(',') ?? [];
   return ranges.some((range) => {

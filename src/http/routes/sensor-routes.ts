@@ -49,7 +49,7 @@ function listRoute({ home, clock }: SensorCollaborators): Route {
 function historyRoute(collaborators: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
-    // Sensor ids contain a slash, which requests may also write as %2F.
+    // A sensor id contains a slash, so the pattern matches slashes. Requests may also write the slash as %2F.
     path: '/api/v1/sensors/:id{.+}/readings',
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
@@ -58,7 +58,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
   });
 }
 
-/** Returns `text` if a visible sensor has it as its device id. Otherwise returns the id of the device with the name `text`. */
+/** Returns the id of the device with this id or name. An id also works if the caller may only read a sensor of the device. */
 function deviceWith(home: VisibleHome, principal: Principal, text: string): string {
   const hasSensors = home.readings(principal).some(({ sensor }) => sensor.device === text);
   return hasSensors ? text : home.device(principal, text).id;
@@ -92,8 +92,8 @@ interface HistoryRequest {
 }
 
 /**
- * Returns the history of a sensor, oldest point first. Throws VALIDATION_ERROR if the range is invalid, and SENSOR_NOT_FOUND if the sensor
- * does not exist or the caller may not read it.
+ * Returns the history of a sensor, oldest point first. Throws VALIDATION_ERROR if the range is invalid. Throws SENSOR_NOT_FOUND if the
+ * sensor does not exist, or if the caller may not read it.
  */
 export function historyView({ readings, home, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
   const id = parseSensorId(sensor);
@@ -111,7 +111,7 @@ export function historyView({ readings, home, clock }: HistoryCollaborators, pri
   };
 }
 
-/** Returns the stored points. Returns no points for a sensor without stored readings, for which the store throws an error. */
+/** Returns the stored points. If the store throws SENSOR_NOT_FOUND because it has no readings of the sensor, returns an empty list. */
 function pointsOf(readings: ReadingStore, query: HistoryQuery): readonly HistoryPoint[] {
   try {
     return readings.history(query);
@@ -137,7 +137,7 @@ export function timeRange(startMs: number, endMs: number): { readonly startMs: n
   throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
 }
 
-/** Returns the error for a sensor that does not exist, or that the caller may not read. */
+/** Returns the error for an unknown sensor. A sensor that the caller may not read gets the same error. */
 function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
   const near = nearestTexts(
     id,

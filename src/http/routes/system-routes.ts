@@ -25,7 +25,7 @@ const CHALLENGE_FIELD: QueryField<string> = {
   parse: (text) => (CHALLENGE.test(text) ? text : undefined),
 };
 
-/** Returns the routes for health, for the proof of the hub's key, and for metrics. */
+/** Returns the routes for health and metrics. The health route also proves the hub's identity by signing a challenge. */
 export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
   const { metrics, authorizer } = collaborators;
   return [
@@ -72,7 +72,7 @@ interface TlsCollaborators {
   url(): string;
 }
 
-/** Returns the routes for the certificate that clients should trust, with its fingerprint for people. */
+/** Returns the routes for TLS: the certificate that clients should trust, and its fingerprint, which people compare. */
 export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({

@@ -16,20 +16,20 @@ import type { ToolCatalogue } from '../tool-catalogue.ts';
 import type { VisibleHome } from '../visible-home.ts';
 import { answerOfTool, bareAnswer, toolRoute } from './call-request.ts';
 
-/** Formats of model APIs and MCP in which tools can be listed. */
+/** Formats in which tools can be listed: those of model APIs, and MCP. */
 const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
-/** The format of a model API, or of OpenAI's strict mode. */
+/** A key of `EXPORTERS`: one of TOOL_FORMATS, or OpenAI's strict mode. */
 type ToolFormat = keyof typeof EXPORTERS;
 
 const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
 
 interface ToolStatus {
   readonly modelName: string;
-  /** Why a call of the tool would fail now; undefined if it would run. */
+  /** Why no call of the tool can run now; undefined if calls can run. */
   readonly obstacle: string | undefined;
 }
 
-/** Returns a tool in the API's format: public definition, id, name for models, availability, missing setting, and other hubs. */
+/** Returns a tool in the API's format: definition, id, name for models, availability, missing setting, and the other hubs that have it. */
 function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): JsonObject {
   const nodes = tool.hubs?.();
   const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();
@@ -44,7 +44,7 @@ function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStatus): Js
   };
 }
 
-/** The public form of each definition is made once, since definitions never change. */
+/** Makes the public form of each tool only once, since definitions never change. */
 const publicForm = oncePerObject((tool: RegisteredTool): JsonObject => objectOf(toPublicDefinition(tool.definition).tool));
 
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
@@ -66,7 +66,6 @@ const LIST_QUERY = {
 };
 type ListQuery = QueryOf<typeof LIST_QUERY>;
 
-/** The parts of the hub that the tool routes need. */
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly home: VisibleHome;
@@ -110,7 +109,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
   ];
 }
 
-/** Returns the filter of a list. Throws if the device is unknown, since an empty list would hide a typing error. */
+/** Returns the filter of a list. Throws an error for an unknown device, since an empty list would hide a spelling mistake. */
 function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteRequest, query: ListQuery): ToolDirectoryFilter {
   const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
@@ -123,7 +122,7 @@ function listFilter({ home }: ToolRouteCollaborators, { principal }: RouteReques
   };
 }
 
-/** Returns the best tools for the sentence `q`, with scores and reasons, and the tools that almost match. */
+/** Returns the tools that match the sentence `q` best, with scores and reasons, and the tools that almost match it. */
 function rankedTools(collaborators: ToolRouteCollaborators, request: RouteRequest, query: ListQuery): object {
   const { catalogue } = collaborators;
   const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
@@ -152,7 +151,7 @@ function rankedTools(collaborators: ToolRouteCollaborators, request: RouteReques
   };
 }
 
-/** Returns the hints beside the matches: which devices an ambiguous sentence may mean, and whether its language is unknown. */
+/** Returns hints beside the matches: the candidates if the sentence is ambiguous, and a note if its language is unknown. */
 function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 'whichOne' | 'isForAll' | 'note'>) {
   const candidate = ({ tool: { id, definition }, confidence }: ToolMatch) => {
     const { title, device = '', area = null } = definition.metadata;
@@ -162,7 +161,7 @@ function clarificationView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 
   return { ...(whichOne.length > 1 && { which_one: which }), ...(note !== undefined && { note }) };
 }
 
-/** Returns a device, sensor or area that a sentence mentions. */
+/** Returns a matching device, sensor or area in the API's format. */
 export function entityView({ id, name, area, node, score, confidence, reasons }: EntityMatch) {
   return { id, name, ...(area !== undefined && { area }), ...(node !== undefined && { node }), score, confidence, reasons: [...reasons] };
 }
@@ -209,8 +208,8 @@ interface DiscoverCollaborators extends ToolRouteCollaborators {
 }
 
 /**
- * Returns the route that finds tools of the whole mesh for a sentence. Without a sentence it calls `hub:discover_tools`, which registers
- * tools found on the hub and its board.
+ * Returns the discovery route. With a sentence, it finds tools of all hubs. Without a body, it calls `hub:discover_tools`, which registers
+ * missing tools of the hub, of its board and of the bootstrap file.
  */
 export function discoverRoutes(collaborators: DiscoverCollaborators): readonly Route[] {
   return [
@@ -260,7 +259,7 @@ function invalidBody(message: string): AtmoError {
 const STEP_TOOL = { type: 'string', description: 'Name of the tool that the step calls' };
 const PARAMETER_TYPES = { type: 'object', description: 'Parameter to type word (`int`, `string?`), or a JSON Schema' };
 
-/** Schema of the registration body: the record of the HTTP tool service, with the steps or the program of the tool. */
+/** Schema of the body that registers a tool: a record of the HTTP tool service, with the steps or the program of the tool. */
 const REGISTRATION_BODY = {
   type: 'object',
   required: ['description'],

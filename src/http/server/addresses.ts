@@ -3,23 +3,22 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 const HOST_HEADER = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const DEFAULT_PORT = { http: '80', https: '443' } as const;
 
-/** The Host and Origin headers of a request. */
 interface Addressing {
   readonly host: string | undefined;
   readonly origin: string | undefined;
 }
 
-/** The listener that received the request. It knows the names that clients may use for the hub. */
+/** The listener that received a request. It knows under which names clients may reach the hub. */
 export interface ListenerAddress {
   readonly scheme: 'http' | 'https';
   readonly port: number;
-  /** Returns whether a name or address (without brackets) is in the hub's certificate. Over plain HTTP, only loopback is valid. */
+  /** Returns whether clients may use this name or address (without brackets) over TLS. Over plain HTTP, only loopback is accepted. */
   isOwnName(name: string): boolean;
 }
 
 /**
- * Returns why the Host or Origin header is refused; undefined if both are valid. The Host check stops DNS rebinding, and the Origin check
- * stops pages of other sites. Both apply to every route.
+ * Returns why the Host or Origin header is refused; undefined if both are valid. Checking Host prevents DNS rebinding. Checking Origin
+ * keeps out the pages of other sites. Both checks apply to every route.
  */
 export function refuseAddressing({ host, origin }: Addressing, listener: ListenerAddress): string | undefined {
   const { scheme, port } = listener;
@@ -33,7 +32,7 @@ export function refuseAddressing({ host, origin }: Addressing, listener: Listene
   return undefined;
 }
 
-/** Returns why a request target in absolute form is refused; undefined if its host equals the Host header (RFC 9112 §3.2.2). */
+/** Returns why a request target is refused; undefined for a path, and for a URL with the host of the Host header (RFC 9112 §3.2.2). */
 export function refuseAbsolute(target: string | undefined, host: string | undefined): string | undefined {
   if (target === undefined || target.startsWith('/')) return undefined;
   const authority = URL.parse(target)?.host;
@@ -48,7 +47,7 @@ function isOwnHost(header: string, { scheme, port, isOwnName }: ListenerAddress)
   return isLoopback(name) || (scheme === 'https' && isOwnName(name));
 }
 
-/** Returns the source to which limits apply: an IPv4 address, an IPv6 /64 (one household, RFC 4291 §2.5.4), or `local`. */
+/** Returns the source that limits apply to: an IPv4 address, an IPv6 /64 (one household, RFC 4291 §2.5.4), or `local` for this machine. */
 export function sourceOf(remoteAddress: string | undefined): string {
   const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   if (address === '' || isLoopback(address)) return 'local';

@@ -16,15 +16,15 @@ export function json(value: unknown, status = 200): Answer {
 
 interface ProblemContext {
   readonly requestId: string;
-  /** HTTP status of an error that has none in the error table, for example 405 or 415. */
+  /** HTTP status, if it differs from the one in the error table. Examples are 405 and 415. */
   readonly status?: number;
-  /** URL of the resource metadata (RFC 9728 §5.1), which callers without a valid token get. */
+  /** URL of the resource metadata (RFC 9728 §5.1). Only a response with an authentication challenge contains it. */
   readonly resourceMetadata?: string;
 }
 
 /**
- * Returns problem details (RFC 9457) with our `code`, `details` and `retryable`, and no stack. The property `error` has the same form as in
- * the envelope of a call, so that clients find every error there.
+ * Returns a response with problem details (RFC 9457). They contain our `code`, `details` and `retryable`, but no stack. The property
+ * `error` repeats the error in the form of a call's envelope, so that clients find every error there.
  */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
@@ -46,7 +46,7 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   };
 }
 
-/** Returns the headers of an error response: an authentication challenge (RFC 6750 §3), or the time after which to retry. */
+/** Returns the headers that an error needs: an authentication challenge (RFC 6750 §3), the time after which to retry, or none. */
 export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
   const challenge = challengeOf(error, status);
   if (challenge !== undefined) return { 'www-authenticate': challenge };
@@ -64,7 +64,7 @@ function withMetadata(headers: Record<string, string>, address: string | undefin
 type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;
 
 const REALM = 'Bearer realm="atmosphere-edge"';
-/** Matches a scope-token of RFC 6749 §3.3, which needs no quotes. */
+/** Matches a scope-token (RFC 6749 §3.3). It needs no escapes inside a quoted string. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 function challengeOf({ code, details }: ChallengedError, status: number): string | undefined {
@@ -88,22 +88,22 @@ export const httpErrors = {
 /** Maximum length of a request target in characters. */
 export const MAX_TARGET_CHARS = 8_192;
 
-/** Time in milliseconds after which a refused connection is destroyed. */
+/** Milliseconds after a refusal until the connection is destroyed. */
 const CUT_AFTER_MS = 2_000;
 
-/** The error of Node's HTTP parser. */
+/** Error of the Node.js HTTP parser. */
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Uint8Array;
 }
 
-/** Responds to a request that could not be parsed: 408 (too slow), 414 or 431 (too long), 400 (not HTTP). */
+/** Responds to an unparsable request: 408 if it was too slow, 414 if its target is too long, 431 if its headers are too long, else 400. */
 export function refuseUnparsed(error: ParserError, socket: Duplex): void {
   const [status, refusal] = refusalOf(error);
   refuseSocket(socket, status, refusal);
 }
 
-/** Writes a complete response to a socket and ends it. Destroys the socket if it has unsent data. */
+/** Writes a complete response and ends the socket. If the socket is not writable or has unsent data, destroys the socket instead. */
 export function refuseSocket(socket: Duplex, status: number, error: AtmoError): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
@@ -122,8 +122,8 @@ export function refuseSocket(socket: Duplex, status: number, error: AtmoError): 
 }
 
 /**
- * Discards further input, so that the client gets the response and its disconnection is noticed. Destroys the socket after a timeout,
- * because the HTTP server no longer manages it.
+ * Reads and discards further input. Otherwise the client might not get the response, and its disconnection would go unnoticed. Destroys the
+ * socket after a timeout, because the HTTP server no longer manages it.
  */
 function drainAndCut(socket: Duplex): void {
   socket.resume();
@@ -145,7 +145,7 @@ function refusalOf({ code, rawPacket }: ParserError): [status: number, error: At
   return [400, new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
 }
 
-/** Returns whether the request target is too long: the first line has no end within the limit. Otherwise the headers are too long. */
+/** Returns whether the first line of the request is longer than the limit. If not, the headers are too long. */
 function isFirstLine(packet: Uint8Array | undefined): boolean {
   if (packet === undefined) return false;
   const end = packet.indexOf(0x0a);

@@ -20,15 +20,15 @@ export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly guesses: TokenGuessLockout;
   readonly reads: ReadRateLimiter;
-  /** Called with every response, for metrics. `route` is the route's pattern, and never contains text from the caller. */
+  /** Called with every response, for metrics. `route` is the pattern of the route, so it contains no text from the caller. */
   onAnswer(method: string, route: string, status: number): void;
   /** Returns the port that the Host and Origin headers must contain. */
   port(): number;
-  /** Returns whether clients reach the hub over TLS under this name or address (without brackets). */
+  /** Returns whether clients may use this name or address (without brackets) for the hub over TLS. */
   isOwnName(name: string): boolean;
 }
 
-/** The request and response objects of Node; absent in tests, which use no socket. */
+/** The request and response objects of Node.js. They are absent in tests without a socket. */
 type HonoEnvironment = { readonly Bindings: Partial<HttpBindings> };
 type HonoContext = Context<HonoEnvironment>;
 /** The HTTP application of the hub. */
@@ -45,8 +45,8 @@ const SECURITY_HEADERS = {
 };
 
 /**
- * Returns the HTTP application for a table of routes. A request passes these checks in order: Host and Origin, route, token, scope, query,
- * body. Then the handler runs. Refused requests get RFC 9457 problem details.
+ * Returns the HTTP application for a table of routes. It checks a request in this order: Host and Origin, route, token, scope, query, body.
+ * Then it runs the handler. A refused request gets problem details (RFC 9457).
  */
 export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCollaborators): HttpApp {
   const door = new RouteDispatcher(routes, collaborators);
@@ -98,7 +98,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns a response to OPTIONS with the methods of the path (RFC 9110 §9.3.7), or a 405 response to any other method. */
+  /** Responds to a method that no route of the path has. OPTIONS gets the allowed methods (RFC 9110 §9.3.7), any other method gets 405. */
   wrongMethod(path: string, context: HonoContext): Response {
     const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
     const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
@@ -139,7 +139,7 @@ class RouteDispatcher {
       ...parsed,
       trace,
       request,
-      // This is a getter because the adaptor creates an AbortController when the signal is first read.
+      // This is a getter, because the adaptor creates an AbortController when the signal is first read.
       get signal() {
         return request.signal;
       },
@@ -148,7 +148,7 @@ class RouteDispatcher {
     return await route.handle(doorRequest, query);
   }
 
-  /** Returns the limit for a body above the default limit, and reserves a slot for the body. */
+  /** Returns the route's limit for a body. If this limit is above the default limit, also takes a slot for large bodies. */
   #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
     const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
     if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
@@ -163,7 +163,8 @@ class RouteDispatcher {
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
     const lock = this.#lockOn(source, bearer);
-    // All programs on this machine are one source. They are not locked out, because a program with a wrong token would lock out all others.
+    // All programs on this machine are one source. It is not locked out here, because one program with a wrong token would lock out all
+    // others. Only the wrong token itself is refused with `lock`, below.
     if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
@@ -175,7 +176,7 @@ class RouteDispatcher {
     }
   }
 
-  /** Returns the error for a request from a locked-out source. Returns undefined if the source is not locked out. */
+  /** Returns the error if the source is locked out. Returns undefined if it is not, or if the token was valid before. */
   #lockOn(source: string, bearer: string): AtmoError | undefined {
     try {
       this.#collaborators.guesses.admit(source, bearer);
@@ -201,7 +202,7 @@ class RouteDispatcher {
     const { method } = context.req;
     this.#collaborators.onAnswer(method, route, answer.status);
     const { status, body, headers } = method === 'HEAD' ? withoutBody(answer) : answer;
-    // A plain header object keeps the adaptor on its fast path, without Headers and stream.
+    // With a plain object as headers, the adaptor takes its fast path, which creates no Headers object and no stream.
     return new Response(status === 304 || status === 204 ? null : body, {
       status,
       headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
@@ -209,13 +210,13 @@ class RouteDispatcher {
   }
 }
 
-/** Returns a URL with the well-known path inserted after the host (RFC 9728 §3.1). */
+/** Returns the URL of the resource metadata. It has the well-known path between host and path (RFC 9728 §3.1). */
 function metadataOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
-/** Returns whether the connection is encrypted. The URL does not prove it, because a client can send an absolute URL with any scheme. */
+/** Returns whether the connection is encrypted. The URL does not show this: a client can send an absolute URL with any scheme. */
 function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: string): boolean {
   return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
@@ -227,7 +228,7 @@ interface RunContext {
 
 const NO_CONTENT: Answer = { status: 204, headers: {}, body: '' };
 
-/** Returns the response without its body, but with the body's length (RFC 9110 §9.3.2). Ends a stream at once. */
+/** Returns the response to a HEAD request: without the body, but with its length (RFC 9110 §9.3.2). A stream is cancelled. */
 function withoutBody({ status, headers, body }: Answer): Answer {
   if (body instanceof ReadableStream) {
     void body.cancel();
@@ -237,8 +238,8 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 }
 
 /**
- * Rejects with CANCELLED if the client has disconnected. If the request and the disconnection both arrive while the process is suspended,
- * Node reports the request first. Without this check, the request would run although its client is gone.
+ * Rejects with CANCELLED if the client has disconnected. While the process is suspended, a request and its client's disconnection may both
+ * arrive; Node.js then reports the request first. Without this check, such a request would run although its client is gone.
  */
 async function requireClient(incoming: HonoEnvironment['Bindings']['incoming']): Promise<void> {
   if (!incoming) return;
@@ -259,7 +260,7 @@ async function bodyOf(route: Route, request: Request, context: BodyContext): Pro
   return { body: {} };
 }
 
-/** Throws PERMISSION_DENIED if the X-Caller-Scopes header is present and lacks the scope. */
+/** Throws PERMISSION_DENIED if there is an X-Caller-Scopes header that does not contain the scope. */
 export function requireScope(header: string | null | undefined, needed: Scope): void {
   if (header === null || header === undefined) return;
   const scopes = header.split(',').map((scope) => scope.trim());
@@ -272,16 +273,16 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
-/** Matches a bearer token of at most 4,096 characters, which is enough for a chain of tokens. */
+/** Matches a bearer token. The limit of 4,096 characters is enough for a token with the whole chain of its parent tokens. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
 const PROOF = /^[A-Za-z0-9_-]{1,2048}$/;
 
-/** Header with a proof that the caller possesses the key to which its token is bound: COSE_Sign1 in base64url, at most 2 KiB. */
+/** Header with the proof that the caller has the key to which its token is bound: a COSE_Sign1 in base64url, at most 2 KiB. */
 const PROOF_HEADER = 'atmo-proof';
 
 /**
- * Returns the credentials of a request. Throws UNAUTHENTICATED if the scheme is not Bearer (RFC 6750 §2.1), and TOKEN_INVALID if the proof
- * is malformed. Tokens in the query or body are ignored.
+ * Returns the credentials of a request. Throws UNAUTHENTICATED if the Authorization header is not a valid Bearer header (RFC 6750 §2.1),
+ * and TOKEN_INVALID if the proof is malformed. Ignores tokens in the query and the body.
  */
 function credentialsOf({ method, url, headers }: Request): Credentials {
   const operation = `${method} ${targetOf(url)}`;
@@ -295,7 +296,7 @@ function credentialsOf({ method, url, headers }: Request): Credentials {
   throw new AtmoError('TOKEN_INVALID', `The ${PROOF_HEADER} header has to be a COSE_Sign1 in base64url of at most 2048 characters`);
 }
 
-/** Returns the path and query as sent, without percent-decoding, since a proof covers these characters. */
+/** Returns the path and query exactly as sent, without percent-decoding, since the caller's proof names them in this form. */
 function targetOf(url: string): string {
   return url.slice(url.indexOf('/', url.indexOf('//') + 2));
 }
@@ -303,7 +304,7 @@ function targetOf(url: string): string {
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:application|text|image)\/[a-z0-9.+-]+/g;
 
-/** Returns the media types that a route can respond with: JSON, and the media types of its successful responses. */
+/** Returns the media types in which a route can respond: always JSON, and the types of its successful responses. */
 export function mediaOf({ answers }: Pick<Route, 'answers'>): readonly string[] {
   const named = Object.values(answers).flatMap((answer) => (typeof answer === 'string' ? [answer] : (answer.media ?? [])));
   return [...new Set([JSON_TYPE, ...named.flatMap((text) => text.match(MEDIA_TYPE) ?? [])])];
@@ -338,8 +339,8 @@ const compressors = {
 };
 
 /**
- * Returns a list or document with an ETag, compressed if possible, or 304 if the caller already has it (RFC 9110 §13.1.2). Use it only for
- * responses without secrets: callers may cache the response, and its compressed size reveals something about the content.
+ * Returns a list or document with an ETag, compressed if the caller accepts that. Returns 304 if the caller already has it (RFC 9110
+ * §13.1.2). Use it only for responses without secrets: a cache may keep them, and a compressed size reveals something about the content.
  */
 async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Promise<Answer> {
   if (answer.status !== 200 || typeof answer.body !== 'string') return answer;
@@ -352,7 +353,7 @@ async function documentAnswer(answer: Answer, headers: Pick<Headers, 'get'>): Pr
   return { status: 200, headers: { ...kept, 'content-encoding': coding, 'content-length': String(bytes.length) }, body: bytes };
 }
 
-/** Returns whether the header contains the tag, by weak comparison (RFC 9110 §8.8.3.2), since all our tags are weak. */
+/** Returns whether If-None-Match contains the tag. The comparison is weak (RFC 9110 §8.8.3.2), since all our tags are weak. */
 function isKnown(header: string | null, etag: string): boolean {
   if (header === null) return false;
   const opaque = etag.slice(2);

@@ -18,7 +18,7 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** The source of certificates; absent if the server only offers plain HTTP on a loopback address. */
+/** The server's certificates. A server that offers only plain HTTP on a loopback address has none. */
 interface Certificates {
   readonly served: ServedCertificate;
   onChange(listener: (served: ServedCertificate) => void): void;
@@ -30,7 +30,7 @@ export interface HttpListener extends AsyncDisposable {
   listen(address: HttpAddress): Promise<number>;
 }
 
-/** Returns a listener for an application. The listener does not listen yet. */
+/** Function that returns a listener for an application. The listener is not listening yet. */
 export type OpenListener = (app: HttpApp, collaborators: ServerCollaborators) => HttpListener;
 
 interface ServerCollaborators {
@@ -38,21 +38,21 @@ interface ServerCollaborators {
   readonly certificates: Certificates | undefined;
 }
 
-/** Timeouts in milliseconds against clients that are slow on purpose. */
+/** Timeouts in milliseconds for the headers and for the whole request, against clients that send slowly on purpose. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Milliseconds that a connection stays open beyond the 5 s in the keep-alive header. A busy client may send late, and with Node's default
- * of one second it would lose its call without a response.
+ * Milliseconds that a connection stays open beyond the 5 s that the keep-alive header promises. Node.js adds only one second by default. A
+ * busy client may send later than that, and its call would get no response.
  */
 const KEEP_ALIVE_BUFFER_MS = 10_000;
-/** Milliseconds after which a client that does not read its response is disconnected. One periodic check serves all sockets. */
+/** Interval in milliseconds of the check that disconnects clients which have read nothing of their responses since the last check. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 
-/** Listens for connections and serves requests, with TLS, limits and timeouts. Closing it waits at most 10 s for running requests. */
+/** Listens for connections and serves requests with TLS, limits and timeouts. Its disposal waits at most 10 s for running requests. */
 export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -61,7 +61,7 @@ export class HttpServer implements HttpListener {
   readonly #serveHttp: (socket: Socket) => void;
   #stopLooking = () => {};
   #hall: PortMultiplexer | undefined;
-  /** Second listener, on loopback. It exists if the main listener has one specific address that is not loopback. */
+  /** Second listener, on loopback. It exists only if the main listener does not accept loopback connections. */
   #local: Listener | undefined;
 
   constructor(app: HttpApp, { clock, certificates }: ServerCollaborators) {
@@ -101,14 +101,14 @@ export class HttpServer implements HttpListener {
     return taken;
   }
 
-  /** Accepts no new connections, waits for running requests, and closes all remaining connections after 10 s. */
+  /** Stops accepting connections and waits for running requests. After 10 s, it closes all remaining connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#server.listening) return;
     const closed = Promise.all([closeOf(this.#server), this.#local && closeOf(this.#local)]);
     this.#hall?.close();
     const stopCut = this.#clock.after(DRAIN_MS, () => this.#server.closeAllConnections());
     let stopSweep = () => {};
-    // Closes idle keep-alive connections, which would keep the server open.
+    // Closes idle keep-alive connections every 50 ms, since they would keep the server open.
     const sweep = () => {
       this.#server.closeIdleConnections();
       stopSweep = this.#clock.after(50, sweep);
@@ -125,7 +125,7 @@ export class HttpServer implements HttpListener {
       socket.destroy();
       return;
     }
-    // Node removes its error listener from a socket that it hands over. Without a listener, a connection reset would end the process.
+    // Node.js removes its own error listener when it hands over a socket. Without this listener, a connection reset would end the process.
     socket.on('error', ignored);
     if (this.#hall) this.#hall.accept(socket);
     else this.#serve(socket, socket);
@@ -172,7 +172,7 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
       { cause: error },
     );
   }
-  // An error while accepting a connection, such as a lack of file descriptors, affects only its client.
+  // An error while accepting a connection, such as a lack of file descriptors, affects only the connecting client.
   server.on('error', ignored);
   return (server.address() as AddressInfo).port;
 }
@@ -182,7 +182,7 @@ function closeOf(server: Listener): Promise<void> {
 }
 
 function ignored(): void {
-  // The error is ignored because a broken connection affects only its own requests, which end together with the connection.
+  // A broken connection affects only its own requests, which end with it. So the error can be ignored.
 }
 
 function refuseExpectation(response: ServerResponse): void {
@@ -208,7 +208,7 @@ interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly source: string;
   running: number;
-  /** Number of unread bytes at the last check. */
+  /** Number of bytes that the client had not read at the last check. */
   unread: number;
 }
 
@@ -216,19 +216,19 @@ interface ConnectionLimits {
   readonly connections: number;
   /** Maximum number of connections from one other machine. */
   readonly perSource: number;
-  /** Maximum number of concurrent requests on one connection, since a client may send several without waiting. */
+  /** Maximum number of concurrent requests on one connection. A client can send requests without waiting for responses. */
   readonly running: number;
 }
 
 const CONNECTION_LIMITS: ConnectionLimits = { connections: 1_024, perSource: 128, running: 16 };
 
 /**
- * Limits the number of connections in total and for each source. At the limit, it closes the connection that has been idle for longest. A
- * client that opens many silent sockets thus loses its own sockets.
+ * Limits the number of connections, in total and for each source. At the limit, it closes the connection that has been idle for longest. At
+ * a source's own limit, this is a connection of that source. So a client that opens many idle sockets loses its own sockets.
  */
 export class ConnectionLimiter {
   readonly #limits: ConnectionLimits;
-  /** The connections, ordered by last use. The first one was idle for longest. */
+  /** The connections in the order of their last use. The first one has been idle for longest. */
   readonly #connections = new Map<object, Connection>();
 
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
@@ -239,7 +239,7 @@ export class ConnectionLimiter {
     return this.#connections.size;
   }
 
-  /** Registers a connection, and closes an idle one if the limit is reached. Returns false if all connections are in use. */
+  /** Registers a connection. At a limit, it first closes an idle connection. If none is idle, it registers nothing and returns false. */
   admit(socket: Pick<Socket, 'destroy' | 'remoteAddress'>): boolean {
     const source = sourceOf(socket.remoteAddress);
     if (!this.#makeRoom(source)) return false;
@@ -247,7 +247,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Replaces the socket of a connection by another socket, for example after the TLS handshake. */
+  /** Replaces a connection's socket by another one, for example by the TLS socket after the handshake. */
   replace(socket: object, by: object): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -276,7 +276,7 @@ export class ConnectionLimiter {
     this.#connections.set(socket, connection);
   }
 
-  /** Closes connections whose client has not read any pending bytes since the last check. */
+  /** Closes each connection whose client has pending bytes and has read none of them since the last check. */
   cutStalled(): void {
     for (const [key, connection] of this.#connections) {
       const unread = 'writableLength' in key && typeof key.writableLength === 'number' ? key.writableLength : 0;
@@ -304,18 +304,18 @@ export class ConnectionLimiter {
   }
 }
 
-/** Returns the hub's URL for clients. For a server on all interfaces it contains the best name in the certificate. */
+/** Returns the hub's URL for clients. If the server listens on all interfaces, the URL contains the best name in the certificate. */
 export function serverUrl({ host, port }: HttpAddress, certified: readonly string[] | undefined): string {
   const name = certified !== undefined && isWildcard(host) ? bestName(certified) : host;
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Returns an IP address if there is one, since all machines of the network can use it. A host name depends on their name resolution. */
+/** Returns the first address other than loopback, since every machine can use it. A host name works only where it can be resolved. */
 function bestName(names: readonly string[]): string {
   return names.find((name) => isIP(name) !== 0 && !isLoopback(name)) ?? names[0] ?? 'localhost';
 }
 
-/** Throws CONFIG_INVALID if other machines could call the hub at this address without TLS. */
+/** Throws CONFIG_INVALID unless the address is loopback. Other machines may not call the hub without TLS. */
 export function requireTls(host: string): void {
   if (isLoopback(host)) return;
   throw new AtmoError(

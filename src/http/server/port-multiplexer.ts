@@ -5,9 +5,8 @@ import type { ServedCertificate } from '../tls/certificate-manager.ts';
 import { isLoopback } from './addresses.ts';
 import { refuseSocket } from './answer.ts';
 
-/** Receives connections that the server has accepted. */
 interface ConnectionHandler {
-  /** Serves HTTP on a socket. `raw` is the TCP socket under a TLS socket. */
+  /** Serves HTTP on a socket. `raw` is the TCP socket under a TLS socket. For plain HTTP, both are the same socket. */
   serve(socket: Socket, raw: Socket): void;
 }
 
@@ -16,8 +15,8 @@ const HANDSHAKE = 0x16;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * Serves TLS and plain HTTP on the same port. Only this machine may use plain HTTP; other machines get a 400 response. Closes connections
- * that send nothing, or do not finish their TLS handshake within 10 s.
+ * Serves TLS and plain HTTP on one port. Plain HTTP is only for this machine: other machines get a 400 response. Closes a connection that
+ * does not send anything, or does not finish its TLS handshake, within 10 s.
  */
 export class PortMultiplexer {
   readonly #handler: ConnectionHandler;

@@ -5,11 +5,11 @@ import type { JsonObject, JsonSchema } from '../../core/json.ts';
 export interface QueryField<T> {
   readonly description: string;
   readonly schema: JsonSchema;
-  /** Parses the value. Returns undefined if it is invalid. Relative times count from `nowMs`. */
+  /** Parses the value. Returns undefined if the value is invalid. A relative time is counted back from `nowMs`. */
   parse(text: string, nowMs: number): T | undefined;
 }
 
-/** The query parameters of a route. */
+/** The query parameters of a route by name. */
 export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
 /** The parsed query parameters. Omitted parameters are absent. */
 export type QueryOf<Spec extends QuerySpec> = {
@@ -36,7 +36,7 @@ const DAYS_AGO: ReadonlyMap<string, number> = new Map([
   ['yesterday', 1],
 ]);
 
-/** Returns local midnight in milliseconds since 1970, in the machine's time zone. */
+/** Returns local midnight (in the machine's time zone) of the day `daysAgo` days ago, in milliseconds since 1970. */
 function startOfDay(nowMs: number, daysAgo: number): number {
   const day = new Date(nowMs);
   day.setHours(0, 0, 0, 0);
@@ -45,8 +45,8 @@ function startOfDay(nowMs: number, daysAgo: number): number {
 }
 
 /**
- * Parses an ISO 8601 time, a duration before now such as `24h`, `today` or `yesterday`. Returns milliseconds since 1970, or undefined if
- * the text is invalid.
+ * Parses a time: ISO 8601, a duration before now (such as `24h`), or the start of `today` or `yesterday`. Returns milliseconds since 1970.
+ * Returns undefined if the text is invalid.
  */
 export function parseTime(text: string, nowMs: number): number | undefined {
   const daysAgo = DAYS_AGO.get(text);
@@ -82,13 +82,13 @@ export const field = {
     schema: { type: 'string', enum: choices },
     parse: (text) => choices.find((choice) => choice === text),
   }),
-  /** A duration such as `500ms`, `30s`, `5m`, `24h`, `7d` or `2w`, in milliseconds. */
+  /** A duration such as `500ms`, `30s`, `5m`, `24h`, `7d` or `2w`. The parsed value is in milliseconds. */
   duration: (description: string): QueryField<number> => ({
     description: `${description}, such as 30s, 5m, 24h or 7d`,
     schema: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d|w)$' },
     parse: (text) => parseDuration(text) || undefined,
   }),
-  /** A time in milliseconds since 1970, written as ISO 8601 or as a duration before now. */
+  /** A time in a format of `parseTime`. The parsed value is in milliseconds since 1970. */
   time: (description: string): QueryField<number> => ({
     description: `${description}: ISO 8601, or a duration before now such as 24h`,
     schema: { type: 'string' },
@@ -96,7 +96,7 @@ export const field = {
   }),
 };
 
-/** Parses a query string by its specification. Throws VALIDATION_ERROR that names every unknown, repeated or malformed parameter. */
+/** Parses a query with the fields of `spec`. Throws a VALIDATION_ERROR that names every unknown, repeated or malformed parameter. */
 export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: number): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   const mistakes: JsonObject[] = [];

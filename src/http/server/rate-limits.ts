@@ -7,35 +7,35 @@ interface SourceRecord {
   failures: number;
   lastFailureMs: number;
   lockedUntilMs: number;
-  /** Digest of the last wrong token. Its repetition does not count, since it is no new guess. */
+  /** Digest of the last wrong token. If a client sends the same token again, that is no new guess and does not count. */
   lastFailed: string;
 }
 
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
-/** Number of wrong tokens that cause the first lockout. It is high because a script with an outdated token is no attack. */
+/** Number of wrong tokens that cause the first lockout. It is high, because some outdated tokens are no attack. */
 const FREE_FAILURES = 100;
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
-/** Milliseconds after which earlier failures of a source no longer count, measured from its last failure. */
+/** Milliseconds after the last failure of a source until all its failures are forgotten. */
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
 const MAX_KNOWN_ACCOUNTS = 256;
-/** Maximum number of known tokens for each account. An agent that derives many tokens only displaces tokens of its own account. */
+/** Maximum number of known tokens of one account. An agent that derives more tokens displaces only tokens of its own account. */
 const MAX_KNOWN_EACH = 16;
 
 /**
- * Locks out sources that guess tokens: for 30 s after 100 wrong tokens. Each further wrong token doubles the time, up to an hour. A token
- * that was valid before is still admitted, so that nobody can lock out others at the same address.
+ * Locks out a source that guesses tokens. The 100th wrong token locks it out for 30 s, and each further one for twice as long as before, up
+ * to an hour. Tokens that were valid before are still admitted, so that nobody can lock out others at the same address.
  */
 export class TokenGuessLockout {
   readonly #clock: Clock;
   readonly #onLockout: OnLockout;
-  /** Records by source, ordered by the time of the last failure. */
+  /** Failure records by source, ordered by the time of the last failure. */
   readonly #sources = new Map<string, SourceRecord>();
-  /** Digests of valid tokens by account. Accounts and tokens are ordered by last use. */
+  /** Digests of valid tokens by account. Accounts and their tokens are in the order of their last use. */
   readonly #known = new Map<string, Set<string>>();
-  /** The last valid token. Most requests repeat this token, so their digest need not be computed. */
+  /** The last valid token. Most requests repeat it, and then its digest need not be computed. */
   #lastValid = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
@@ -89,7 +89,7 @@ export class TokenGuessLockout {
   }
 }
 
-/** Returns the digest of a token. The tokens themselves are not stored. */
+/** Returns the digest of a token. Digests are stored instead of the tokens, except for the last valid token. */
 function digestOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
@@ -100,17 +100,17 @@ function dropOldest(collection: { readonly size: number; keys(): Iterator<string
   if (!oldest.done) collection.delete(oldest.value);
 }
 
-/** Allowed reads for each account. This is more than a page or agent needs, and a small part of what a hub can serve. */
+/** Rate limit for the reads of one account. It is more than a page or agent needs, and a small part of what a hub can serve. */
 export const READ_RATE = { perSecond: 50, burst: 500 } as const;
 const MAX_READING_ACCOUNTS = 4_096;
 
 /**
- * Limits how often an account reads lists and documents, so that an agent in a polling loop does not slow down others. Calls have separate
- * limits. An agent and its descendants share one limit; the owner has none.
+ * Limits how often an account reads lists and documents, so that an agent that polls in a loop does not slow down others. An agent and its
+ * descendants are one account. The owner has no limit. Calls have other limits.
  */
 export class ReadRateLimiter {
   readonly #clock: Clock;
-  /** Remaining reads of each account. Accounts are ordered by the time of their last read. */
+  /** Remaining reads by account, ordered by the time of the last read. */
   readonly #accounts = new Map<string, { left: number; atMs: number }>();
 
   constructor(clock: Clock) {

@@ -12,7 +12,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
-/** A parsed body. If it is a list, `list` contains it and `body` is empty. */
+/** A parsed body. If it is a list, the list is in `list`, and `body` is empty. */
 export interface JsonBody {
   readonly body: JsonObject;
   readonly list?: readonly Json[];
@@ -21,21 +21,21 @@ export interface JsonBody {
 /** The parsed body, or the response that refuses it. */
 export type BodyOrRefusal = JsonBody | { readonly refusal: Answer; readonly fault?: BodyFault };
 
-/** Why a completely read body is invalid. */
+/** Fault of a body that was read completely: `no-json` if it is not JSON, `no-message` for any other fault. */
 export type BodyFault = 'no-json' | 'no-message';
 
 interface BodyOptions {
   readonly requestId: string;
   readonly takes: 'object' | 'object-or-list';
-  /** SHA-256 in hex that the raw bytes must have. */
+  /** Required SHA-256 of the raw bytes, in hex. */
   readonly contentSha256?: string | undefined;
-  /** Returns the limit in bytes for a body above `MAX_BODY_BYTES`. Throws if no large body can be read now. */
+  /** Returns the limit for a body of more than `MAX_BODY_BYTES`. Throws RESOURCE_EXCEEDED if no large body can be read now. */
   readonly largeBound?: () => number;
 }
 
 /**
- * Reads a JSON object from a request; an empty body means `{}`. Refuses other media types (415), bodies above the limit (413) and invalid
- * JSON (400). Throws TOKEN_INVALID if the caller's proof of possession contains the digest of another body.
+ * Reads a JSON body; an empty body means `{}`. Refuses a media type other than JSON (415), a body above the limit (413), and a body that is
+ * not valid JSON (400). Throws TOKEN_INVALID if the body's digest differs from the one in the caller's proof of possession.
  */
 export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = options;
@@ -46,7 +46,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   try {
     const declared = request.headers.get('content-length');
     if (declared !== null) bound.admit(Number(declared));
-    // The Node adaptor is faster at reading a body of known length as text.
+    // If the body's length is known, the Node.js adaptor reads it faster as text than as a stream.
     const isShort = declared !== null && contentSha256 === undefined;
     text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
   } catch (error) {
@@ -59,7 +59,7 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
   return parse(text, options);
 }
 
-/** Checks the size of one body. It reserves the higher limit only if the body exceeds the default limit. */
+/** Checks the size of one body. Only a body above the default limit reserves a slot, and gets the higher limit. */
 class BodyBound {
   readonly #largeBound: (() => number) | undefined;
   #maxBytes: number | undefined;
@@ -76,7 +76,7 @@ class BodyBound {
   }
 }
 
-/** Throws TOKEN_INVALID unless the bytes have the digest that the proof of possession contains. */
+/** Throws TOKEN_INVALID if the bytes do not have the digest that the proof of possession contains. */
 export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
   if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
   throw new AtmoError(
@@ -85,7 +85,7 @@ export function requireContent(bytes: Uint8Array, contentSha256: string | undefi
   );
 }
 
-/** Reads a streamed body. Cancels the stream if it exceeds the limit. */
+/** Reads a streamed body. If the body exceeds the limit, cancels the stream and throws the error. */
 async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -157,11 +157,11 @@ function unreadBodyAnswer(error: AtmoError, requestId: string): Answer {
 
 /** Maximum number of large bodies (above the default limit) in memory at once. Each account can have only one of them. */
 const MAX_AT_ONCE = 2;
-/** Number of copies of a body in memory during a call: bytes, text, values and the forwarded message. */
+/** Number of copies of a body that are in memory during a call: its bytes, text, parsed values and the forwarded message. */
 const COPIES = 4;
 const RETRY_MS = 2_000;
 
-/** Limits how many bodies above the default limit are in memory, so that they never fill a small board. */
+/** Limits how many large bodies (above the default limit) are in memory at once, so that a small board does not run out of memory. */
 export class LargeBodySlots {
   readonly #availableMemory: () => number;
   readonly #accounts = new Set<string>();
@@ -170,7 +170,10 @@ export class LargeBodySlots {
     this.#availableMemory = availableMemory;
   }
 
-  /** Takes a slot until it is disposed of. Throws RESOURCE_EXCEEDED with `retry_after_ms` if slots or memory are used up. */
+  /**
+   * Takes a slot until its disposal. Throws RESOURCE_EXCEEDED with `retry_after_ms` if the account already has a slot, if all slots are
+   * taken, or if memory is low.
+   */
   acquire(principal: Principal, bytes: number): Disposable {
     const account = rootAgentOf(principalKey(principal));
     if (this.#accounts.has(account)) throw busy('Your last request with a large body is not answered yet');

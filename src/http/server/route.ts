@@ -11,7 +11,7 @@ export interface RouteRequest {
   readonly principal: Principal;
   /** Decoded path parameters by name. */
   readonly path: Readonly<Record<string, string>>;
-  /** The request's body; empty if the route has none. */
+  /** The request's body if it is an object; otherwise empty. */
   readonly body: JsonObject;
   /** The request's body if it is a list. Only some routes accept a list. */
   readonly list?: readonly Json[];
@@ -23,7 +23,7 @@ export interface RouteRequest {
   header(name: string): string | undefined;
 }
 
-/** Scopes of the HTTP tool service. `X-Caller-Scopes` can restrict a call to some of them, and can never add one. */
+/** Scopes of the HTTP tool service. The `X-Caller-Scopes` header can limit a request to some scopes, but cannot add any. */
 export type Scope = 'read_registry' | 'invoke_tool';
 
 /** Path prefix of the metadata documents of protected resources (RFC 9728 §3). */
@@ -32,7 +32,7 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 /** A successful response, as the OpenAPI document describes it. */
 export interface AnswerShape {
   readonly description: string;
-  /** Media type; default: `application/json`. It is a list if the client chooses one of several types by the Accept header. */
+  /** Media type; default: `application/json`. A list means that the client chooses one of the types by its Accept header. */
   readonly media?: string | readonly string[];
   /** Schema of the body, or a reference to a named schema; default: any JSON. */
   readonly schema?: JsonSchema;
@@ -41,7 +41,7 @@ export interface AnswerShape {
 
 interface RouteHead {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path pattern with `:name` parameters. `:name{.+}` also matches slashes. */
+  /** Path pattern with `:name` parameters. A parameter `:name{.+}` also matches slashes. */
   readonly path: string;
   readonly summary: string;
   readonly access: 'public' | 'token';
@@ -49,24 +49,24 @@ interface RouteHead {
   /** Schema of the body for OpenAPI; absent if the route has no body. */
   readonly body?: JsonSchema;
   readonly takes: 'object' | 'object-or-list';
-  /** True for a list or document without secrets: the response has an ETag, and may be cached and compressed. */
+  /** True for a list or document without secrets. Its response has an ETag, and may be cached and compressed. */
   readonly isDocument?: true;
-  /** Successful responses by status, as the OpenAPI document describes them. */
+  /** Successful responses by status. A string is a description, which may contain media types. */
   readonly answers: Readonly<Record<number, string | AnswerShape>>;
   /** True if the route has a metadata document below /.well-known/oauth-protected-resource (RFC 9728). */
   readonly hasResourceMetadata?: true;
   /** Returns the route's own error response for an invalid body; default: problem details. */
   readonly refuseBody?: (fault: BodyFault) => Answer;
-  /** Returns the maximum body for this caller in bytes. Called only for bodies above the default limit, of which few are read at once. */
+  /** Returns the limit in bytes for this caller's body. Called only for a body above the default limit; few of these are read at once. */
   readonly maxBodyBytes?: (head: RequestHead) => number;
-  /** Name of the tool that the route calls. Body and response have the tool's schemas. */
+  /** Name of the tool that the route calls. The schemas of body and response come from this tool. */
   readonly tool?: string;
 }
 
 /** The caller and path of a request before its body is read. */
 export type RequestHead = Pick<RouteRequest, 'principal' | 'path'>;
 
-/** A route of the HTTP server. The OpenAPI document and the 405 responses are made from the same table of routes. */
+/** A route of the HTTP server. The server, the OpenAPI document and the 405 responses use the same table of routes. */
 export interface Route extends RouteHead {
   readonly query: QuerySpec;
   handle(request: RouteRequest, query: Readonly<Record<string, unknown>>): Promise<Answer> | Answer;
@@ -80,7 +80,7 @@ interface RouteDraft<Spec extends QuerySpec> extends Omit<RouteHead, 'access' | 
   handle(request: RouteRequest, query: QueryOf<Spec>): Promise<Answer> | Answer;
 }
 
-/** Returns a route with typed query parameters. Unless the draft says otherwise, it requires a token with the scope `read_registry`. */
+/** Returns a route with typed query parameters. Defaults: access by token, the scope `read_registry`, and an object as body. */
 export function defineRoute<const Spec extends QuerySpec = Record<never, never>>(draft: RouteDraft<Spec>): Route {
   return {
     access: 'token',
@@ -105,7 +105,7 @@ export interface Trace {
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
 const REQUEST_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Continues the caller's trace, or starts a new one. A malformed header also starts a new one, as W3C Trace Context §3.2 requires. */
+/** Continues the caller's trace. Starts a new one if the header is missing or, as W3C Trace Context §3.2 requires, malformed. */
 export function traceOf(headers: { get(name: string): string | null }): Trace {
   const given = headers.get('x-request-id');
   const requestId = given !== null && REQUEST_ID.test(given) ? given : randomUUID();
@@ -114,7 +114,7 @@ export function traceOf(headers: { get(name: string): string | null }): Trace {
   return { requestId, traceId, traceparent: `00-${traceId}-${randomHex().slice(0, 16)}-${parent?.[2] ?? '01'}` };
 }
 
-/** Returns 32 random hex digits. They come from a UUID, which Node takes from a pool; `randomBytes` would make a system call each time. */
+/** Returns a random UUID as 32 hex digits. Node.js takes UUIDs from a pool; `randomBytes` would make a system call each time. */
 function randomHex(): string {
   return randomUUID().replaceAll('-', '');
 }

@@ -13,16 +13,16 @@ import { covers, type MachineNames, namesIn, namesOf } from './x509.ts';
 
 /** The TLS settings of the owner. */
 export interface TlsOptions {
-  /** Folder with the certificates of the hub's own authority and of the server. */
+  /** Folder for the certificates that the hub makes for its own authority and for the server. */
   readonly directory: string;
-  /** Further host names and addresses under which clients reach the hub. */
+  /** Host names and addresses under which clients reach the hub, beside the machine's own. */
   readonly names: readonly string[];
-  /** Files with the owner's certificate, which replaces a certificate from the hub's authority. */
+  /** Files of the owner's certificate. If present, the server uses it instead of a certificate from the hub's authority. */
   readonly files?: CertificateFiles;
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Clock that returns milliseconds since 1970. It never goes back behind a time that is known to have passed. */
+  /** Clock in milliseconds since 1970. It never returns a time before one that is known to have passed. */
   readonly time: { now(): number };
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
@@ -33,18 +33,18 @@ interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'lo
 export interface CertificateFacts {
   /** Where the certificate comes from: the hub's own authority, or files of the owner. */
   readonly source: 'own-authority' | 'files';
-  /** SHA-256, as AA:BB:…, of the authority's certificate, or of the owner's certificate if that is used. */
+  /** SHA-256 of the authority's certificate, as AA:BB:…. If `source` is `files`, it is the SHA-256 of the owner's certificate. */
   readonly fingerprint: string;
   readonly names: readonly string[];
   readonly certificateEndsAtMs: number;
-  /** The hub's authority as PEM, and its expiry; absent if the owner has provided the certificate. */
+  /** The certificate of the hub's authority, and its expiry; absent if the owner has provided the server's certificate. */
   readonly authority?: { readonly pem: string; readonly endsAtMs: number };
 }
 
-/** Interval of the checks for new addresses and files, in milliseconds. */
+/** Interval in milliseconds of the certificate check, which notices new addresses and files. */
 const CHECK_MS = 60_000;
 
-/** Keeps the server's certificate up to date. It checks names, time and files every minute. */
+/** Keeps the server's certificate up to date. It checks the certificate's names, validity and files every minute. */
 export class CertificateManager implements Service {
   readonly #parts: CertificateManagerCollaborators;
   readonly #options: TlsOptions;
@@ -66,7 +66,10 @@ export class CertificateManager implements Service {
       : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
   }
 
-  /** Loads or makes the certificate. Rejects with CONFIG_INVALID or STORAGE_FAILED if that fails. */
+  /**
+   * Loads or makes the certificate. Rejects with CONFIG_INVALID if a file of the owner is faulty. Rejects with STORAGE_FAILED if a file of
+   * the hub is faulty.
+   */
   async start(): Promise<void> {
     this.#serve(this.#source.current(this.#parts.time.now()));
     this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
@@ -104,7 +107,7 @@ export class CertificateManager implements Service {
     };
   }
 
-  /** Renews the certificate if needed. After a failure the current certificate remains in use. */
+  /** Renews the certificate if needed. If that fails, reports a problem and keeps the current certificate. */
   #check(): void {
     try {
       const served = this.#source.current(this.#parts.time.now());
@@ -129,7 +132,7 @@ export class CertificateManager implements Service {
     }
   }
 
-  /** Reports a problem, unless the last reported problem has the same text. */
+  /** Reports a problem. Does nothing while the problem stays the same. */
   #warn(message: string): void {
     if (this.#problem === message) return;
     this.#problem = message;
@@ -145,7 +148,7 @@ function thisMachine(): MachineNames {
 
 /** A certificate with its key, as a TLS handshake needs it. */
 export interface ServedCertificate {
-  /** Certificates in PEM: the server's own first, then intermediate ones. */
+  /** Certificates in PEM: the server's own first, then those of its issuers. */
   readonly chain: string;
   /** Private key in PEM. */
   readonly key: string;
@@ -158,20 +161,18 @@ export interface ServedCertificate {
 
 /** Port: a source of certificates. */
 export interface CertificateSource {
-  /**
-   * Returns the certificate for a time in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if it cannot be read or made.
-   */
+  /** Returns the certificate for a time in milliseconds since 1970. Throws CONFIG_INVALID or STORAGE_FAILED if that fails. */
   current(nowMs: number): ServedCertificate;
 }
 
 interface CertificateFiles {
-  /** PEM file with the server's certificate and the chain after it. */
+  /** PEM file with the server's certificate first, then the certificates of its issuers. */
   readonly certificateFile: string;
   /** PEM file with the private key. */
   readonly keyFile: string;
 }
 
-/** The owner's certificate. The owner renews it by replacing its files. */
+/** Reads the owner's certificate from files. The owner renews it by replacing these files. */
 class CertificateFromFiles implements CertificateSource {
   readonly #files: CertificateFiles;
 
@@ -202,7 +203,7 @@ function readText(path: string, setting: string): string {
   }
 }
 
-/** Returns the parsed content of a file. The error omits the parser's message, which could quote a key. */
+/** Returns the parsed content of a file. If parsing fails, the error omits the parser's message, since that could quote a key. */
 function parsed<Value>(path: string, what: string, parse: () => Value): Value {
   try {
     return parse();

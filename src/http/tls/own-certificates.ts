@@ -12,8 +12,8 @@ const AUTHORITY_DAYS = 3_650;
 const SERVER_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
 /**
- * Start of the authority's validity: a date that has certainly passed. It is fixed because a board without a clock may start with a wrong
- * date. If the validity depended on that date, people might have to trust a new authority later.
+ * Start of the authority's validity: a fixed date that has certainly passed. The board's clock is not used, because it may be ahead.
+ * Clients would then reject the authority as not yet valid.
  */
 const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
 
@@ -26,11 +26,11 @@ interface Authority {
 interface HubNames {
   /** Returns all names, with the best name first. */
   readonly all: () => readonly string[];
-  /** Names in the configuration. If the authority's name constraints exclude one of them, the hub makes a new authority. */
+  /** Names in the configuration. The authority must be allowed to sign each of them. Otherwise the hub makes a new authority. */
   readonly configured: readonly string[];
 }
 
-/** Manages the hub's own authority, which is valid for ten years, and the certificates that the authority signs for the hub. */
+/** Makes and renews the hub's own authority, which is valid for ten years, and the server certificates that it signs. */
 export class OwnCertificates implements CertificateSource {
   readonly #files: TlsFiles;
   readonly #names: HubNames;
@@ -56,7 +56,7 @@ export class OwnCertificates implements CertificateSource {
   #authority(nowMs: number): Authority {
     const key = this.#files.read('ca.key');
     const text = this.#files.read('ca.crt');
-    // A missing file means that the first start was interrupted. No client trusts that authority yet.
+    // A file is missing at the first start, or if that start was interrupted. No client trusts an authority yet.
     if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
     const authority = this.#parsed(text, key);
     const endsMs = Date.parse(authority.certificate.validTo);
@@ -87,7 +87,7 @@ export class OwnCertificates implements CertificateSource {
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
   }
 
-  /** Returns the current certificate. Returns undefined if it is missing or damaged; it is then replaced. */
+  /** Returns the current certificate; undefined if it is missing or damaged, and must be replaced. */
   #present() {
     const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
     const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
@@ -132,7 +132,7 @@ function pairOf(text: string, keyText: string): Authority | undefined {
     const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
     return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
   } catch {
-    // The file is damaged, which the caller reports. The parser's message is dropped, since it could quote a key.
+    // The file is damaged. The caller handles this. The parser's message is dropped, since it could quote a key.
     return undefined;
   }
 }
@@ -144,7 +144,7 @@ function servedCertificate(certificate: X509Certificate, key: string, authority:
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
 
-/** The folder with the hub's own certificates and keys. Only the hub's user can read it. */
+/** The folder with the hub's own certificates and keys. No other user may read its files. */
 export class TlsFiles {
   readonly #directory: string;
   readonly #onRepaired: OnRepaired;
@@ -158,7 +158,7 @@ export class TlsFiles {
     return join(this.#directory, name);
   }
 
-  /** Returns the text of a file; undefined if it is missing. Throws STORAGE_FAILED if other users could read it. */
+  /** Returns the text of a file; undefined if the file is missing. Throws STORAGE_FAILED if other users have access to the file. */
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {

@@ -16,7 +16,7 @@ const TAG = {
   utcTime: 0x17,
   generalizedTime: 0x18,
 } as const;
-/** First year for which a time is written with a four-digit year (RFC 5280 §4.1.2.5). */
+/** From this year on, times are written with a four-digit year (RFC 5280 §4.1.2.5). */
 const GENERALIZED_FROM = 2050;
 
 /** Functions that encode values in the Distinguished Encoding Rules (ITU-T X.690). They do not check their input. */
@@ -29,18 +29,18 @@ const der = {
   oid: (text: string): Buffer => element(TAG.oid, oidBytes(text)),
   utf8: (text: string): Buffer => element(TAG.utf8String, Buffer.from(text, 'utf8')),
   octets: (bytes: Uint8Array): Buffer => element(TAG.octetString, bytes),
-  /** Encodes a bit string. The last `unusedBits` bits of its last byte are not used (§8.6). */
+  /** Encodes a bit string. `unusedBits` is the number of unused bits at the end of the last byte (§8.6). */
   bits: (bytes: Uint8Array, unusedBits = 0): Buffer => element(TAG.bitString, Buffer.concat([Buffer.from([unusedBits]), bytes])),
-  /** Encodes a time given in milliseconds since 1970, in whole seconds. */
+  /** Encodes a time in milliseconds since 1970, rounded down to whole seconds. */
   time(atMs: number): Buffer {
     const text = `${new Date(atMs).toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
     return new Date(atMs).getUTCFullYear() < GENERALIZED_FROM
       ? element(TAG.utcTime, Buffer.from(text.slice(2)))
       : element(TAG.generalizedTime, Buffer.from(text));
   },
-  /** Encodes content with the tag `[number]` in place of its own tag (§8.14.3). */
+  /** Encodes a value's content under the tag `[number]`, which replaces the value's own tag (§8.14.3). */
   implicit: (number: number, bytes: Uint8Array): Buffer => element(0x80 | number, bytes),
-  /** Encodes a complete value inside the tag `[number]` (§8.14.2). */
+  /** Encodes a complete value, with its own tag, inside the tag `[number]` (§8.14.2). */
   explicit: (number: number, value: Uint8Array): Buffer => element(0xa0 | number, value),
 };
 
@@ -54,7 +54,7 @@ function lengthOf(length: number): Buffer {
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
-/** Encodes a positive integer in its shortest form, with a leading zero if the first bit would make it negative (§8.3). */
+/** Encodes a non-negative integer in its shortest form. A zero byte comes first if the number would otherwise look negative (§8.3). */
 function positive(bytes: Uint8Array): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const shortest = Buffer.from(start === -1 ? [0] : bytes.subarray(start));
@@ -108,12 +108,12 @@ const EXTENSION = {
   extendedKeyUsage: '2.5.29.37',
 };
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
-/** keyCertSign and cRLSign: bits 5 and 6 (RFC 5280 §4.2.1.3). */
+/** The key usages keyCertSign and cRLSign: bits 5 and 6 (RFC 5280 §4.2.1.3). */
 const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
-/** digitalSignature: bit 0. */
+/** The key usage digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/** Makes an authority: a P-256 key and a self-signed certificate. It cannot sign other authorities, and signs only names in `scope`. */
+/** Makes an authority: a P-256 key and a self-signed certificate. It may sign no further authorities, and no names outside `scope`. */
 export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
@@ -153,7 +153,7 @@ function newKey() {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
-/** Signs a certificate (RFC 5280 §4.1). */
+/** Returns a signed certificate in PEM (RFC 5280 §4.1). */
 function certify({ subject, issuer, validity, extensions }: CertificateDraft): string {
   const algorithm = der.sequence(der.oid(ECDSA_SHA256));
   const toBeSigned = der.sequence(
@@ -171,7 +171,7 @@ function certify({ subject, issuer, validity, extensions }: CertificateDraft): s
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Returns 127 random bits as a positive serial number, never zero (§4.1.2.2). */
+/** Returns a random serial number of 127 bits. The highest bit is always 1, so the number is positive and not zero (§4.1.2.2). */
 function serialNumber(): Uint8Array {
   const bytes = randomBytes(16);
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
@@ -186,14 +186,14 @@ function extension(name: keyof typeof EXTENSION, value: Uint8Array, weight?: 'cr
   return der.sequence(der.oid(EXTENSION[name]), ...(weight ? [der.boolean('true')] : []), der.octets(value));
 }
 
-/** Returns the SHA-1 of the public key's bits (§4.2.1.2 (1)). It identifies the key, and proves nothing. */
+/** Returns the SHA-1 of the public key's bits (§4.2.1.2 (1)). It is only an identifier, so security does not depend on SHA-1. */
 function keyId(publicKey: KeyObject): Uint8Array {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
   return createHash('sha1').update(point).digest();
 }
 
-/** Encodes a subject alternative name: tag [2] for a dNSName, [7] for an iPAddress (§4.2.1.6). */
+/** Encodes a subject alternative name (§4.2.1.6). The tag is [2] for a DNS name and [7] for an IP address. */
 function generalName(name: string): Buffer {
   return isIP(name) === 0 ? der.implicit(2, Buffer.from(name, 'ascii')) : der.implicit(7, addressBytes(name));
 }
@@ -203,8 +203,8 @@ function pemOf(key: KeyObject): string {
 }
 
 /**
- * DNS domains and address ranges of homes, which belong to nobody on the internet (RFC 6761, 6762, 8375, 1918, 6598, 3927, 4193), and the
- * IPv6 addresses that providers assign. A domain includes its subdomains.
+ * Names that every authority of a hub may sign: domains with their subdomains, and addresses. All are local to a home (RFC 6761, 6762,
+ * 8375, 1918, 6598, 3927, 4193), except the global IPv6 addresses (2000::/3), which providers assign to homes.
  */
 const HOME_SCOPE = [
   ...['localhost', 'local', 'home.arpa', 'internal', 'lan', 'home'],
@@ -212,13 +212,13 @@ const HOME_SCOPE = [
   ...['::1/128', 'fc00::/7', 'fe80::/10', '2000::/3'],
 ];
 const NAME_CONSTRAINTS = der.oid('2.5.29.30');
-/** Tags of parts of a certificate: extensions, permittedSubtrees, dNSName, iPAddress (RFC 5280 §4.1, §4.2.1.10). */
+/** Tags of these parts of a certificate, in this order: extensions, permittedSubtrees, dNSName, iPAddress (RFC 5280 §4.1, §4.2.1.10). */
 const EXTENSIONS = 0xa3;
 const PERMITTED = 0xa0;
 const DNS = 0x82;
 const ADDRESS = 0x87;
 
-/** Returns the name constraints for a new authority. Because of them, clients trust the authority only for names of this home. */
+/** Returns the name constraints for a new authority. With them, clients trust it only for names of a home and for `names`. */
 export function nameScopeFor(names: readonly string[]): readonly string[] {
   const others = names.filter((name) => !permits(HOME_SCOPE, name));
   return [...HOME_SCOPE, ...others.map((name) => (isIP(name) === 0 ? name : `${name}/${isIP(name) === 4 ? 32 : 128}`))];
@@ -242,7 +242,7 @@ function constraintsOf(scope: readonly string[]): Buffer {
   return der.sequence(der.explicit(0, Buffer.concat(scope.map((one) => der.sequence(subtree(one))))));
 }
 
-/** Returns the name constraints of an authority. Returns undefined if it has none and may sign every name. */
+/** Returns an authority's name constraints; undefined if it has none, so that it may sign every name. */
 export function nameScopeOf(authority: X509Certificate): readonly string[] | undefined {
   const [certificate] = derElements(authority.raw);
   const [toBeSigned] = derElements(certificate?.content);
@@ -270,7 +270,7 @@ interface DerElement {
   readonly content: Buffer;
 }
 
-/** Splits DER into its elements. Returns an empty list if bytes are missing. */
+/** Splits DER into its elements. Returns an empty list if the bytes end too early. */
 function derElements(bytes: Buffer = Buffer.alloc(0)): readonly DerElement[] {
   const parts: DerElement[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
@@ -305,14 +305,12 @@ export interface MachineNames {
 }
 
 interface NameFacts extends MachineNames {
-  /** The address at which the server listens. */
   readonly host: string;
-  /** Names in the configuration. */
   readonly configured: readonly string[];
 }
 
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-/** Maximum number of names. It keeps the certificate small on a machine with many containers. */
+/** Maximum number of names, so that the certificate stays small on a machine with many containers. */
 const MAX_NAMES = 64;
 
 /** Returns whether an address means all interfaces. */
@@ -320,7 +318,7 @@ export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '';
 }
 
-/** Returns all names under which clients may reach the hub, for its certificate. Names in the configuration come first. */
+/** Returns at most 64 names under which clients may reach the hub, for its certificate. Names in the configuration come first. */
 export function namesOf({ host, configured, hostName, addresses }: NameFacts): readonly string[] {
   const machine = hostName.toLowerCase().replace(/\.$/, '');
   const isNamed = DNS_NAME.test(machine) && machine !== 'localhost';
@@ -336,7 +334,7 @@ export function namesOf({ host, configured, hostName, addresses }: NameFacts): r
   return [...new Set(all)].slice(0, MAX_NAMES);
 }
 
-/** Returns whether browsers can reach an address. A link-local IPv6 address needs a zone, which URLs in browsers cannot contain. */
+/** Returns whether browsers can reach an address. A link-local IPv6 address needs a zone, which a browser's URL cannot contain. */
 function isReachable(address: string): boolean {
   return !(isIPv6(address) && /^fe[89ab]/i.test(address));
 }
@@ -351,15 +349,13 @@ export function namesIn(certificate: X509Certificate): readonly string[] {
   });
 }
 
-/**
- * Returns whether `name`, without brackets, is in a list of names. `*.` matches one label (RFC 9525 §6.3). Loopback addresses always match.
- */
+/** Returns whether a list contains `name` (without brackets) or a wildcard for its first label (RFC 9525 §6.3). Loopback always matches. */
 export function covers(names: readonly string[], name: string): boolean {
   const wanted = plainAddress(name.toLowerCase());
   return isLoopback(wanted) || names.includes(wanted) || names.includes(wanted.replace(/^[^.]+/, '*'));
 }
 
-/** Returns an IPv6 address in the form of RFC 5952, and any other text unchanged. */
+/** Returns an IPv6 address in its canonical form (RFC 5952), and any other text unchanged. */
 function plainAddress(name: string): string {
   return isIPv6(name) && !name.includes('%') ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name;
 }

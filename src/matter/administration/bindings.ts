@@ -30,11 +30,11 @@ export class DeviceBindings {
     return this.#bindingsOf({ device, endpoint }, clustersOfNode(this.#parts, device, signal));
   }
 
-  /** Adds the binding after the target has granted access, so that the target never refuses a command of a bound source. */
+  /** Grants the access on the target first and then adds the binding, so that the target never refuses a command of the source. */
   async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
-    // This read throws an error if the source has no Binding cluster. It comes before the target grants any access.
+    // This read comes before the target grants any access: it throws an error if the source has no Binding cluster.
     await this.#bindingsOf(source, sourceNode);
     const targetNode = clustersOfNode(this.#parts, target.device, signal);
     const entry = operateEntry(rootDevice(this.#parts.directory, source.device).nodeId, point);
@@ -42,7 +42,7 @@ export class DeviceBindings {
     await addBinding(sourceNode, source.endpoint, point);
   }
 
-  /** Removes the binding. Also revokes the access on the target, unless another binding of the source node needs it. */
+  /** Removes the binding. If the source node has no other binding to the same target, also revokes its access on the target. */
   async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = clustersOfNode(this.#parts, source.device, signal);
     const point = this.#bindingTarget(target);
@@ -119,7 +119,7 @@ export async function removeBinding(clusters: NodeClusters, endpoint: number, ta
   return true;
 }
 
-/** Returns whether a list entry binds to the target: node and endpoint are equal, and the clusters are equal or both absent. */
+/** Returns whether a binding points to the target: same node, same endpoint, and the same cluster (or no cluster in both). */
 function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;

@@ -17,7 +17,7 @@ import type { NodeClusters } from './node-clusters.ts';
 
 const WINDOW_NOT_OPEN = 4;
 const SALT_BYTES = 32;
-/** Limits in seconds for the time that a commissioning window stays open: 3 minutes (Core §11.19.8.1) to 15 minutes. */
+/** How long a commissioning window may stay open, in seconds: from 3 minutes (Core §11.19.8.1) to 15 minutes. */
 const SHARE_SECONDS = { min: 180, max: 900 };
 
 /** Opens and closes enhanced commissioning windows (Core §11.19), so that another controller can commission a device. */
@@ -30,7 +30,7 @@ export class DeviceSharing {
     this.#clock = clock;
   }
 
-  /** Opens a commissioning window and closes any other. Returns the setup code. Throws VALIDATION_ERROR unless `seconds` is 180 to 900. */
+  /** Replaces any open commissioning window and returns the new setup code. Throws VALIDATION_ERROR unless `seconds` is 180 to 900. */
   async open(clusters: NodeClusters, device: Device, seconds: number): Promise<ShareCode> {
     if (seconds < SHARE_SECONDS.min || seconds > SHARE_SECONDS.max) {
       throw new AtmoError(
@@ -112,8 +112,8 @@ async function removeFabric(clusters: NodeClusters, fabricIndex: number): Promis
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : Number(value ?? 0));
 
 /**
- * Removes our fabric from a device, and then the device from the hub. If the device does not respond, throws DEVICE_UNREACHABLE or
- * OUTCOME_UNKNOWN. With `isForced`, removes it from the hub instead of throwing. The device then keeps our fabric until a factory reset.
+ * Removes our fabric from a device, and then the device from the hub. Throws DEVICE_UNREACHABLE or OUTCOME_UNKNOWN if the device does not
+ * respond. With `isForced`, removes the device from the hub even then; the device may keep our fabric until a factory reset.
  */
 export async function decommissionNode(
   { clusters, peer }: { readonly clusters: NodeClusters; readonly peer: Pick<ClientNode, 'delete'> },
@@ -138,8 +138,8 @@ async function leave(clusters: NodeClusters): Promise<void> {
 }
 
 /**
- * Returns whether an error means that the device closed the session. This confirms the removal, because the session ends together with our
- * fabric, before a response can arrive.
+ * Returns whether an error means that the device closed the session. This confirms that the device has removed our fabric: the session ends
+ * together with the fabric, before a response can arrive.
  */
 function isSessionClosed(error: unknown): boolean {
   const cause = error instanceof AtmoError ? error.cause : undefined;

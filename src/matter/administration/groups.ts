@@ -25,11 +25,11 @@ import {
 
 interface GroupParts extends NodeParts {
   readonly store: GroupStore;
-  /** Returns a new sender for each command, because a sender needs the running node. */
+  /** Creates a sender. Called for each command and not earlier, because a sender can be created only while the Matter node runs. */
   readonly multicast: () => GroupMulticast;
 }
 
-/** Manages groups of devices, each reached by one multicast message. If a device differs from the hub's store, the device is changed. */
+/** Manages groups of devices. One multicast message reaches all members. The hub's store is the source of truth for the members. */
 export class GroupAdministration {
   readonly #parts: GroupParts;
 
@@ -41,7 +41,7 @@ export class GroupAdministration {
     return this.#parts.store.list();
   }
 
-  /** Creates a group and adds all members. If adding one fails, deletes the group again, unless an added member does not respond. */
+  /** Creates a group and adds all members. If a member cannot be added, deletes the group; if the deletion fails too, the group remains. */
   async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
     const { id } = this.#parts.store.create(name);
     try {
@@ -71,7 +71,7 @@ export class GroupAdministration {
     return this.#parts.store.withoutMember(id, member);
   }
 
-  /** Removes all members, then the group. Throws if a device does not answer; the group then remains. */
+  /** Removes all members, then the group. If a device does not answer, throws and keeps the group. */
   async delete(id: number, signal: AbortSignal): Promise<void> {
     for (const member of this.#parts.store.get(id).members) {
       if (this.#parts.directory.get(member.device)) await this.remove(id, member, signal);
@@ -100,7 +100,7 @@ export class GroupAdministration {
 
 /** Id of the group key set that all groups of this hub share; key set 0 is the fabric's identity protection key (Core §11.2.6.2). */
 const GROUP_KEY_SET = 1;
-/** The earliest start time that a key set allows, just after 2000-01-01, so that a board without a clock can use the key. */
+/** The group key is valid from this time: the earliest that a key set allows (2000-01-01). So a board without a clock can use the key. */
 const EPOCH_START_MICROSECONDS = 946_684_800_000_001;
 const UNUSED_EPOCH_KEYS = { epochKey1: null, epochStartTime1: null, epochKey2: null, epochStartTime2: null };
 const STATUS_SUCCESS = 0;
@@ -131,7 +131,7 @@ export async function joinGroup(clusters: NodeClusters, endpoint: number, { grou
   await clusters.write('AccessControl', 'Acl', { value: withEntry(await readAccessList(clusters), groupEntry(groupId)) });
 }
 
-/** Removes an endpoint from a group. For the last endpoint of a node, also removes the group from the node's key map and access list. */
+/** Removes an endpoint from a group. With `isLastOfNode`, also removes the group from the key map and access list of the node. */
 export async function leaveGroup(
   clusters: NodeClusters,
   endpoint: number,
@@ -165,7 +165,7 @@ const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
-/** Stores the hub's groups and the key that they share. Each change is written at once, because only this store has them. */
+/** Stores the hub's groups and their common key. Writes each change at once, because no other place has this data. */
 export class GroupStore {
   readonly #store: KeyValueStore;
 
@@ -180,7 +180,7 @@ export class GroupStore {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Returns a group. Throws NOT_FOUND, with the ids of all groups, if it does not exist. */
+  /** Returns a group. If the group does not exist, throws NOT_FOUND with the ids of all groups. */
   get(id: number): GroupInfo {
     const groups = this.list();
     const group = groups.find((known) => known.id === id);
@@ -270,7 +270,7 @@ export class GroupMulticast {
     this.#peers = peers;
   }
 
-  /** Sets the key of all groups in matter.js. It must be set at each start, because matter.js does not store it. */
+  /** Gives matter.js the key and the ids of all groups. This is necessary after each start, because matter.js does not store the key. */
   async useKey(epochKey: Uint8Array, groupIds: readonly number[]): Promise<void> {
     await this.#fabric.groups.setFromGroupKeySet({
       groupKeySetId: GROUP_KEY_SET,
@@ -287,7 +287,7 @@ export class GroupMulticast {
     const group = await this.#peers.forAddress(address);
     await group.start();
     const { clusterId, commandId, schema, fields } = command;
-    // Cluster and command are given by id, because a group has no endpoint object with their names.
+    // The cluster and the command are given by id: matter.js knows their names only for endpoint objects, and a group has none.
     const commands = [
       {
         cluster: { id: ClusterId(clusterId) },
@@ -301,8 +301,8 @@ export class GroupMulticast {
 }
 
 /**
- * Returns a command of a standard cluster with checked and converted fields, ready for multicast. `fields` may omit options bitmaps. Throws
- * NOT_SUPPORTED if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are invalid.
+ * Checks and converts the fields of a standard command for multicast. Option bitmaps that `fields` omits become empty. Throws NOT_SUPPORTED
+ * if the command is unknown or needs a timed request (Core §8.7.2.2), and VALIDATION_ERROR if the fields are invalid.
  */
 export function groupCommand(cluster: string, command: string, fields: JsonObject): GroupCommand {
   const shape = standardClusterShape(cluster);

@@ -21,7 +21,7 @@ export interface AdministrationParts {
   readonly devices: MatterDevices;
   readonly commissioner: Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
   readonly credentials: CredentialSetStore;
-  /** Returns the sharing service. It is created when first used, because it needs the crypto of the running node. */
+  /** Creates the sharing service. Called for each use, because the service needs the crypto of the running Matter node. */
   readonly sharing: () => DeviceSharing;
   readonly maintenance: NodeMaintenance;
   readonly survey: NetworkSurvey;
@@ -95,7 +95,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
   };
 }
 
-/** Error codes that mean that the device does not allow its label to be changed. */
+/** Error codes of a device that refuses to change its label. The hub then changes only the name that it stores itself. */
 const REFUSALS: ReadonlySet<string> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 
 /** Maximum length of NodeLabel in bytes (Core §11.1.5.6). */
@@ -148,7 +148,7 @@ export class NodeMaintenance {
     this.#clock = clock;
   }
 
-  /** Makes the device blink or beep for `seconds`; 0 stops this (Application Clusters §1.2). Throws NOT_SUPPORTED if it cannot do this. */
+  /** Makes the device blink or beep for `seconds`; 0 ends it. Throws NOT_SUPPORTED if it lacks Identify (Application Clusters §1.2). */
   async identify(device: DeviceId, seconds: number, signal: AbortSignal): Promise<void> {
     const endpoint = this.#devices.describe(device)?.endpoints.find(({ clusters }) => clusters.some(({ name }) => name === 'Identify'));
     if (!endpoint) throw new AtmoError('NOT_SUPPORTED', `${device} has no Identify cluster, so it cannot show itself`);
@@ -156,7 +156,7 @@ export class NodeMaintenance {
     await this.#devices.wholeNodes.invoke(path, { identifyTime: seconds }, { signal });
   }
 
-  /** Measures the round trip of one small attribute read over an established session, in milliseconds. */
+  /** Measures how long it takes to read one small attribute. If there is no session yet, the time includes the connection setup. */
   async ping(device: DeviceId, signal: AbortSignal): Promise<{ readonly roundTripMs: number }> {
     const startMs = this.#clock.monotonic();
     const parts = { directory: this.#devices, access: this.#devices.wholeNodes };

@@ -12,7 +12,7 @@ interface SurveyParts {
 }
 
 const AT_ONCE = 4;
-/** Time limit for one node. A sleepy device may need longer; the result then states that it did not answer. */
+/** Time limit for the reads from one node. If a sleepy device responds later, the result contains an error instead of its data. */
 const NODE_LIMIT_MS = 8_000;
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   GeneralDiagnostics: ['NetworkInterfaces'],
@@ -67,7 +67,7 @@ export class NetworkSurvey {
   }
 }
 
-/** Network diagnostics of one node: attributes by name for each cluster. Clusters that the node does not have are absent. */
+/** The network diagnostics of one node: for each cluster, the attributes by name. A cluster that the node lacks is absent or empty. */
 export interface NetworkReport {
   readonly device: Pick<Device, 'id' | 'name' | 'reachability'>;
   readonly general: JsonObject;
@@ -81,7 +81,7 @@ const EUI64_BYTES = 8;
 
 /**
  * Returns the network topology of the home from the diagnostics of its nodes (Core §11.12, §11.14, §11.15). A Thread neighbour is matched
- * to a device by the EUI-64 that the device reports as its hardware address. A neighbour without a match becomes a node without a device.
+ * to a device by the EUI-64 that the device reports as its hardware address. A neighbour that matches no device is listed without a device.
  */
 export function topologyOf(reports: readonly NetworkReport[]): NetworkTopology {
   const owners = new Map(reports.flatMap((report) => addressesOf(report).map((address) => [address, report.device.id] as const)));
@@ -110,7 +110,7 @@ function nodeOf(report: NetworkReport): TopologyNode {
   return present({ ...node, network, channel: numberOf(wifi?.ChannelNumber), rssi: numberOf(wifi?.Rssi) });
 }
 
-/** Returns a node for a neighbour that matches no device: a border router, or a device of another fabric. */
+/** Returns the topology node for a neighbour that matches no device: a border router, or a device of another fabric. */
 function unknownNeighborOf(id: string, reports: readonly NetworkReport[]): TopologyNode {
   const address = id.slice('thread:'.length);
   const isRouter = reports.some(({ thread }) => objectsOf(thread?.RouteTable).some((route) => hexOf(route.extAddress) === address));

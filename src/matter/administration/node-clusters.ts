@@ -4,16 +4,16 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 
-/** Returns the device for endpoint 0 of the node that the device `id` belongs to. Throws DEVICE_NOT_FOUND if there is no such device. */
+/** Returns the device that represents the whole node (endpoint 0) of device `id`. Throws DEVICE_NOT_FOUND if no device has this id. */
 export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
   const device = directory.get(id);
   if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id}`, { device: id });
   return device.parent === undefined ? device : rootDevice(directory, device.parent);
 }
 
-/** The part of DeviceAccess that administration uses. Paths may name any endpoint of the node that a device belongs to. */
+/** The part of DeviceAccess that administration uses. A path may name any endpoint of the device's node. */
 export interface NodeAccess extends Pick<DeviceAccess, 'read' | 'write' | 'invoke'> {
-  /** Reads like `read`, but returns the entries of all fabrics for fabric-scoped lists. */
+  /** Reads like `read`, but a fabric-scoped list contains the entries of all fabrics. */
   readonly readOfAllFabrics: DeviceAccess['read'];
 }
 
@@ -84,7 +84,7 @@ export async function writeAccessList(clusters: NodeClusters, entries: readonly 
   await clusters.write('AccessControl', 'Acl', { value: entries });
 }
 
-/** Returns the entry that lets a bound node operate an endpoint, or one cluster on the endpoint (Core §9.10.7). */
+/** Returns the access control entry that lets a node operate an endpoint, or only one cluster of the endpoint (Core §9.10.7). */
 export function operateEntry(nodeId: string, target: { readonly endpoint: number; readonly clusterId?: number }): AccessEntry {
   const { endpoint, clusterId = null } = target;
   return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: clusterId, endpoint, deviceType: null }] };
@@ -100,7 +100,7 @@ export function withEntry(entries: readonly AccessEntry[], entry: AccessEntry): 
   return entries.some((known) => signature(known) === signature(entry)) ? entries : [...entries, entry];
 }
 
-/** Returns the list without the entry. Entries are equal whatever the order of their subjects and targets. */
+/** Returns the list without the entry. The order of subjects and targets in an entry makes no difference. */
 export function withoutEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
   return entries.filter((known) => signature(known) !== signature(entry));
 }

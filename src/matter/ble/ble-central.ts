@@ -83,7 +83,7 @@ class BleCentral implements Transport {
     for (const channel of this.#channels.keys()) await channel.close();
   }
 
-  /** Closes the BLE connections to a device. matter.js closes only its own sessions, and a radio supports few connections. */
+  /** Closes the BLE connections to a device. matter.js would leave them open, and a radio supports only a few connections. */
   async release(peripheralAddress: string): Promise<void> {
     for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
   }
@@ -109,7 +109,7 @@ export interface GattLink extends AsyncDisposable {
   onLost(listener: () => void): void;
 }
 
-/** Port: the Bluetooth radio in the role of a central. */
+/** Port to a Bluetooth radio. The radio acts as the central: it scans and connects to devices. */
 export interface BleAdapter extends AsyncDisposable {
   startScanning(onAdvertisement: (advertisement: BleAdvertisement) => void): Promise<void>;
   stopScanning(): Promise<void>;

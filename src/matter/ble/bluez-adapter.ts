@@ -8,8 +8,8 @@ import { DbusConnection, MESSAGE_BUS } from './dbus-connection.ts';
 import type { DbusValue, DbusVariant } from './dbus-message.ts';
 
 /**
- * Opens this machine's Bluetooth for `MatterNodeOptions.ble`. If a part of it is missing, logs a warning that names the part and returns
- * undefined. The hub then finds devices on the IP network only.
+ * Opens this machine's Bluetooth for `MatterNodeOptions.ble`. If D-Bus, BlueZ or the adapter is missing, logs a warning that names the
+ * missing part, and returns undefined. Without Bluetooth, the hub finds devices on the IP network only.
  */
 export async function openBle(logger: Logger, options: BluezOptions = {}): Promise<AdapterBle | undefined> {
   try {
@@ -35,7 +35,7 @@ interface BluezOptions {
   readonly busAddress?: string;
 }
 
-/** Uses Bluetooth through BlueZ, the Linux Bluetooth service, over D-Bus. Needs only the access that the policy of the bus gives. */
+/** Uses Bluetooth through BlueZ, the Bluetooth service of Linux, over D-Bus. Needs no rights except those that the D-Bus policy grants. */
 export class BluezAdapter implements BleAdapter {
   readonly #bus: BluezBus;
   readonly #path: string;
@@ -47,7 +47,7 @@ export class BluezAdapter implements BleAdapter {
     this.#path = path;
   }
 
-  /** Opens the adapter and switches it on. Throws NOT_CONFIGURED, with the missing part, if D-Bus, BlueZ or the adapter is missing. */
+  /** Opens the adapter and switches it on. If D-Bus, BlueZ or the adapter is missing, throws NOT_CONFIGURED and names the missing part. */
   static async open(options: BluezOptions = {}): Promise<BluezAdapter> {
     const bus = await BluezBus.open(options.busAddress);
     try {
@@ -100,7 +100,7 @@ export class BluezAdapter implements BleAdapter {
     const filter = new Map([
       ['Transport', { signature: 's', value: 'le' }],
       ['UUIDs', { signature: 'as', value: [MatterBle.SERVICE_UUID] }],
-      // Without DuplicateData, BlueZ reports a device only once, so that a later search would not find it.
+      // Without DuplicateData, BlueZ reports each device only once. A second search would miss the devices that the first one found.
       ['DuplicateData', { signature: 'b', value: true }],
     ]);
     const adapter = { path: this.#path, interface: ADAPTER };
@@ -210,7 +210,7 @@ class BluezGattLink implements GattLink {
   }
 }
 
-/** Waits until BlueZ has resolved the GATT services, which can be later than the reply to `Connect`. */
+/** Waits until BlueZ has resolved the GATT services. BlueZ may reply to `Connect` before that. */
 function servicesResolved(bus: BluezBus, { device, signal }: LinkTarget): { readonly promise: Promise<void>; stop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   promise.catch(() => {});
@@ -244,7 +244,7 @@ async function findCharacteristics(bus: BluezBus, device: string): Promise<Matte
   return { c1: c1[0], c2: c2[0], mtuBytes: typeof c1[1] === 'number' ? c1[1] : undefined };
 }
 
-/** Disconnects the device and removes it from BlueZ. BlueZ would store it forever, and a device has a new Bluetooth address each time. */
+/** Disconnects the device and removes it from BlueZ. Otherwise BlueZ would store the device forever, each time under a new address. */
 async function disconnect(bus: BluezBus, { adapter, device }: LinkTarget): Promise<void> {
   await bus.call({ path: device, interface: DEVICE, member: 'Disconnect' }).catch(() => {});
   await bus.call({ path: adapter, interface: ADAPTER, member: 'RemoveDevice' }, { signature: 'o', body: [device] }).catch(() => {});
@@ -288,7 +288,7 @@ class BluezBus implements AsyncDisposable {
     await this.#connection.call({ ...target, destination: BLUEZ, signature, body }, present({ signal }));
   }
 
-  /** Calls `listener` with new and changed properties of one D-Bus interface, for any object. */
+  /** Calls `listener` for each object that gets the D-Bus interface, and for each change of the interface's properties. */
   onProperties(iface: string, listener: (path: string, properties: Properties) => void): () => void {
     return this.#connection.onMessage(({ type, member, path, body }) => {
       if (type !== 'signal') return;

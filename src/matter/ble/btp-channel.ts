@@ -98,8 +98,8 @@ export class BtpChannel extends BleChannel {
   }
 
   /**
-   * Handles received data in order, and never during a write: matter.js 0.17.9 does not acknowledge data that arrives during a write. The
-   * device would then wait until its timeout.
+   * Handles received data in order, and only while no write runs. If matter.js 0.17.9 got data during a write, it would not acknowledge the
+   * data, and the device would wait until its timeout.
    */
   #receive(session: BtpSessionHandler, data: Uint8Array): void {
     this.#received = this.#received.then(async () => {
@@ -109,7 +109,7 @@ export class BtpChannel extends BleChannel {
     this.#received.catch(() => this.close());
   }
 
-  /** Writes segments one after the other, since GATT allows one write at a time and matter.js may acknowledge during a write. */
+  /** Writes segments one after the other. GATT allows one write at a time, but matter.js may send an acknowledgement during a write. */
   #write(data: Uint8Array): Promise<void> {
     this.#pendingWrites += 1;
     const written = this.#writes

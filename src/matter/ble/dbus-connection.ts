@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { type DbusMessage, type DbusValue, decodeMessage, encodeMessage } from './dbus-message.ts';
 
-/** D-Bus address of the message bus itself, which is called like any other object. */
+/** Destination, path and interface of the message bus itself. The bus is called like any other D-Bus object. */
 export const MESSAGE_BUS = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
 const SYSTEM_BUS = 'unix:path=/run/dbus/system_bus_socket';
 const CALL_TIMEOUT_MS = 25_000;
@@ -47,7 +47,7 @@ export class DbusConnection implements AsyncDisposable {
     return connection;
   }
 
-  /** Calls a method. Throws DEVICE_UNREACHABLE with the D-Bus error's name, TIMEOUT after 25 s, or CANCELLED if `signal` aborts. */
+  /** Calls a method. Throws DEVICE_UNREACHABLE if the call fails, TIMEOUT after 25 s, or CANCELLED if `signal` aborts. */
   async call(call: DbusCall, options: { readonly signal?: AbortSignal } = {}): Promise<readonly DbusValue[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly DbusValue[]>();
     const serial = this.send({ ...call, type: 'call' });
@@ -72,7 +72,7 @@ export class DbusConnection implements AsyncDisposable {
     return this.#lastSerial;
   }
 
-  /** Calls `listener` with each method call and signal from the bus. Replies are not passed to it; they settle their pending call. */
+  /** Calls `listener` with each method call and signal from the bus, but not with replies. A reply settles its pending call. */
   onMessage(listener: (message: DbusMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 
 type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
 
-/** A D-Bus message (D-Bus specification, "Message Protocol"). Absent header fields are empty. */
+/** A D-Bus message (D-Bus specification, "Message Protocol"). If a message lacks a header field, the property is empty or 0. */
 export interface DbusMessage {
   readonly type: DbusMessageType;
   readonly serial: number;
@@ -24,7 +24,7 @@ const LITTLE_ENDIAN = 0x6c;
 /** Maximum size of an accepted message. BlueZ sends at most a few kilobytes, while the specification allows 128 MiB. */
 const MAX_MESSAGE_BYTES = 4 * 1_048_576;
 
-/** Encodes a D-Bus message, little-endian; absent header fields are not sent. */
+/** Encodes a D-Bus message in little-endian byte order. Leaves out the header fields that `message` lacks. */
 export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 'type' | 'serial'>): Uint8Array {
   const { signature = '', body = [] } = message;
   const data = marshal(signature, body);
@@ -47,8 +47,8 @@ export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 
 }
 
 /**
- * Decodes the first message of received data; returns undefined while it is incomplete. Throws RESULT_INVALID if the data is not D-Bus and
- * PAYLOAD_TOO_LARGE if the message is too long.
+ * Decodes the first message in the received data. Returns undefined if the message is incomplete. Throws RESULT_INVALID if the data is not
+ * D-Bus, and PAYLOAD_TOO_LARGE if the message is longer than 4 MiB.
  */
 export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage; readonly end: number } | undefined {
   if (data.length < FIXED_BYTES) return undefined;
@@ -73,7 +73,7 @@ export function decodeMessage(data: Uint8Array): { readonly message: DbusMessage
     destination: text(6),
     sender: text(7),
     signature,
-    // `slice` copies the body, so that it starts on an 8-byte boundary.
+    // The body starts on an 8-byte boundary of the message, as `unmarshal` requires.
     body: unmarshal(signature, data.slice(bodyStart, end)).values,
   };
   return { message, end };
@@ -100,7 +100,7 @@ export type DbusValue =
 const MAX_DEPTH = 32;
 const ALIGNMENTS: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, n: 2, q: 2, x: 8, t: 8, d: 8, '(': 8, '{': 8 };
 
-/** Splits a signature into its complete types (D-Bus specification, "Type System"). */
+/** Splits a D-Bus type signature into its complete types (D-Bus specification, "Type System"). */
 export function splitSignature(signature: string): readonly string[] {
   const types: string[] = [];
   for (let at = 0; at < signature.length; ) {
@@ -135,7 +135,7 @@ function brokenMessage(reason: string): AtmoError {
   return new AtmoError('RESULT_INVALID', `A D-Bus message cannot be read or written: ${reason}`);
 }
 
-/** Decodes values by their D-Bus signature; `data` starts on an 8-byte boundary. */
+/** Decodes the values that a D-Bus type signature describes. `data` must start on an 8-byte boundary of the message. */
 export function unmarshal(signature: string, data: Uint8Array): { readonly values: readonly DbusValue[]; readonly end: number } {
   const reader = new Reader(data);
   const values = splitSignature(signature).map((type) => reader.read(type, 0));
@@ -225,7 +225,7 @@ class Reader {
   }
 }
 
-/** Encodes values by their D-Bus signature, little-endian, from an 8-byte boundary. */
+/** Encodes values in little-endian byte order, as a D-Bus type signature describes. The result belongs on an 8-byte boundary. */
 export function marshal(signature: string, values: readonly DbusValue[]): Uint8Array {
   const writer = new Writer();
   splitSignature(signature).forEach((type, index) => {

@@ -45,7 +45,7 @@ const JOIN_TIMEOUT_MS = 120_000;
 const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
-/** Milliseconds to wait for another device with the same discriminator after a device has refused the passcode. */
+/** After a failed pairing, the hub waits this many milliseconds for another device with the same discriminator. */
 const OTHER_DEVICE_WAIT_MS = 2_000;
 const STILL_SEARCHING_MS = 5_000;
 
@@ -72,7 +72,7 @@ export class CommissionAttempt {
     this.#signal = AbortSignal.any([run.signal, this.#joinTimeout.signal]);
   }
 
-  /** Whether the device has removed our fabric's credentials after a failed attempt. */
+  /** True if the attempt has failed and the device has removed our fabric's credentials again. */
   get isRolledBack(): boolean {
     return this.#isRolledBack;
   }
@@ -108,7 +108,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** Commissions a matching device. Returns the error of a failed pairing, because another device may match too; throws any other error. */
+  /** Commissions a matching device. If the pairing fails, returns the error, because another device may match. Throws any other error. */
   async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
     try {
       await this.#try(node);
@@ -132,7 +132,7 @@ export class CommissionAttempt {
     }
   }
 
-  /** Tries each address by itself. Otherwise matter.js would wait 15 s before the second address even if the first was refused. */
+  /** Tries the addresses one at a time. matter.js itself would wait 15 s before the second address, even if the first was refused. */
   async #try(node: ClientNode): Promise<void> {
     const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
     let failure = commissioningFailed('unreachable', 'connect');
@@ -156,7 +156,7 @@ export class CommissionAttempt {
       await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
       return undefined;
     } catch (error) {
-      // The device already is on our fabric. Only the first read of its structure has failed, and the subscription repeats it.
+      // The device is on our fabric. Only the first read of its structure has failed; the subscription reads the structure again.
       if (node.lifecycle.isCommissioned) return undefined;
       return this.#failure(error, clock.monotonic() - startedMs);
     }
@@ -220,7 +220,7 @@ export class CommissionAttempt {
       this.#joinTimeout.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
     );
     if (this.#knownAddress === undefined) return;
-    // If mDNS does not reach the device, the address from the request is the only one that can be tried.
+    // If mDNS has found no address of the device on our fabric, matter.js tries the address from the request.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
     peer.descriptor.operationalAddress ??= this.#knownAddress;
   }
@@ -236,7 +236,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // matter.js ends the fail-safe after a CommissioningError; the device then removes our fabric, unless it is out of reach (join step).
+    // After a CommissioningError, matter.js ends the fail-safe, so the device removes our fabric. In the join step it may be unreachable.
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {
@@ -249,7 +249,7 @@ export class CommissionAttempt {
     if (this.#joinTimeout.signal.aborted) return 'not_joined';
     if (this.#isPaired) return reasonOf(error, 'flow');
     const reason = reasonOf(error, 'pairing');
-    // matter.js reports a refusal and a missing response alike. An error before the retransmissions end is a refusal (Core §4.12.2.1).
+    // matter.js throws the same error for a refusal and for silence. Silence takes longer, due to the retransmissions (Core §4.12.2.1).
     return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 
@@ -295,7 +295,7 @@ class DeviceSearch implements Disposable {
         : { longDiscriminator: payload.discriminator };
     this.#discovery = peers.discover({ ...identifier, scannerFilter: (scanner) => scanner.type === channel });
     this.#discovery.discovered.on((node) => this.#take(node));
-    // Calling `stop` settles the search. A failed scanner means that no device was found, so its error is ignored.
+    // The search ends when `stop` is called. An error of the scanner is ignored: it means only that no device was found.
     this.#discovery.then(undefined, () => {});
   }
 

@@ -22,7 +22,7 @@ import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts
 export interface CommissionerOptions {
   /** Maximum time to search for a device in milliseconds; default: 30 s. */
   readonly discoveryTimeoutMs?: number;
-  /** Attestation policy of requests that contain none; default: `ask`. */
+  /** Attestation policy for a request that has none of its own; default: `ask`. */
   readonly attestation?: AttestationPolicy;
 }
 
@@ -62,10 +62,10 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   /**
-   * Commissions the device of a setup code; if the code has several payloads, commissions their devices one after the other.
-   * Throws VALIDATION_ERROR if the code is wrong, CONFLICT if the same device is being commissioned, NOT_FOUND if the network credentials
-   * do not exist, NOT_CONFIGURED if BLE is needed but off, STORAGE_FAILED if the commissioning cannot be stored (the device is then
-   * unchanged), CANCELLED, and COMMISSIONING_FAILED with `step`, `reason` and `advice`.
+   * Commissions the device of a setup code. If the code has several payloads, commissions their devices one after the other. Throws
+   * VALIDATION_ERROR if the code is wrong, CONFLICT if the same device is already being commissioned, NOT_FOUND if the network credentials
+   * do not exist, NOT_CONFIGURED if BLE is needed but off, STORAGE_FAILED if the commissioning cannot be stored, and CANCELLED if it is
+   * cancelled. If the device cannot be commissioned, throws COMMISSIONING_FAILED with `step`, `reason` and `advice`.
    */
   async commission(request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
     options.onProgress({ step: 'parse', note: 'reading the code' });
@@ -133,7 +133,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     }
   }
 
-  /** After a failure, removes the stored commissioning if the device has no data of our fabric. Otherwise starts its recovery. */
+  /** Called after a failure. If the device has no data of our fabric, removes the stored commissioning; otherwise starts its recovery. */
   #cleanUp(id: string, attempt: CommissionAttempt): void {
     const entry = this.#commissionings.get(id);
     if (entry.stage === 'intent' || attempt.isRolledBack) this.#commissionings.close(id);
@@ -141,8 +141,8 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   /**
-   * Throws CONFLICT if the device is already being commissioned. Compares only the passcode and the upper bits of the discriminator,
-   * because a manual code contains no other bits.
+   * Throws CONFLICT if the device is already being commissioned. Compares the passcode and only the upper 4 bits of the discriminator: a
+   * manual code does not contain the other bits.
    */
   #claim(payload: SetupPayload): void {
     const isSame = (other: SetupPayload): boolean =>

@@ -109,7 +109,7 @@ export interface AttestationVerdict {
   readonly findings: readonly string[];
 }
 
-/** Words for the attestation findings of matter.js. A finding without an entry keeps the words of matter.js. */
+/** Descriptions of the attestation findings of matter.js for people. Other findings keep the message of matter.js. */
 const MEANINGS: Readonly<Record<string, string>> = {
   DclServiceUnavailable: "trust could not be checked offline: whether the maker's certificate is on the list of certified products",
   CdSignerVerificationSkipped: "who signed the product's certification could not be checked offline",
@@ -126,8 +126,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns which attestation findings are refused. `strict` refuses warnings and errors, `ask` refuses errors that no person has accepted,
- * and `off` refuses none. Informative findings are always accepted.
+ * Returns whether the attestation is accepted. `strict` refuses warnings and errors. `ask` refuses errors, unless a person has accepted
+ * them. `off` refuses nothing. Informative findings are always accepted.
  */
 export function judgeAttestation(
   policy: AttestationPolicy,

@@ -5,9 +5,9 @@ import type { CommissionStep } from '../../core/devices/device-administration.ts
 
 /** How far a commissioning has come. It decides what the recovery does after an interruption. */
 export type CommissionStage =
-  /** The device has only a running fail-safe timer; it has no data of our fabric. */
+  /** The device has no data of our fabric. At most its fail-safe timer runs. */
   | 'intent'
-  /** The device may have our fabric until its fail-safe timer expires. */
+  /** The device may have received our fabric. It removes the fabric when its fail-safe timer expires. */
   | 'credentials'
   /** CommissioningComplete was sent, but the hub does not know whether the device has received it. */
   | 'completing'
@@ -18,7 +18,7 @@ export type CommissionStage =
 interface FlowObserver {
   onStep(step: CommissionStep, note: string): void;
   onStage(stage: CommissionStage): void;
-  /** Signal that stops the commissioning, also during a step, until CommissioningComplete is sent. */
+  /** If it aborts, the commissioning stops, even in the middle of a step; but CommissioningComplete and later steps are not cut off. */
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ interface StepMeaning {
   readonly after?: CommissionStage;
 }
 
-/** Steps of the matter.js commissioning flow (numbers of Core §5.5) and the hub's steps for them. */
+/** Maps the steps of the matter.js commissioning flow to the hub's steps. The keys are the step numbers of Core §5.5. */
 const MEANINGS: Readonly<Record<string, StepMeaning>> = {
   '0.1': { step: 'connect', note: 'reading what the device is' },
   '7.1': { step: 'connect', note: 'starting the fail-safe timer' },
@@ -66,7 +66,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   if (signal.aborted) throw stopped(signal);
   observer.onStep(meaning.step, meaning.note);
   if (meaning.before !== undefined) reachStage(observer, meaning.before);
-  // Once CommissioningComplete was sent, the device may have our fabric permanently. Stopping then would only lose the device.
+  // After CommissioningComplete, the device may have our fabric permanently. If the hub stopped now, it would lose the device.
   const isInterruptible = meaning.before !== 'completing' && meaning.step !== 'interview';
   const work = run();
   const result = await (isInterruptible ? orAborted(work, signal) : work).catch((error: unknown) => {
@@ -76,7 +76,7 @@ async function observe<Result>(observer: FlowObserver, meaning: StepMeaning, run
   return result;
 }
 
-/** Reports a stage. Throws an error as CommissioningError. Only then does matter.js end the fail-safe, so that a retry works at once. */
+/** Reports a stage. Turns an error into a CommissioningError: only then does matter.js end the fail-safe, so that a retry works at once. */
 function reachStage(observer: FlowObserver, stage: CommissionStage): void {
   try {
     observer.onStage(stage);

@@ -33,7 +33,7 @@ interface RecoveryCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly recorder: DeviceRecorder;
 }
 
-/** Finishes interrupted commissionings: adds a device that has our fabric, and forgets a device that has removed it. Retries all others. */
+/** Finishes interrupted commissionings. Adds a device that has our fabric, forgets a device that has removed it, and retries the others. */
 export class CommissioningRecovery implements Disposable {
   readonly #collaborators: RecoveryCollaborators;
   readonly #running = new Set<string>();
@@ -77,7 +77,7 @@ export class CommissioningRecovery implements Disposable {
       await this.#admit(address);
       logger.warn('commissioning.adopted', { nodeId: entry.nodeId, stage: entry.stage });
     } else if (!known.maybeStateOf(NetworkClient)?.autoSubscribe) {
-      // The hub stopped after matter.js had stored the node, and before the hub subscribed to the node.
+      // The hub stopped between two steps: matter.js had stored the node, but the hub had not subscribed to the node yet.
       await this.#admit(address);
     }
     const { name, area } = entry;
@@ -85,7 +85,7 @@ export class CommissioningRecovery implements Disposable {
     commissionings.close(entry.id);
   }
 
-  /** Sends CommissioningComplete on our fabric, which is allowed until the fail-safe expires (Core §11.10.7.6). */
+  /** Sends CommissioningComplete on our fabric. The device accepts it until the fail-safe expires (Core §11.10.7.6). */
   async #complete(address: PeerAddress): Promise<void> {
     const { env } = this.#collaborators.matter.node;
     const peer = env.get(PeerSet).for(address);
@@ -93,7 +93,7 @@ export class CommissioningRecovery implements Disposable {
       await peer.connect({ connectionTimeout: Seconds(SEARCH_SECONDS), abort: this.#abort.signal });
       const interaction = new ClientInteraction({ environment: env, exchangeProvider: peer.exchangeProvider, address });
       const command = { endpoint: EndpointNumber(0), cluster: GeneralCommissioning, command: 'commissioningComplete' as const };
-      // An error status means that no fail-safe runs, so the device already has our fabric permanently.
+      // The status is ignored. An error status means that no fail-safe runs, so the device already has our fabric permanently.
       for await (const _response of interaction.invoke(Invoke({ commands: [command] })));
     } catch (error) {
       await peer.delete();
@@ -134,7 +134,7 @@ const STAGES: readonly CommissionStage[] = ['intent', 'credentials', 'completing
 /** A commissioning that has begun, and whose device is not in the device directory yet. */
 export interface CommissioningEntry {
   readonly id: string;
-  /** Operational node id as decimal text; chosen before the device receives it. */
+  /** Operational node id as decimal text. The hub chooses the id before it contacts the device. */
   readonly nodeId: string;
   readonly startedAtMs: number;
   readonly stage: CommissionStage;
@@ -146,7 +146,7 @@ export interface CommissioningEntry {
   readonly fault?: string;
 }
 
-/** Stores commissionings. An entry begins before the device receives any data, and ends when the device is in the device directory. */
+/** Stores open commissionings. Each is stored before the device receives any data, and removed when the device directory has the device. */
 export class CommissioningStore {
   readonly #store: KeyValueStore;
   readonly #clock: Clock;
@@ -156,7 +156,7 @@ export class CommissioningStore {
     this.#clock = clock;
   }
 
-  /** Stores a new commissioning. Throws STORAGE_FAILED if it cannot be written; nothing must then be sent to the device. */
+  /** Stores a new commissioning. If it cannot be written, throws STORAGE_FAILED; the caller must then send nothing to the device. */
   open(nodeId: string, details: Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>): CommissioningEntry {
     const { name, area, shortDiscriminator } = details;
     const begun = { id: randomUUID(), nodeId, startedAtMs: this.#clock.now(), stage: 'intent' } as const;
@@ -176,7 +176,7 @@ export class CommissioningStore {
     this.#write({ ...this.get(id), fault });
   }
 
-  /** Removes the entry of an added device and the entries of earlier attempts to add it. The device has removed their credentials. */
+  /** Removes the entry of an added device. Also removes earlier failed attempts to add it, whose credentials the device has removed. */
   finish(id: string): void {
     const { shortDiscriminator } = this.get(id);
     const isEarlierTry = (entry: CommissioningEntry): boolean =>
@@ -185,7 +185,7 @@ export class CommissioningStore {
     this.close(id);
   }
 
-  /** Removes an entry, because its device was added or has no data of our fabric. */
+  /** Removes an entry: its device was added, has no data of our fabric, or was forgotten by a person. */
   close(id: string): void {
     this.#store.delete(SPACE, id);
   }

@@ -18,7 +18,7 @@ type NetworkCredentials =
   | { readonly kind: 'wifi'; readonly ssid: string; readonly password: string }
   | { readonly kind: 'thread'; readonly networkName: string; readonly datasetHex: string };
 
-/** Stores named Wi-Fi and Thread credentials. Only `credentialsFor` returns the secrets, for the commissioner; the hub never shows them. */
+/** Stores named Wi-Fi and Thread credentials. The hub never shows the secrets: only the commissioner gets them, from `credentialsFor`. */
 export class CredentialSetStore {
   readonly #store: KeyValueStore;
 
@@ -33,7 +33,7 @@ export class CredentialSetStore {
     });
   }
 
-  /** Stores Wi-Fi credentials. Throws VALIDATION_ERROR if the SSID or password has a length or characters that Wi-Fi does not allow. */
+  /** Stores Wi-Fi credentials under a name. Throws VALIDATION_ERROR if the name, the SSID or the password is not valid. */
   setWifi(name: string, ssid: string, password: string): void {
     checkName(name);
     const ssidBytes = Buffer.byteLength(ssid);
@@ -45,7 +45,7 @@ export class CredentialSetStore {
     this.#store.set(SPACE, name, { kind: 'wifi', ssid, password });
   }
 
-  /** Stores a Thread dataset (TLVs as hex text); returns its public part. Throws VALIDATION_ERROR that names the wrong or missing field. */
+  /** Stores a Thread dataset (TLVs as hex text) and returns its public part. Throws VALIDATION_ERROR if the name or dataset is invalid. */
   setThread(name: string, datasetHex: string): CredentialSet {
     checkName(name);
     const { hex, networkName } = parseDataset(datasetHex);
@@ -57,9 +57,7 @@ export class CredentialSetStore {
     return this.#store.delete(SPACE, name);
   }
 
-  /**
-   * Returns stored credentials with their secret. Throws NOT_FOUND, with the existing names, if the kind has no credentials of this name.
-   */
+  /** Returns credentials with their secret. If the kind has no credentials of this name, throws NOT_FOUND with the existing names. */
   credentialsFor<Kind extends NetworkCredentials['kind']>(kind: Kind, name: string): Extract<NetworkCredentials, { kind: Kind }> {
     const set = this.#find(name);
     if (set?.kind === kind) return set as Extract<NetworkCredentials, { kind: Kind }>;
@@ -127,9 +125,9 @@ const TIMEOUT_MS = 5_000;
 const ANSWER_MAX_BYTES = 4_096;
 
 /**
- * Fetches the Thread active operational dataset (TLVs as hex text) from the REST API of an OpenThread Border Router. `routerUrl` is the
- * base URL of the router, such as `http://192.168.1.5:8081`. Throws VALIDATION_ERROR if the URL is wrong, NOT_FOUND if the router has no
- * REST API or is in no Thread network, DEVICE_UNREACHABLE, TIMEOUT after 5 s, RESULT_INVALID if the response is no dataset, and CANCELLED.
+ * Fetches the active Thread dataset (TLVs as hex text) from the REST API of an OpenThread Border Router. `routerUrl` is the router's base
+ * URL, such as `http://192.168.1.5:8081`. Throws VALIDATION_ERROR if the URL is wrong, DEVICE_UNREACHABLE if no router answers, NOT_FOUND
+ * if it has no REST API or no Thread network, RESULT_INVALID if the response is no dataset, TIMEOUT after 5 s, and CANCELLED on abort.
  */
 export async function fetchActiveDataset(
   routerUrl: string,
@@ -190,7 +188,7 @@ async function readLimited(url: URL, response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Returns the dataset's hex text, which older routers wrap in a JSON string. The response is secret and never part of an error. */
+/** Returns the dataset as hex text; older routers send it as a JSON string. The response is secret, so no error contains it. */
 function datasetOf(url: URL, answer: string): string {
   const text = answer.trim().replace(/^"(.*)"$/, '$1');
   if (!/^([0-9a-fA-F]{2}){8,254}$/.test(text)) throw notADataset(url);

@@ -7,9 +7,9 @@ import { present } from '../../core/json.ts';
 export interface SetupPayload {
   /** Secret: never logged and never part of an error. */
   readonly passcode: number;
-  /** The 12-bit discriminator, from a QR code. */
+  /** The 12-bit discriminator; absent for a manual pairing code. */
   readonly discriminator?: number;
-  /** The upper 4 bits of the discriminator, from a manual pairing code. */
+  /** The upper 4 bits of the discriminator; present only for a manual pairing code. */
   readonly shortDiscriminator?: number;
   readonly vendorId?: number;
   readonly productId?: number;
@@ -22,8 +22,8 @@ const QR_PAYLOAD_MIN_LENGTH = 19;
 const QR_PAYLOAD_MAX_LENGTH = 255;
 
 /**
- * Parses QR text `MT:…` (also several payloads joined by `*`), or a manual pairing code of 11 or 21 digits, with or without dashes and
- * spaces. Returns one payload per device. Throws VALIDATION_ERROR if the code is wrong; the message never quotes the code.
+ * Parses a setup code: QR text `MT:…`, where `*` separates several payloads, or a manual pairing code of 11 or 21 digits, which may contain
+ * dashes and spaces. Returns one payload per device. If the code is wrong, throws VALIDATION_ERROR; the message never quotes the code.
  */
 export function parseSetupCode(text: string): readonly SetupPayload[] {
   const code = text.trim();

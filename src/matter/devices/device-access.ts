@@ -44,7 +44,7 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     return this.#read(paths, options, 'ours');
   }
 
-  /** Reads attributes like `read`. For a fabric-scoped list it returns the entries of all fabrics that the device shows us. */
+  /** Reads attributes like `read`, but a fabric-scoped list contains the entries of all fabrics, as far as the device shows them to us. */
   readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#read(paths, options, 'of-all-fabrics');
   }
@@ -150,11 +150,11 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
   }
 }
 
-// Alarm commands that cannot be sent, because matter.js 0.17.9 encodes their inherited bitmap without any bit set.
+// These alarm commands are refused: their bitmap is inherited, and matter.js 0.17.9 would send an inherited bitmap without any bit set.
 const UNSENDABLE = /^(Dishwasher|Refrigerator|Temperature)Alarm\.(Reset|ModifyEnabledAlarms)$/;
 const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
 
-// Throws DEVICE_UNREACHABLE if a bridge cannot reach its device, since the bridge might store the command and run it much later.
+// Throws DEVICE_UNREACHABLE if a bridge cannot reach its device. Otherwise the bridge might store the command and run it much later.
 function refuseBehindBridge({ known, node }: ResolvedCluster): void {
   const { device } = known;
   if (device.kind === 'node' || device.reachability !== 'unreachable' || node.reachability !== 'reachable') return;
@@ -170,7 +170,7 @@ interface ResolvedCluster {
 /** Which endpoints a path may name: those of the device or, for administration, all endpoints of its node. */
 type PathScope = 'device' | 'node';
 
-/** Returns the cluster of a path. Throws NOT_SUPPORTED, with the device's endpoints or clusters, if the path has an unknown name. */
+/** Returns the cluster of a path. If the device lacks the endpoint or the cluster, throws NOT_SUPPORTED with those that it has. */
 function resolveCluster(
   { node, known, scope }: { readonly node: NodeDevices; readonly known: KnownDevice; readonly scope: PathScope },
   path: { readonly endpoint: number; readonly cluster: string },
@@ -182,7 +182,7 @@ function resolveCluster(
   return { node, known, cluster };
 }
 
-/** Returns an element by its name. Throws NOT_SUPPORTED, with all names, if there is no such element. */
+/** Returns an element by its name. If no element has the name, throws NOT_SUPPORTED with all names. */
 function named<Element>(elements: ReadonlyMap<string, Element>, name: string, problem: string): Element {
   const element = elements.get(name);
   if (element === undefined) throw absent(`${problem} ${name}`, [...elements.keys()]);

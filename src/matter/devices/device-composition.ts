@@ -5,7 +5,7 @@ import { visibleLine } from '../../core/untrusted-text.ts';
 
 /** A device that `planDevices` found in a node. It has no id yet, and no name from people. */
 export interface PlannedDevice {
-  /** Permanent key: the node id, and the UniqueID or else the endpoint. With a UniqueID, it survives new endpoint numbers of a bridge. */
+  /** Permanent key of the device. If a bridge renumbers its endpoints, a bridged device keeps its key only if it has a UniqueID. */
   readonly key: string;
   readonly parentKey?: string;
   readonly kind: Device['kind'];
@@ -13,9 +13,9 @@ export interface PlannedDevice {
   readonly endpoints: readonly number[];
   /** The label that the device itself stores; empty if it has none. */
   readonly label: string;
-  /** Name for a device without a label. */
+  /** The name if the device has no label: the product name, or else the device type. */
   readonly productName: string;
-  /** Title of a part within its device, such as `humidity sensor`; absent if the device is no part. */
+  /** Title of a part within its device, such as `humidity sensor`. Absent unless `kind` is `part`. */
   readonly partTitle?: string;
   readonly facts: ProductFacts;
   readonly deviceTypes: readonly string[];
@@ -34,8 +34,8 @@ interface Unit {
 }
 
 /**
- * Returns the devices of a node: the node itself, and each bridged endpoint behind an aggregator (Core §9.13). If one of these has several
- * application endpoints, its parts are devices too (composed devices, Core §9.2.4).
+ * Returns the devices of a node: the node itself, and each bridged endpoint behind an aggregator (Core §9.13). If such a device has several
+ * application endpoints, its parts are returned as devices, too (composed devices, Core §9.2.4).
  */
 export function planDevices(node: NodeSnapshot): readonly PlannedDevice[] {
   return unitsOf(node).flatMap((unit) => planUnit(node.nodeId, unit));
@@ -92,7 +92,7 @@ function planUnit(nodeId: string, unit: Unit): readonly PlannedDevice[] {
   return [main, ...parts.map((part) => planPart(main, part, { tree, siblings: parts }))];
 }
 
-/** Returns the application endpoint that stands for the whole device, such as the refrigerator above its cabinets. */
+/** Returns the application endpoint that stands for the whole device, if there is one. An example is a refrigerator with cabinets. */
 function leadingApplication(unit: Unit, applications: readonly EndpointSnapshot[], tree: EndpointTree): EndpointSnapshot | undefined {
   if (unit.root.isApplication) return unit.root;
   const top = applications.filter((endpoint) => tree.ownerAbove(endpoint) === undefined);
@@ -129,7 +129,7 @@ function partTitle(part: EndpointSnapshot, siblings: readonly EndpointSnapshot[]
   return `${title} ${distinct ?? same.indexOf(part) + 1}`;
 }
 
-/** Returns device type names, application types first. RootNode and BridgedNode are left out unless there is no other type. */
+/** Returns device type names, application types first. Leaves out RootNode and BridgedNode if there are other types. */
 function typesOf(endpoints: readonly EndpointSnapshot[]): readonly string[] {
   const applications = endpoints.filter(({ isApplication }) => isApplication);
   const names = [...applications, ...endpoints].flatMap(({ deviceTypes }) => deviceTypes.map(({ name }) => name));
@@ -182,10 +182,10 @@ export interface ProductFacts {
 /** The structure of one endpoint. */
 export interface EndpointSnapshot {
   readonly number: number;
-  /** The parent: the endpoint with the shortest PartsList that contains this endpoint; absent for endpoint 0. */
+  /** Number of the parent endpoint; absent for endpoint 0. The parent is the endpoint with the shortest PartsList that has this one. */
   readonly parent?: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
-  /** True if a device type of the endpoint is for people, and not only for power, network or structure. */
+  /** True if the endpoint does something for people, such as a light. False if it serves only power, network or structure. */
   readonly isApplication: boolean;
   readonly tags: readonly SemanticTag[];
   /** Values of the UserLabel and FixedLabel clusters. */
@@ -203,7 +203,7 @@ export interface NodeSnapshot {
   readonly endpoints: readonly EndpointSnapshot[];
 }
 
-/** Returns the semantic tags of an endpoint as words: `left`, `freezer`, or the device's own label; empty without tags. */
+/** Returns the semantic tags of an endpoint as text, such as `left freezer`. A tag's own label replaces the standard word. */
 function tagLabel(tags: readonly SemanticTag[]): string {
   const words = tags.map((tag) => deviceText(tag.label) || standardWord(tag));
   return [...new Set(words.filter((word) => word !== ''))].join(' ');

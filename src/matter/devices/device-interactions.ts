@@ -53,12 +53,12 @@ interface InvokeRequest {
 /** Which entries of a fabric-scoped list to read (Core §7.13.2): those of our fabric, or those of all fabrics. */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// Time limit for a device that always listens. It responds in milliseconds, and a call to a dead device must fail within 5 s.
+// Time limit for a device that always listens. Such a device responds in milliseconds. A call to a dead device must fail within 5 s.
 const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
-// Maximum time in milliseconds that the caller waits for matter.js to finish after an abort.
+// After an abort, the caller waits at most this many milliseconds for matter.js to finish.
 const UNWIND_MS = 200;
-// Maximum number of parallel calls to a node. Above 30 exchanges, matter.js closes the oldest one even while it waits for a response.
+// Maximum number of parallel calls to a node. Above 30 exchanges, matter.js closes the oldest one, even if it waits for a response.
 const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
@@ -110,7 +110,7 @@ export class DeviceInteractions {
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
-      // Batching is off, because matter.js sends a batch without the caller's signal. An abandoned command would still be sent later.
+      // Batching is off: for a batch, matter.js ignores the caller's signal. It would still send a command that the caller has given up.
       const request = { ...Invoke({ commands: [entry] }), batchDuration: false as const };
       for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
         for await (const answer of chunk) {
@@ -175,8 +175,8 @@ export class DeviceInteractions {
   }
 }
 
-// Sends a write through a messenger that gets the abort signal. ClientNode's own write ignores the signal (0.17.9: sendWriteCommand ignores
-// its options), so it would repeat an abandoned write for 15 s.
+// Sends a write through a separate messenger, which obeys the abort signal. The write of ClientNode ignores the signal (0.17.9:
+// sendWriteCommand ignores its options) and would repeat an abandoned write for 15 s.
 async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
   if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
   const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
@@ -203,7 +203,7 @@ interface ResponseTimeoutOptions {
   readonly answeredMs: () => number | undefined;
 }
 
-/** Aborts `signal` if a node does not respond in time. While the call waits in the queue, responses to other calls extend the limit. */
+/** Aborts `signal` if a node does not respond in time. While the call is queued, any response to another call restarts the limit. */
 export class ResponseTimeout implements Disposable {
   readonly #parts: ResponseTimeoutOptions;
   readonly #startedMs: number;
@@ -254,7 +254,7 @@ export interface InteractionFailure {
   readonly what: string;
   /** True if a request may have been sent to the device. */
   readonly isSent: boolean;
-  /** True for a read. A read changes nothing, so a lost response means DEVICE_UNREACHABLE, and not OUTCOME_UNKNOWN. */
+  /** True for a read. If its response is lost, the error is DEVICE_UNREACHABLE instead of OUTCOME_UNKNOWN: a read changes nothing. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
   readonly waitedMs: number;

@@ -54,7 +54,7 @@ export class DeviceReports {
   }
 }
 
-/** Tells when each value was last confirmed: by a report of the value, or by a running subscription, which would report a change. */
+/** Tells when each value was last confirmed: by a report of the value, or by a running subscription that reported no change. */
 export class ReportTimes {
   readonly #clock: Clock;
   readonly #times = new WeakMap<NodeDevices, Map<string, number>>();
@@ -63,7 +63,7 @@ export class ReportTimes {
     this.#clock = clock;
   }
 
-  /** Stores that the device has reported the attribute now; returns the time. */
+  /** Stores the current time as the report time of an attribute, and returns this time. */
   note(node: NodeDevices, path: Omit<AttributePath, 'device'>): number {
     const times = this.#times.get(node) ?? new Map<string, number>();
     const nowMs = this.#clock.now();
@@ -73,7 +73,7 @@ export class ReportTimes {
 
   /**
    * Returns when a value was last confirmed, in ms since 1970; 0 if unknown. If the device does not report changes of the attribute, the
-   * subscription confirms nothing. Then only a report of the value counts, or the first read when the node joined.
+   * subscription confirms nothing: only a report or a read of the value does, including the first read when the node joined.
    */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;
@@ -85,7 +85,7 @@ function keyOf({ endpoint, cluster, attribute }: Omit<AttributePath, 'device'>):
   return `${endpoint}/${cluster}/${attribute}`;
 }
 
-// An event from before 2020 gets the current time, because a device without a clock counts from its own start.
+// If an event has a time before 2020, the hub uses the current time: a device without a clock counts from its own start.
 const FIRST_PLAUSIBLE_MS = Date.UTC(2020, 0, 1);
 
 /** Converts an event of a node to a DeviceEvent; returns undefined if its cluster, event or endpoint is unknown. */

@@ -9,7 +9,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { deviceText, type PlannedDevice } from './device-composition.ts';
 
 const DEVICE_SPACE = 'devices';
-// Maximum length of the part of a device id that comes from its name. It leaves space for a suffix within 64 characters.
+// Maximum length of a device id without its suffix. A whole id has at most 64 characters; the rest is for a suffix such as `-2`.
 const MAX_SLUG = 56;
 
 interface DeviceEntry {
@@ -50,8 +50,8 @@ export class DeviceStore {
   }
 
   /**
-   * Returns the entry of a device. A new device gets an id, made from the name that a person gave it or from its own label. If the entry
-   * cannot be written, it stays in memory and is written with the next change.
+   * Returns the stored data of a device. A new device first gets an id, made from the name that a person gave, else from its label or
+   * product name. If the data cannot be written, it stays in memory and is written with the next change of the device.
    */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
@@ -68,8 +68,8 @@ export class DeviceStore {
   }
 
   /**
-   * Returns the name that a person gave. A part without such a name uses the name of the whole device. If no person gave a name, returns
-   * the device's own label, else its product name and area.
+   * Returns the first name that exists: the name that a person gave the device; for a part, the name that a person gave the whole device,
+   * plus the title of the part; the device's own label; the product name, plus the area.
    */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
@@ -80,7 +80,7 @@ export class DeviceStore {
     return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
   }
 
-  /** Returns whether a person gave the name that `nameOf` returns. */
+  /** Returns whether the name that `nameOf` returns comes from a person. */
   isNamedHere(planned: PlannedDevice): boolean {
     return this.entryOf(planned).name !== undefined || this.#nameAsPart(planned) !== '';
   }
@@ -126,13 +126,13 @@ export class DeviceStore {
     }
   }
 
-  /** Returns the removed device that this device seems to be; undefined if none matches or the attestation was stronger before. */
+  /** Returns the removed device that this device seems to be. Returns undefined if none matches, or if the attestation is now weaker. */
   recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
     const device = this.#presentDevice(planned, plans);
     return device && this.#former.recognise(device);
   }
 
-  /** Gives a recognised device its former id, and its former name and area unless a person has given it new ones. */
+  /** Gives a recognised device its former id. Also restores its former name and area, unless a person has set new ones. */
   restore(key: string, { id, name, area }: FormerDevice): void {
     const entry = this.#known(key);
     this.#former.reserve(entry.id);
@@ -146,7 +146,7 @@ export class DeviceStore {
     return { id: this.entryOf(planned).id, planned, root, findings: this.#all.get(root.key)?.findings };
   }
 
-  /** Returns a name such as `Fridge cabinet 1` if a person named the whole device `Fridge`; otherwise an empty text. */
+  /** If a person named the whole device `Fridge`, returns a name such as `Fridge cabinet 1`. Otherwise returns an empty text. */
   #nameAsPart({ parentKey, partTitle }: PlannedDevice): string {
     if (parentKey === undefined || partTitle === undefined) return '';
     const name = this.#all.get(parentKey)?.name;
@@ -164,7 +164,7 @@ export class DeviceStore {
     return entry;
   }
 
-  /** Writes an entry. Throws STORAGE_FAILED if it cannot be written; nothing is then changed. */
+  /** Writes an entry. If this fails, throws STORAGE_FAILED and changes nothing. */
   #save(key: string, entry: DeviceEntry): DeviceEntry {
     const { findings, ...rest } = entry;
     this.#store.set(DEVICE_SPACE, key, { ...rest, ...(findings && { findings: [...findings] }) });
@@ -226,9 +226,9 @@ interface PresentDevice {
 }
 
 /**
- * Stores devices that were removed from the home. A device that is commissioned again is recognised by vendor, product, and serial number
- * or unique id. A device can forge these, so its former id, with the permissions for it, is only offered to people and never restored
- * automatically.
+ * Stores devices that were removed from the home. If a device is commissioned again, the hub recognises it by vendor, product, and serial
+ * number or unique id. A device can forge these. So the hub never restores the former id, with its permissions, by itself: it only offers
+ * this to people.
  */
 class FormerDeviceStore {
   readonly #store: KeyValueStore;
@@ -258,7 +258,7 @@ class FormerDeviceStore {
     this.#store.set(FORMER_SPACE, id, true);
   }
 
-  /** Returns the matching device that was removed last; undefined if none matches or the attestation was stronger before. */
+  /** Returns the matching device that was removed last. Returns undefined if none matches, or if the attestation is now weaker. */
   recognise({ planned, root, findings }: PresentDevice): FormerDevice | undefined {
     const node = identityOf(root);
     if (node === undefined || findings === undefined) return undefined;
@@ -276,13 +276,13 @@ export function recognisedDevice(device: DeviceId, { id, name, removedAtMs }: Fo
   return present({ device, former: id, name, removedAtMs });
 }
 
-/** Returns a node's vendor, product and serial number (or else unique id) as text; undefined if the node has neither number nor id. */
+/** Returns vendor, product and serial number of a node as text; the unique id replaces a missing number. Undefined if both are missing. */
 function identityOf({ facts: { vendor, product, serial, uniqueId } }: PlannedDevice): string | undefined {
   const own = serial !== '' ? `s${serial}` : uniqueId !== '' ? `u${uniqueId}` : undefined;
   return own === undefined ? undefined : JSON.stringify([vendor.id, product.id, own]);
 }
 
-/** Returns the position and product data of a device as text. The position alone could later be that of another bridged device. */
+/** Returns a device's position in its node and its product data as text. Both are needed: another device may get the position later. */
 function selfOf({ key, nodeId, kind, facts: { vendor, product, serial }, deviceTypes }: PlannedDevice): string {
   return JSON.stringify([key.slice(nodeId.length), kind, vendor.id, product.id, product.name, serial, deviceTypes]);
 }

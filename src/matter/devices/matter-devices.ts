@@ -44,7 +44,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #reports: DeviceReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
-  /** Cache of devices by id, because every call looks its device up several times. It is built when first needed after a change. */
+  /** Cache of devices by id, because each call looks up its device several times. The first lookup after a change fills the cache. */
   #index: ReadonlyMap<DeviceId, FoundDevice> | undefined;
   readonly #polls = new Map<NodeWatch, UnreportedAttributePoll>();
   readonly #end = new AbortController();
@@ -88,7 +88,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
-    // A timer that fires while the node closes now finds no device. It would otherwise read from a closed peer, which throws.
+    // From now on, a timer that fires during the shutdown finds no device. Otherwise it would read from a closed peer, which throws.
     this.#index = undefined;
   }
 

@@ -11,11 +11,11 @@ import { type DeviceStore, recognisedDevice } from './device-store.ts';
 import { PeerLink } from './peer-link.ts';
 import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-structure.ts';
 
-/** A device with its plan and the signature of its structure. */
+/** A device with its plan, and a text by which changes of the device are detected. */
 export interface KnownDevice {
   readonly device: Device;
   readonly planned: PlannedDevice;
-  /** Text that changes if and only if name, area, endpoints, device types or clusters change. */
+  /** Text that changes if the device, its endpoints or the structure of its clusters change. It ignores reachability and last contact. */
   readonly signature: string;
 }
 
@@ -40,7 +40,7 @@ export class NodeDevices {
   confirmedMs = 0;
   /** When the node joined and was read for the first time, ms since 1970; 0 if it joined in an earlier process. */
   readonly joinedMs: number;
-  /** When the node last answered a call, ms since 1970; stored here because matter.js discards a session's time with the session. */
+  /** When the node last answered a call, in ms since 1970. matter.js has this time only until the session ends. */
   answeredMs = 0;
   isSleepy: boolean;
 
@@ -100,7 +100,7 @@ export class NodeDevices {
     return { device, endpoints: endpoints.map((snapshot) => this.#describeEndpoint(snapshot)) };
   }
 
-  /** Returns the device with the current time of its last answer. */
+  /** Returns the device with an up-to-date `lastSeenMs`. */
   deviceNow({ device }: KnownDevice): Device {
     const lastSeenMs = this.#lastSeenMs(device.lastSeenMs);
     return lastSeenMs > device.lastSeenMs ? { ...device, lastSeenMs } : device;
@@ -114,9 +114,7 @@ export class NodeDevices {
     });
   }
 
-  /**
-   * Gives a recognised device its former id and returns the id; `refresh` then shows it. Returns undefined if no removed device matches.
-   */
+  /** Gives a recognised device its former id and returns the id; undefined if no removed device matches. Call `refresh` afterwards. */
   restoreId({ planned }: KnownDevice): DeviceId | undefined {
     const former = this.#store.recognise(planned, this.#plans);
     if (former) this.#store.restore(planned.key, former);

@@ -21,10 +21,10 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// Delays in milliseconds after which the structure is read. matter.js adds new endpoints some time after their report, without an event.
+// The structure is read after each of these delays (in ms): matter.js adds a new endpoint some time after its report, without an event.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
-// Report interval assumed for a sleepy node until a subscription has negotiated one.
+// The hub assumes this report interval (in ms) for a sleepy node until a subscription has negotiated one.
 const SLEEPY_INTERVAL_MS = 600_000;
 
 /** Watches one node: answers, sessions, DNS-SD announcements, subscription and structure. */
@@ -86,7 +86,7 @@ export class NodeWatch {
     if (STRUCTURE_BEHAVIORS.has(behavior) || properties?.some((name) => STRUCTURE_ATTRIBUTES.has(name))) this.noteStructure();
   }
 
-  /** Schedules three reads of the structure. Changes before the first read start no further reads. */
+  /** Schedules three reads of the structure. Until the first read, further calls do nothing. */
   noteStructure(): void {
     if (this.#awaitsFirstRead) return;
     this.#cancelStructure?.();
@@ -108,7 +108,7 @@ export class NodeWatch {
     return running instanceof SustainedSubscription && running.active.value ? running : undefined;
   }
 
-  /** Returns the longest time between two reports that the last subscription negotiated. */
+  /** Returns the maximum report interval in milliseconds that the last subscription negotiated. */
   #reportIntervalMs(): number {
     const seconds = this.#runningSubscription()?.maxInterval;
     if (seconds !== undefined) this.#intervalMs = seconds * 1_000;
@@ -127,7 +127,7 @@ export class NodeWatch {
     }
     this.#confirm();
     this.#options.onFresh();
-    // Structure changes before the listeners were added are not reported again, so the structure is read now.
+    // Structure changes that came before the listeners existed are not reported again. So the structure is read now.
     this.noteStructure();
   }
 

@@ -10,7 +10,7 @@ import {
 } from '@matter/main/protocol';
 import type { ReachabilityLink } from './reachability.ts';
 
-// Number of transmissions of a probe message within its time limit.
+// A probe message is sent up to this many times within the time limit of the probe.
 const PROBE_TRANSMISSIONS = 4;
 
 /** Manages the connection to one node: its sessions, its addresses, and the times of its messages. */
@@ -37,7 +37,7 @@ export class PeerLink implements ReachabilityLink {
     return this.peer?.newestSession()?.parameters.idleInterval;
   }
 
-  /** Waits for a session without sending a command. Rejects with the signal's reason if the signal aborts. */
+  /** Waits until there is a session, without sending a command. If the signal aborts, rejects with the signal's reason. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.peer?.connect({ abort: signal, connectionTimeout: Forever });
     signal.throwIfAborted();
@@ -65,12 +65,12 @@ export class PeerLink implements ReachabilityLink {
     this.#node.env.get(ClientSubscriptions).closeForPeer(peer.address);
   }
 
-  /** Closes the peer if it has no session. The next connection attempt then starts without the growing retry delays of matter.js. */
+  /** If the peer has no session, closes the peer. This ends the growing retry delays of matter.js for the next connection attempt. */
   async reconnect(): Promise<void> {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
-  /** Returns whether the node announces addresses, but not the address of its session. The node has then moved or restarted. */
+  /** Returns whether the node has moved or restarted: it announces addresses, but not the address that its session uses. */
   hasMoved(): boolean {
     const { peer } = this;
     const session = peer?.newestSession();
@@ -80,8 +80,8 @@ export class PeerLink implements ReachabilityLink {
   }
 }
 
-// A failed subscription is retried after 2 s to 30 s, so that a lamp that was switched off at the wall for a day is reachable at once. By
-// default it is retried after 15 s to an hour, and matter.js has no option for it.
+// Retries a failed subscription after 2 s to 30 s, so that a lamp that was switched off at the wall for a day is reachable at once. By
+// default, matter.js waits 15 s to an hour. It has no option for this, so its schedule is changed here.
 Object.assign(SustainedSubscription.DefaultRetrySchedule, { initialInterval: Seconds(2), maximumInterval: Seconds(30) });
 
 /**

@@ -10,7 +10,7 @@ import { deviceText, type EndpointSnapshot, type NodeSnapshot, type ProductFacts
 type State = Readonly<Record<string, unknown>>;
 
 const NO_STATE: State = {};
-// Idle interval in milliseconds from which a battery node counts as sleepy. It is longer than a probe waits for its answer.
+// A battery node counts as sleepy if its idle interval is at least this many milliseconds. A probe waits for a shorter time.
 const SLEEPY_IDLE_MS = 2_000;
 
 /** Returns the cached structure of a commissioned node. */
@@ -30,7 +30,7 @@ export function stateOf(endpoint: Endpoint, behavior: string): State {
   return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
 }
 
-/** What the hub knows about when a node can receive messages. */
+/** Facts that tell whether a node sleeps. A node that sleeps cannot receive messages at all times. */
 export interface SleepFacts {
   /** True if the node has the ICD Management cluster: an intermittently connected device (Core §9.16). */
   readonly isIntermittent: boolean;
@@ -43,8 +43,8 @@ export interface SleepFacts {
 }
 
 /**
- * Returns whether a node sleeps between messages. A battery alone is no proof, because a robot vacuum always listens: the idle interval
- * must also be longer than a probe waits. A long interval alone is no proof either, because mains-powered devices with old firmware
+ * Returns whether a node sleeps between messages. A battery alone is no proof: a robot vacuum has one, but always listens. So the node's
+ * idle interval must also be longer than a probe waits. A long interval alone is no proof either: mains-powered devices with old firmware
  * negotiate long ones.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
@@ -84,8 +84,8 @@ function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, numbe
 }
 
 /**
- * Returns whether matter.js has read an endpoint that it created. A read endpoint has device types and clusters (Core §9.5.6), and a
- * bridged device has Reachable (Core §9.13.4). Without this check a device would be added, removed and added again.
+ * Returns whether matter.js has already read an endpoint. After the read, an endpoint has device types and clusters (Core §9.5.6), and a
+ * bridged device has Reachable (Core §9.13.4). Without this check, a new device would be added, removed and added again.
  */
 function isRead(endpoint: Endpoint): boolean {
   if (endpoint.number === 0) return true;
@@ -171,7 +171,7 @@ export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | u
 }
 
 interface KnownEndpoint {
-  /** The matter.js behavior classes when the clusters were read; matter.js replaces a class if its features or elements change. */
+  /** The matter.js behavior classes at the time of the read. If features or elements change, matter.js replaces the class. */
   readonly types: readonly unknown[];
   readonly byName: ReadonlyMap<string, PeerCluster>;
   readonly byBehavior: ReadonlyMap<string, PeerCluster>;

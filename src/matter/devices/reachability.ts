@@ -20,10 +20,10 @@ export interface ReachabilityPolicy {
  */
 export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };
 
-// A sleepy node may be silent for this time in milliseconds without being lost, because it repeats a lost report within a minute.
+// Minimum time in milliseconds before a silent sleepy node counts as lost, since the node repeats a lost report within a minute.
 const SHORTEST_SLEEP_MS = 60_000;
 
-/** Returns the policy for a sleepy node that reports at least once per `maxIntervalMs`: unreachable after three missed reports. */
+/** Returns the policy for a sleepy node that reports at least once per `maxIntervalMs`: it is unreachable after three missed reports. */
 export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
   return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isProbed: false };
 }
@@ -32,7 +32,7 @@ export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
 export interface ReachabilityLink {
   /** Returns when the last message from the node arrived, in ms since 1970; 0 before the first message. */
   lastReceivedMs(): number;
-  /** Probes the node, after connecting if there is no session. Returns whether it responds within `timeoutMs`. Never throws. */
+  /** Probes the node, or connects if there is no session. Returns whether the node responds within `timeoutMs`. Never throws. */
   probe(timeoutMs: number): Promise<boolean>;
   /** Ends the sessions with a silent node, so that all pending requests fail and the next request connects anew. */
   drop(): void;
@@ -40,7 +40,7 @@ export interface ReachabilityLink {
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** Returns the current policy. It can change, because the hub learns only from the structure whether a node sleeps. */
+  /** Returns the current policy. The policy changes when the hub learns from the node's structure that the node sleeps. */
   readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
   /** Returns a random number from 0 to 1, which spreads the probes of many nodes over time. */
@@ -83,7 +83,7 @@ export class ReachabilityMonitor {
     this.#schedule(this.#options.policy().quietMs);
   }
 
-  /** Probes the node. Called when it may be lost: after a call without a response, a lost session or a new address. */
+  /** Probes the node if its policy allows probes. Called when a call gets no response, a session is lost or the node has a new address. */
   suspect(): void {
     if (this.#isStopped || !this.#options.policy().isProbed) return;
     this.#check(0);

@@ -25,7 +25,7 @@ import { type LiveState, schemaOf } from './value-json.ts';
 import { concentrationUnit } from './value-limits.ts';
 import { type ShapeContext, type StructShape, shapeContext, shapeOfModel, structOf, type ValueShape } from './value-shape.ts';
 
-/** Ids from the AttributeList and AcceptedCommandList of a device. If a set is absent, all elements of the model are supported. */
+/** Ids of the attributes and commands that a device supports. If a set is absent, all of them in the model count as supported. */
 export interface SupportedElements {
   readonly attributes?: ReadonlySet<number>;
   readonly commands?: ReadonlySet<number>;
@@ -70,7 +70,7 @@ export interface ClusterShape {
   readonly events: ReadonlyMap<string, EventShape>;
 }
 
-/** Returns the shape of a cluster, limited to the features of its model and the elements of the device. */
+/** Returns the shape of a cluster. The shape has the elements that the features of the model allow and that the device supports. */
 export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElements = {}): ClusterShape {
   const elements = elementsOf(cluster);
   return {
@@ -85,7 +85,7 @@ export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElemen
   };
 }
 
-/** Returns the name of an element; `Cluster0xfff1fc01` for an unknown element, which matter.js names `Cluster$fff1fc01`. */
+/** Returns the name of an element. An unknown element, which matter.js names `Cluster$fff1fc01`, becomes `Cluster0xfff1fc01`. */
 function specificationName(name: string): string {
   return name.replace(/^([a-z]+)\$/i, (_, word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}0x`);
 }
@@ -221,7 +221,7 @@ export interface StandardDeviceType {
   readonly revision: number;
   /** Classification: `simple`, `utility`, `node`, `dynamic` or `base`. */
   readonly classification: string;
-  /** Server clusters that the device type may have, each with the features that the device type requires. */
+  /** Server clusters that the device type may have. Each entry also lists the features that the cluster must have for this device type. */
   readonly clusters: readonly StandardRequirement[];
 }
 
@@ -240,13 +240,13 @@ export function standardClusterNames(): readonly string[] {
   return [...concreteClusters().keys()];
 }
 
-/** Returns a standard cluster by name, limited to the feature codes in `features`; with all elements if `features` is absent. */
+/** Returns a standard cluster by name. It is limited to the feature codes in `features`; without `features`, it has all elements. */
 export function standardCluster(name: string, features?: readonly string[]): ClusterDescription | undefined {
   const shape = standardClusterShape(name, features);
   return shape && describeCluster(shape);
 }
 
-/** Returns the shape of a standard cluster by name, limited to `features` if present. */
+/** Returns the shape of a standard cluster by name. If `features` is present, the shape is limited to these features. */
 export function standardClusterShape(name: string, features?: readonly string[]): ClusterShape | undefined {
   const key = features === undefined ? name : `${name}[${features.toSorted().join()}]`;
   const known = shapes.get(key);

@@ -34,12 +34,12 @@ type FieldDefinition = Omit<FileValue<typeof FIELD>, 'id'> & { readonly id?: num
 type Items<List extends 'attributes' | 'commands'> = NonNullable<ClusterDefinition[List]>[number];
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
-/** Validator of cluster definitions. It is compiled when the first file is read, because this takes long and most hubs have no file. */
+/** Validator of cluster definitions. It is compiled for the first file, because this takes long and most hubs have no such file. */
 let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**
- * Returns the model of a manufacturer-specific cluster from a JSON file, for `clusters` of MatterNode. `place` is the file name for errors.
- * Throws CONFIG_INVALID with the JSON pointer of each mistake.
+ * Converts the content of a JSON file to the model of a manufacturer-specific cluster, for `clusters` of MatterNode. Throws CONFIG_INVALID
+ * with `place`, the file name, and the JSON pointer of each mistake.
  */
 export function manufacturerModel(definition: unknown, place: string): Cluster {
   compiled ??= new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);

@@ -75,7 +75,7 @@ function plainJson(value: unknown): Json {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
-  // Texts from a device, such as track titles, lose hidden characters, because people and language models read them.
+  // Hidden characters are removed from a device's texts, such as track titles, because people and language models read these texts.
   if (typeof value === 'string') return visibleText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
@@ -259,7 +259,7 @@ function bitmapSchema(shape: BitmapShape): MutableSchema {
 }
 
 function octetsSchema({ kind, minBytes, maxBytes }: OctetsShape): MutableSchema {
-  // JSON Schema counts code points and Matter counts octets. So the schema allows too much, and the conversion checks exactly.
+  // JSON Schema counts code points, but Matter counts octets. So the schema allows some texts that `fromJson` then refuses.
   if (kind === 'text') return { type: 'string', ...bounds('Length', Math.ceil(minBytes / 4), maxBytes) };
   const encoded = (bytes: number): number => Math.ceil(bytes / 3) * 4;
   const maxLength = maxBytes === undefined ? undefined : encoded(maxBytes);

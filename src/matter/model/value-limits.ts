@@ -10,22 +10,22 @@ interface LiveLimits {
 export interface IntegerRange extends LiveLimits {
   readonly min: bigint;
   readonly max: bigint;
-  /** True for a type wider than 53 bits: a bigint in matter.js, a number or decimal text in JSON. */
+  /** True for a type of more than 53 bits. Its values are bigint in matter.js, and numbers or decimal text in JSON. */
   readonly isWide: boolean;
 }
 
-// Seconds from 1970 to 2000, the start of Matter's epoch; matter.js returns times since 1970.
+// Seconds from 1970 to 2000. Matter counts times from 2000, but matter.js returns times since 1970.
 const EPOCH_OFFSET_S = 946_684_800n;
 const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
 
-/** Returns the range of an integer from its width and its constraint, without the value that stands for null (Core §7.19.1). */
+/** Returns the range of an integer from its width and its constraint. The range excludes the value that stands for null (Core §7.19.1). */
 export function integerRange(model: ValueModel): IntegerRange {
   const type = typeRange(model);
   const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
   return isEpoch ? type : narrowed(type, model);
 }
 
-/** Returns a constraint's limit as a number, or undefined if the limit is prose or refers to an attribute. */
+/** Returns the limit of a constraint as a number. Returns undefined if the limit is stated in prose or refers to an attribute. */
 export function boundOf(expression: Constraint.Expression | undefined, model: ValueModel): bigint | undefined {
   if (expression === undefined || expression === null || isLive(expression)) return undefined;
   if (typeof expression === 'bigint') return expression;
@@ -94,13 +94,13 @@ const OPERATIONS: Record<string, (left: number, right: number) => number> = {
   '/': (left, right) => left / right,
 };
 
-/** Returns whether a limit refers to an attribute instead of being a number. */
+/** Returns whether a limit is computed from attributes, and is not a plain number. */
 function isLive(expression: Constraint.Expression | undefined): expression is LimitExpression {
   if (typeof expression !== 'object' || expression === null || expression instanceof Date || Array.isArray(expression)) return false;
   return 'lhs' in expression || 'args' in expression || FieldValue.referenced(expression as FieldValue) !== undefined;
 }
 
-/** Returns a limit as a number, computed from the attributes in `state` (camelCase names), or undefined if an attribute is missing. */
+/** Computes a limit from the attributes in `state`, by camelCase name. Returns undefined if an attribute is missing. */
 export function evaluateLimit(expression: LimitExpression, state: Readonly<Record<string, unknown>>): number | undefined {
   const value = resolve(expression, state);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
@@ -140,7 +140,7 @@ const between = (min: string, max: string): LiveLimits => ({
 const HEATING = between('minHeatSetpointLimit', 'maxHeatSetpointLimit');
 const COOLING = between('minCoolSetpointLimit', 'maxCoolSetpointLimit');
 
-// The model marks these constraints as "desc"; the limits are in the text of Application Clusters §4.3 and §8.2.
+// For these attributes, the model states only "desc". The limits are from the text of Application Clusters §4.3 and §8.2.
 const LIMITS: Readonly<Record<string, LiveLimits>> = {
   'Thermostat.OccupiedHeatingSetpoint': HEATING,
   'Thermostat.UnoccupiedHeatingSetpoint': HEATING,
@@ -158,7 +158,7 @@ export function proseLimits(cluster: string, element: string): LiveLimits {
   return LIMITS[`${cluster}.${element}`] ?? {};
 }
 
-/** The unit of a value after the raw value was multiplied by `scale`. */
+/** The unit of a value. The raw value times `scale` is the value in this unit. */
 export interface Unit {
   readonly unit: string;
   readonly scale: number;
@@ -190,7 +190,7 @@ const BY_TYPE: Readonly<Record<string, Unit>> = {
   'amperage-mA': of('A', 0.001),
 };
 
-/** Units from the text of the specification: cluster, unit, and names of attributes or of fields of commands and structs. */
+/** Units from the text of the specification. Each row has a cluster, a unit, and the names of attributes and fields with this unit. */
 const PROSE_UNITS: readonly (readonly [cluster: string, unit: Unit, ...elements: string[]])[] = [
   ['RelativeHumidityMeasurement', of('%', 0.01), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],
   ['PressureMeasurement', of('kPa', 0.1), 'MeasuredValue', 'MinMeasuredValue', 'MaxMeasuredValue', 'Tolerance'],

@@ -17,7 +17,7 @@ interface ShapeBase extends Partial<Unit> {
   readonly isNullable: boolean;
 }
 
-/** A boolean, a float, or `any`: a value without a model, such as an attribute of an unknown manufacturer cluster. */
+/** A boolean, a float, or `any`. `any` is a value without a model, such as an attribute of an unknown manufacturer cluster. */
 interface PlainShape extends ShapeBase {
   readonly kind: 'boolean' | 'float' | 'any';
 }
@@ -31,7 +31,7 @@ export interface IntegerShape extends ShapeBase, IntegerRange {
 export interface EnumShape extends ShapeBase {
   readonly kind: 'enum';
   readonly values: readonly { readonly name: string; readonly value: number }[];
-  /** True for values from a device, which may be newer than the model: numbers without a name are accepted. */
+  /** True if numbers without a name are accepted. A device that is newer than the model may send such numbers. */
   readonly isOpen: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface StructShape extends ShapeBase {
   readonly fields: readonly FieldShape[];
 }
 
-/** The type of an attribute or field in the Matter data model; its JSON Schema and its JSON conversion are derived from it. */
+/** The type of an attribute or field in the Matter data model. The hub derives the JSON Schema and the JSON conversion from it. */
 export type ValueShape = PlainShape | IntegerShape | EnumShape | BitmapShape | OctetsShape | ListShape | StructShape;
 
 /** The cluster of a value, and the direction in which the value is sent. */
@@ -82,12 +82,12 @@ export interface ShapeContext {
   readonly direction: 'in' | 'out';
 }
 
-// Maximum nesting of types. No standard type nests deeper; without the limit, a recursive type of a manufacturer would never end.
+// Maximum nesting of types; no standard type nests deeper. The limit ends the recursion if a manufacturer's type contains itself.
 const MAX_DEPTH = 8;
 // Id of the FabricIndex field: every fabric-scoped struct has it, and the device sets it (Core §7.19.1).
 const FABRIC_INDEX_FIELD = 0xfe;
 
-/** Returns the context for the shapes of one cluster, whose model is limited to the elements of a device. */
+/** Returns the context for the shapes of one cluster. */
 export function shapeContext(cluster: ClusterModel, direction: 'in' | 'out'): ShapeContext {
   return { cluster, scope: Scope(cluster as Model), direction };
 }
@@ -124,7 +124,7 @@ export function shapeOfModel(model: ValueModel, context: ShapeContext, depth = 0
   }
 }
 
-/** Returns the fields of a struct, command or event that the device's features allow. */
+/** Returns the fields of a struct, command or event. Leaves out the fields that the features of the device do not allow. */
 export function structOf(model: ValueModel, context: ShapeContext, depth = 0): StructShape {
   const fields = membersOf(model, context, { tags: [ElementTag.Field], conformance: 'conformant' })
     .filter((field) => !field.isDeprecated && !field.isDisallowed)
@@ -150,7 +150,7 @@ function integerShape(model: ValueModel, context: ShapeContext, base: ShapeBase 
 }
 
 function isRequired(field: ValueModel, context: ShapeContext): boolean {
-  // matter.js treats a conformance that compares values ("OperationalStateID >= 128") as mandatory for every value.
+  // If a conformance compares values ("OperationalStateID >= 128"), matter.js treats the field as mandatory for every value.
   if (/[<>=]/.test(String(field.effectiveConformance))) return false;
   return field.effectiveConformance.applicabilityFor(context.scope) === Conformance.Applicability.Mandatory;
 }
@@ -159,7 +159,7 @@ function isAllowed(member: ValueModel, context: ShapeContext): boolean {
   return member.effectiveConformance.applicabilityFor(context.scope) !== Conformance.Applicability.None;
 }
 
-// Reads members through Scope, which includes the values that a derived cluster adds to an inherited type, such as mode tags.
+// Reads members through Scope. Scope includes the values that a derived cluster adds to an inherited type, such as mode tags.
 function membersOf(model: ValueModel, context: ShapeContext, options?: Scope.MemberOptions): readonly FieldModel[] {
   return [...context.scope.membersOf(model as Model, options)] as unknown as readonly FieldModel[];
 }
@@ -170,7 +170,7 @@ function enumShape(model: ValueModel, context: ShapeContext, base: ShapeBase): E
     .filter((member) => isAllowed(member, context) && (allowed === undefined || allowed.has(member.propertyName)))
     .flatMap((member) => (member.effectiveId === undefined ? [] : [{ name: member.name, value: member.effectiveId }]));
   if (values.length > 0) return { ...base, kind: 'enum', values, isOpen: context.direction === 'out' };
-  // The result lists no named values if their meaning depends on another attribute, as for OnOff's EffectVariant.
+  // The model lists no values if their meaning depends on another attribute, as for OnOff's EffectVariant. Then any number is allowed.
   const is16Bits = model.type === 'enum16' || model.primitiveBase?.name === 'uint16';
   const max = is16Bits ? 0xffffn : 0xffn;
   return { ...base, kind: 'integer', min: 0n, max: model.nullable ? max - 1n : max, isWide: false };

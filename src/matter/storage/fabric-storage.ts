@@ -25,9 +25,9 @@ interface StorageParts {
 }
 
 /**
- * Protects the file that contains the fabric's keys. Checks the file before matter.js opens it, copies it after each change, and restores
- * the newest valid copy if it is damaged. Once the home has a fabric, a file without this fabric is never accepted: matter.js would create
- * a new fabric, and every device of the home would be lost.
+ * Protects the file that contains the fabric's keys. Checks the file before matter.js opens it, and keeps copies. If the file is damaged,
+ * restores the newest valid copy. Once the home has a fabric, never accepts a file without this fabric: matter.js would then create a new
+ * fabric, and every device of the home would be lost.
  */
 export class FabricStorage {
   readonly #parts: StorageParts;
@@ -55,7 +55,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The hub has its own lock. A stale lock file of matter.js would block the start if another process now has the same process id.
+    // The hub has its own lock. A stale lock file of matter.js would block the start if another process now has the id in the file.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -63,7 +63,7 @@ export class FabricStorage {
     if (existsSync(this.#database)) this.#repairDriverFile();
   }
 
-  /** Stores our fabric's identity once. Throws STORAGE_FAILED if matter.js runs another fabric. Must be called while matter.js runs. */
+  /** Stores our fabric's identity the first time; later throws STORAGE_FAILED if the fabric is another one. matter.js must be running. */
   confirmFabric(): void {
     const found = inspectStorage(this.#database);
     if (found.state === 'broken' || found.identity === undefined) throw this.#failure('holds no fabric after the start');
@@ -94,7 +94,7 @@ export class FabricStorage {
     syncPath(target);
   }
 
-  /** Returns what a readable storage file has lost compared with its anchor, or undefined if the file is intact. */
+  /** Compares a readable storage file with its anchor. Returns what the file has lost, or undefined if the file is intact. */
   #lossOf(): string | undefined {
     const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
     if (found?.state !== 'whole') return undefined;
@@ -147,7 +147,7 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /** Returns whether to restore a snapshot. A storage that has only lost its last changes is kept, unless the snapshot has more changes. */
+  /** Returns whether to restore a snapshot. If the storage has only lost its last changes, true only if the snapshot has more changes. */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);

@@ -21,7 +21,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS kvstore (
   CONSTRAINT PKPair PRIMARY KEY (context, key)
 ) STRICT`;
 const SUM = (row: 'NEW' | 'OLD') => `row_sum(${row}.context, ${row}.key, ${row}.value_type, ${row}.value_json, ${row}.value_blob)`;
-/** Triggers that update the change count and the sum of all row checksums; temporary, because other connections lack `row_sum`. */
+/** Triggers that update the change count and the sum of all row checksums. They are temporary: other connections have no `row_sum`. */
 const COUNTING = `CREATE TABLE IF NOT EXISTS hub_mark (generation INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TEMP TRIGGER mark_insert AFTER INSERT ON main.kvstore BEGIN
   UPDATE hub_mark SET generation = generation + 1, sum = sum + ${SUM('NEW')};
@@ -34,8 +34,8 @@ CREATE TEMP TRIGGER mark_delete AFTER DELETE ON main.kvstore BEGIN
 END`;
 
 /**
- * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), it syncs each commit, so that a power cut
- * does not lose a device that has just joined. It can write again after the disk was full, and reports each change to `anchor`.
+ * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), this connection syncs each commit: a power
+ * cut does not lose a device that has just joined. It can write again after the disk was full, and reports each change to `anchor`.
  */
 export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnType<Creator> {
   const database = new DatabaseSync(path);
@@ -68,7 +68,7 @@ export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnTyp
   };
 }
 
-/** Returns the change count and checksum of a storage file; undefined for a file of a hub version that did not count changes. */
+/** Returns the change count and checksum of a storage file. Returns undefined if the changes of the file were not counted. */
 export function changeMarkIn(database: DatabaseSync): FileMark | undefined {
   const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hub_mark'").get() !== undefined;
   const row = isCounted ? database.prepare('SELECT generation, sum FROM hub_mark').get() : undefined;
@@ -93,7 +93,7 @@ function beginCounting(database: DatabaseSync): void {
   database.exec(COUNTING);
   const sum = sumOfRows(database);
   if (!before) database.prepare('INSERT INTO hub_mark VALUES (1, ?)').run(Number(sum));
-  // The rows do not match the stored sum, but the hub has accepted them. So this counts as a change.
+  // The rows do not match the stored sum, but the hub has accepted the file. So the difference counts as a change.
   else if (before.digest !== sum) database.prepare('UPDATE hub_mark SET generation = generation + 1, sum = ?').run(Number(sum));
 }
 
@@ -118,7 +118,7 @@ export type Inspection =
 export function inspectStorage(file: string): Inspection {
   try {
     using database = new DatabaseSync(file, { readOnly: true });
-    // The hub was killed before it created the table, or the file was emptied.
+    // The file has no table: the hub was killed before it created the table, or the file was emptied.
     if (database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) {
       return { state: 'whole', identity: undefined, isAsWritten: true };
     }
@@ -135,7 +135,7 @@ export function inspectStorage(file: string): Inspection {
 function findDamage(database: DatabaseSync): string | undefined {
   const check = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
   if (check !== 'ok') return String(check);
-  // quick_check checks pages, not the values in them.
+  // quick_check checks the pages of the file, but not whether the values are valid JSON.
   const invalid = database.prepare("SELECT count(*) AS n FROM kvstore WHERE value_type = 'json' AND NOT json_valid(value_json)").get()?.n;
   return invalid === 0 ? undefined : `${invalid} values are not JSON`;
 }
@@ -161,13 +161,13 @@ function firstFabricId(json: string | undefined): string | undefined {
   return isJsonObject(boxed) && typeof boxed.__value__ === 'string' ? boxed.__value__ : undefined;
 }
 
-/** Value by which the counter advances. A hub sends fewer group messages between a backup and its restore. */
+/** The counter advances by this value. A hub sends fewer group messages than this between a backup and its restore. */
 const SKIPPED = 2 ** 24;
 const LAST = 2 ** 32 - 1;
 
 /**
- * Advances the counter of group messages (Matter core specification §4.6.1.3) in a closed storage that comes from a backup. Devices treat a
- * message with a counter value that they have already received as a replay, and reject it. Does nothing if there is no counter.
+ * Advances the counter of group messages (Matter core specification §4.6.1.3) in a closed storage that comes from a backup. Otherwise the
+ * hub would use counter values a second time, and devices would reject its messages as replays. Does nothing if there is no counter.
  */
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
@@ -190,16 +190,16 @@ export function skipGroupCounter(matterDir: string): void {
 type Write = () => void;
 
 /**
- * The sqlite driver of matter.js, but a transaction writes everything at its commit. The original transaction (0.17.9) stays open across
- * awaits: a second one then fails with "Transaction is in progress" and loses its state, and writes outside of it are committed or rolled
- * back with it.
+ * The sqlite driver of matter.js, except that a transaction writes everything at its commit. An original transaction (0.17.9) stays open
+ * across awaits. Then a second transaction fails with "Transaction is in progress" and loses its state, and writes outside of the first one
+ * are committed or rolled back with it.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
     return openDriver(namespace);
   }
 
-  /** Returns this driver class, changed to report its changes to an anchor. */
+  /** Returns a driver class that also reports each change of the database to an anchor. */
   static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
     return class extends BatchStorageDriver {
       static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
@@ -225,7 +225,7 @@ export class BatchStorageDriver extends SqliteStorageDriver {
   }
 }
 
-/** Collects writes until the commit. Reads return committed values: matter.js never reads its writes within a transaction. */
+/** Collects writes until the commit. Reads return only committed values: matter.js never reads back what its open transaction wrote. */
 class BatchTransaction extends StorageDriver.Transaction {
   readonly #driver: BatchStorageDriver;
   #writes: Write[] = [];

@@ -93,7 +93,7 @@ export async function addUpdateProvider(node: ServerNode, fabric: Fabric, update
 const SCOPE = 'ota';
 /** Time limit for the device's next message in a BDX transfer (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
-/** Time limit for closing a transfer: the device requests its next block and receives an error instead. */
+/** Time limit for closing a transfer. Within this time, the device should request its next block, and then receives an error instead. */
 const CLOSE_LIMIT_MS = 3_000;
 
 /** Storage of matter.js that contains only one image, so that no other file can be downloaded. */
@@ -130,7 +130,7 @@ class OneImage extends BlobStorageDriver {
   }
 }
 
-/** Lets one node download the image of its update over BDX (Core §11.22), until disposal. Reports the progress to the update. */
+/** Lets one node download the image of its update over BDX (Core §11.22), and reports the progress to the update. Disposal ends this. */
 export function openTransfer(node: ServerNode, peer: PeerAddress, update: RunningUpdate): AsyncDisposable {
   const bdx = node.env.get(BdxProtocol);
   const end = new AbortController();
@@ -161,7 +161,7 @@ function ended(session: BdxSession | undefined): Promise<void> {
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** Small, so that few bytes are sent after the update has ended. */
+/** Number of bytes that are read at a time. The number is small, so that few bytes are sent after the update has ended. */
 const PIECE_BYTES = 4096;
 
 /**
@@ -195,7 +195,7 @@ export class AbortableImage {
       if (offset >= this.#blob.size) controller.close();
     };
     const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
-    // matter.js does not await `cancel`, which rejects after a stream error: an unhandled rejection would end the hub.
+    // matter.js does not await `cancel`. After a stream error, `cancel` rejects, and an unhandled rejection would end the hub.
     const cancel = (reason?: unknown): Promise<void> => ReadableStream.prototype.cancel.call(stream, reason).catch(() => undefined);
     return Object.assign(stream, { cancel });
   }

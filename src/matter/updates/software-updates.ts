@@ -42,7 +42,7 @@ interface ReadyNode extends UpdatableNode {
   readonly requestor: number;
 }
 
-/** States in which a device already installs an image. Another controller may have started this. */
+/** In these states, a device is already installing an image, perhaps from another controller. */
 const BUSY_STATES: ReadonlySet<string> = new Set(['Downloading', 'Applying', 'RollingBack']);
 
 /** Updates the software of devices from images in the owner's folder (Core §11.20), never from the internet. */
@@ -69,9 +69,9 @@ export class SoftwareUpdates {
   }
 
   /**
-   * Updates a whole node; resolves when the node reports the new version. Throws CONFLICT if an update of the node runs or the image is
-   * damaged or does not fit, NOT_FOUND if there is no image, NOT_SUPPORTED if the node takes no update over Matter, and DEVICE_UNREACHABLE,
-   * CLUSTER_STATUS, TIMEOUT or OUTCOME_UNKNOWN if the update fails.
+   * Updates a whole node. Resolves when the node reports the new version. Throws CONFLICT if an update of the node already runs, or if the
+   * image is damaged or does not fit. Throws NOT_FOUND if there is no image, and NOT_SUPPORTED if the node takes no update over Matter. If
+   * the update fails, throws DEVICE_UNREACHABLE, CLUSTER_STATUS, TIMEOUT or OUTCOME_UNKNOWN.
    */
   async update(device: DeviceId, request: UpdateRequest): Promise<UpdateResult> {
     const root = rootDevice(this.#parts.devices, device);
@@ -147,7 +147,7 @@ export class SoftwareUpdates {
       return to;
     } finally {
       this.#updates.delete(device.nodeId);
-      // A device that still downloads gets an error. This call does not wait for that, because the caller may have cancelled it.
+      // If the device is still downloading, it gets an error. This call does not wait for that, because the caller may have cancelled it.
       this.#closing.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }

@@ -26,9 +26,9 @@ export interface UpdateImage {
 /** Maximum size of an image; no image of a Matter device is larger. */
 const MAX_BYTES = 256 * 2 ** 20;
 const FILE_IDENTIFIER = 0x1beef11e;
-/** Size of the file identifier, total size and header size. */
+/** Number of bytes at the start of the file that contain the file identifier, the total size and the header size. */
 const FIXED_BYTES = 16;
-/** Maximum header size; a header with fields of maximum length has less than 600 bytes. */
+/** Maximum size of a header. Even if all fields have their maximum length, a header has less than 600 bytes. */
 const MAX_HEADER_BYTES = 4096;
 
 /** Reads an image and checks its format, sizes and payload digest. Throws CONFLICT, with the file name, if the image is damaged. */
@@ -46,7 +46,7 @@ async function readUpdateImage(path: string, crypto: Crypto): Promise<UpdateImag
   }
 }
 
-/** Checks the sizes before matter.js reads the file: with a wrong header size it would read all of it into memory. */
+/** Checks the sizes before matter.js reads the file. With a wrong header size, matter.js would read the whole file into memory. */
 async function checkSizes(path: string): Promise<void> {
   await using handle = await open(path);
   const { size } = await handle.stat();
@@ -70,7 +70,7 @@ function imageOf(file: string, blob: Blob, header: OtaImageHeader): UpdateImage 
 
 const isWebAddress = (text: string): boolean => /^https:\/\/[\x21-\x7e]{1,248}$/.test(text) && URL.canParse(text);
 
-/** Maximum number of images that are read, since each check reads the whole image; further images are listed as not read. */
+/** Maximum number of images that are read, since a check reads the whole image. Any further images are listed as not read. */
 const MAX_IMAGES = 100;
 const IMAGE_NAME = /^[^/\\\0]{1,250}\.ota$/;
 
@@ -128,7 +128,7 @@ export interface NodeSoftware {
   readonly version: SoftwareVersion;
 }
 
-/** Returns whether an image is for the product of a node; id 0 in the image means any (Core §11.21.2.2). */
+/** Returns whether an image is for the product of a node. In the image, a vendor or product id of 0 means any (Core §11.21.2.2). */
 export function isForProduct(image: UpdateImage, { vendorId, productId }: NodeSoftware): boolean {
   const isVendor = image.vendorId === 0 || image.vendorId === vendorId;
   return isVendor && (image.productId === 0 || image.productId === productId);
@@ -150,7 +150,7 @@ export function target({ vendorId, productId }: UpdateImage): string {
   return `${vendorId === 0 ? 'any vendor' : `vendor ${hex(vendorId)}`} ${productId === 0 ? 'any product' : `product ${hex(productId)}`}`;
 }
 
-/** Returns a version such as `1.2.0 (3)`: the manufacturer's text, and the number, by which versions are compared. */
+/** Returns a version such as `1.2.0 (3)`: the manufacturer's text, then the number. Versions are compared by the number. */
 export function versionText({ number, text }: SoftwareVersion): string {
   return text === '' ? String(number) : `${text} (${number})`;
 }

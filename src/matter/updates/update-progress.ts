@@ -80,7 +80,7 @@ export class RunningUpdate {
     return this.#fail('NOT_SUPPORTED', message, 'no-protocol');
   }
 
-  /** Must be called after each block of the download; `bytes` starts again at 0 if the device downloads again. */
+  /** Must be called after each block. `bytes` is the size of all blocks so far; it starts at 0 again if the device downloads again. */
   downloaded(bytes: number): void {
     this.#noteRequest();
     this.#enter('downloading');
@@ -142,15 +142,15 @@ type Step = Exclude<UpdateProgress['step'], 'done'>;
 type Sign = 'silent' | 'idle' | 'busy' | 'done';
 
 const CHECK_MS = 500;
-/** Time without a request of the device after which its software is read. */
+/** If the device sends no request for this time (in ms), the hub reads its software. */
 const QUIET_MS: Readonly<Record<Step, number>> = { querying: 30_000, downloading: 8_000, applying: 2_000 };
-/** Time limit of a read. A device that downloads is awake, even if it sleeps at other times. */
+/** Time limit of a read. It is short during a download, because a device that downloads is awake. */
 const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 40_000 };
 /** Time limits of an update. A device may wait for 10 minutes before it queries the announced image (Core §11.20.7.6.1). */
 const QUERY_LIMIT_MS = 11 * 60_000;
 const DOWNLOAD_QUIET_LIMIT_MS = 6 * 60_000;
 const APPLY_LIMIT_MS = 15 * 60_000;
-/** Number of equal reads in a row before the update fails: one lost response proves nothing. */
+/** The hub judges the update after this many equal reads in a row, because one lost response proves nothing. */
 const SIGNS_NEEDED = 2;
 const IDLE_STATES: ReadonlySet<string> = new Set(['Idle', 'Unknown']);
 
@@ -166,7 +166,7 @@ export class UpdateMonitor {
     this.#parts = parts;
   }
 
-  /** Returns the new version that the device reports. The error of a failed update has the step and the current version. */
+  /** Waits for the device to report the new version, and returns it. If the update fails, the error says in which step. */
   async outcome(signal: AbortSignal): Promise<SoftwareVersion> {
     const { update, clock } = this.#parts;
     for (;;) {

@@ -8,17 +8,17 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { ToolQuestion } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 
-/** Returns a question as an MCP elicitation. It is the same in both protocol versions. */
+/** Returns a question as an MCP elicitation. Clients of all supported protocol versions understand it. */
 export function elicitation({ message, schema }: Pick<ToolQuestion, 'message' | 'schema'>) {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: copyJsonObject(schema) } } as const;
 }
 
-/** Returns whether a client can show forms. Clients of MCP 2025-11-25 and before need not declare the mode `form`. */
+/** Returns whether a client can show forms. A client of MCP 2025-11-25 or before may declare `elicitation` without the mode `form`. */
 export function showsForms({ elicitation: declared }: JsonObject): boolean {
   return isJsonObject(declared) && (isJsonObject(declared.form) || Object.keys(declared).length === 0);
 }
 
-/** Returns the `ClientCapabilities` that a client must declare when it repeats a call that failed with this error. */
+/** Returns the `ClientCapabilities` that the client must declare to repeat the failed call; undefined if the error needs none. */
 export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | 'details'>): JsonObject | undefined {
   if (code !== 'NOT_SUPPORTED') return undefined;
   return isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
@@ -26,7 +26,7 @@ export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | '
 
 /** How long the hub waits for an answer, in milliseconds. */
 export const STATE_MS = 10 * 60_000;
-/** Maximum number of open states. Above it the oldest state becomes invalid. */
+/** Maximum number of unused states. Above this number, the oldest state becomes invalid. */
 const MAX_OPEN = 4_096;
 const MAX_LENGTH = 256;
 const MAC_BYTES = 32;
@@ -41,13 +41,13 @@ export interface StateSubject {
 
 interface StateParts {
   readonly clock: Clock;
-  /** The first part of the state, which keeps states for different purposes apart. */
+  /** The first part of the state. It distinguishes states for different purposes. */
   readonly purpose: string;
 }
 
 /**
  * Creates and checks the `requestState` of `input_required` results (MCP 2026-07-28): `purpose.nonce.end.HMAC-SHA-256`. A state is valid
- * once, for ten minutes, for the same request of the same principal, and only in the process that created it.
+ * once, for ten minutes, and only in the process that created it. The repeated request must have the same principal and content.
  */
 export class RequestStates {
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolQuestion } from '../../tools/definition/tool-defin
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, RequestStates, STATE_MS, type StateSubject, showsForms, staleStateError } from './elicitation.ts';
 
-/** Limits on calls that wait for answers: `each` for an agent with its descendants, `all` in total. Tokens are checked every `checkMs`. */
+/** Limits on calls that wait for answers: `each` per agent (with its descendants), `all` in total. Tokens are checked every `checkMs`. */
 export const INTERACTIVE_LIMITS = { each: 8, all: 64, checkMs: 5_000 } as const;
 
 interface PendingCall {
@@ -22,9 +22,9 @@ interface InteractiveCollaborators {
 }
 
 /**
- * Sends questions of running calls to the client. A client with a session gets a question during its request. A client of MCP 2026-07-28
- * gets `input_required`, and repeats the request with the answers. Until then the call waits, at most ten minutes. It is cancelled earlier
- * if its token becomes invalid or its deadline passes. No call runs twice.
+ * Sends questions of running calls to the client. A client with a session is asked during its request. A client of MCP 2026-07-28 gets an
+ * `input_required` result instead, and repeats the request with the answers. Until then the call waits, at most ten minutes. It is
+ * cancelled earlier if its token becomes invalid or its deadline passes. No call runs twice.
  */
 export class InteractiveCalls implements Disposable {
   readonly #clock: Clock;
@@ -43,8 +43,8 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Runs work that may ask questions. If the request has a state, continues the work that belongs to the state instead. Rejects with
-   * VALIDATION_ERROR if the state is invalid. `subject` is the called method or tool with its arguments.
+   * Runs work that may ask questions. If the request has the state of an earlier question, continues the waiting work instead. Rejects with
+   * VALIDATION_ERROR if that state is invalid. `subject` is the called method or tool with its arguments.
    */
   async answer(subject: Omit<StateSubject, 'principal'>, caller: McpCaller, work: InteractiveWork): Promise<JsonObject> {
     const { principal, requestState: state } = caller;
@@ -83,8 +83,9 @@ export class InteractiveCalls implements Disposable {
   }
 
   /**
-   * Admits a call at its first question. At a limit, an agent that has calls loses its oldest one, since clients abandon calls without
-   * notice; otherwise the agent with the most calls loses one. Throws RESOURCE_EXCEEDED if no agent has more than one call.
+   * Admits a call at its first question. If a limit is reached, cancels the oldest call of the same agent, since clients abandon calls
+   * without notice. If this agent has no call, cancels the oldest call of the agent that has the most. Throws RESOURCE_EXCEEDED if no agent
+   * has more than one call.
    */
   #admit(call: InteractiveCall, principal: Principal): void {
     if (this.#places.has(call)) return;
@@ -142,21 +143,21 @@ export class InteractiveCalls implements Disposable {
 type InteractiveWork = (caller: McpCaller) => Promise<JsonObject>;
 
 /**
- * Work that runs once, over several requests of a client, since answers to its questions arrive with a later request. It is cancelled if
- * the client cancels a request or disconnects during one.
+ * Work that runs once while its client sends several requests: the answers to its questions arrive with a later request. The work is
+ * cancelled if the client cancels a request, or disconnects during a request.
  */
 class InteractiveCall {
   readonly #end = new AbortController();
   readonly #open = new Map<string, { readonly question: Required<ToolQuestion>; answer(answer: ToolAnswer): void }>();
   readonly #outcome = Promise.withResolvers<JsonObject>();
   #asked = Promise.withResolvers<undefined>();
-  /** Answers in the last request that no question has used yet. */
+  /** Answers in the last request, without those that a question has already used. */
   #given = new Map<string, Json>();
   #listener: McpCaller | undefined;
 
   /** Starts the work for its first caller. Before each question, `beforeAsking` may throw an error to refuse the question. */
   start(caller: McpCaller, work: InteractiveWork, beforeAsking: () => void): void {
-    // If the request has a state, its answers belong to an earlier question, and not to questions of new work.
+    // If the request has a state, its answers belong to an earlier question, so the new work must not use them.
     if (caller.requestState === undefined) this.#given = new Map(Object.entries(caller.inputResponses));
     const lasting: McpCaller = {
       ...caller,
@@ -173,7 +174,7 @@ class InteractiveCall {
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
-  /** Passes the answers in a request to their questions. Unused answers are kept for later questions. */
+  /** Passes the answers of a request to the open questions. Other answers are kept for later questions. */
   answer(given: JsonObject): void {
     this.#given = new Map(Object.entries(given));
     for (const [key, { question, answer }] of this.#open) {

@@ -72,7 +72,7 @@ export function isFinished({ status }: JobView): boolean {
 /** The outcome of a call that ran as a job. */
 export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
 
-/** Returns the outcome of a finished job. Throws JOB_NOT_FOUND if the result was deleted. */
+/** Returns the outcome of a finished job. If the result was deleted, the outcome is the error JOB_NOT_FOUND. */
 export function outcomeOf({ result, error, status }: JobView): JobOutcome {
   if (error) return { status: 'error', error };
   if (result !== undefined) return { status: 'success', result };

@@ -4,14 +4,14 @@ import { escapeHidden } from '../../core/untrusted-text.ts';
 import { CONTENT_BLOCKS, IMAGE_MEMBER, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { McpCaller, ToolRun } from '../mcp-feature.ts';
 
-/** Returns a result as text for the model and as JSON for programs. Invisible characters are removed. */
+/** Returns a result as text for the model and as JSON for programs. Hidden characters are escaped. */
 export function successResult(found: Json): JsonObject {
   const value = escapeHidden(found);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { content: [{ type: 'text', text }], ...(isJsonObject(value) && { structuredContent: value }) };
 }
 
-/** Returns a tool's result in MCP form. Content blocks of MCP are passed on unchanged. */
+/** Returns a tool's result in MCP form. MCP content blocks stay as they are, except that hidden characters are escaped. */
 export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
   const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
   return isContent ? { content: escapeHidden(result.content ?? []) } : (pictureResult(tool, result) ?? successResult(result));
@@ -25,7 +25,7 @@ const PICTURES: readonly (readonly [RegExp, string])[] = [
   [/^UklGR.{6}XRUJQ/, 'image/webp'],
 ];
 
-/** Returns a picture as an image block and the rest as text, since models cannot read base64. Programs get the complete result. */
+/** Returns a result with its picture as an image block, since models cannot read base64. Returns undefined if it has no picture. */
 function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject | undefined {
   const member = tool?.definition.returns[IMAGE_MEMBER];
   if (typeof member !== 'string' || !isJsonObject(result)) return undefined;
@@ -41,7 +41,7 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 
 /**
  * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of MCP 2025-11-25 and before check even
- * errors against the output schema. For a tool with an output schema, they get only the text.
+ * errors against the tool's output schema. If they have seen an output schema, they get only the text.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

@@ -12,7 +12,7 @@ import type { InteractiveCalls } from './interactive-calls.ts';
 import { isFinished, type JobOutcome, outcomeOf, takesTasks, taskOf } from './tasks.ts';
 import { errorResult, toolResult } from './tool-result.ts';
 
-/** The parts of the hub that calls need. */
+/** The parts of the hub that are needed for calls. */
 export interface RunnerParts {
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly approvals: ApprovalElicitation;
@@ -84,8 +84,8 @@ function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'
 }
 
 /**
- * Runs a long call as a job. Returns its result if it ends soon. Otherwise, a client with tasks gets a `CreateTaskResult`, and any other
- * client gets the job id for `job_status` (or waits, if it checks an output schema).
+ * Runs a long call as a job. Returns the result if the job ends soon. Otherwise, a client that supports tasks gets a `CreateTaskResult`.
+ * Any other client gets the job id for `job_status`, unless it checks an output schema: then it waits for the result.
  */
 export class LongCalls {
   readonly #pipeline: LongCallParts['pipeline'];
@@ -111,7 +111,7 @@ export class LongCalls {
     return { status: 'running', handle: { ...taskOf(job, this.#clock.now(), () => ({})), resultType: 'task' } };
   }
 
-  /** Resolves with the job when it has ended or the time is over. Cancels the job if the client cancels or disconnects in the meantime. */
+  /** Resolves with the job when the job has ended or the time is over. If the client cancels or disconnects before, cancels the job. */
   async #watch(begun: JobView, patienceMs: number, caller: McpCaller): Promise<JobView> {
     const endMs = this.#clock.monotonic() + patienceMs;
     let job = begun;
@@ -143,8 +143,8 @@ const MAX_TEXT = 1_000;
 type DangerousCall = Pick<ToolRun, 'tool' | 'params'>;
 
 /**
- * Asks the person at the client to get a dangerous call approved, by an `input_required` result (MCP 2026-07-28) or by an elicitation in a
- * session. The person's answer only repeats the call. The approval itself is a signature that is made elsewhere (docs/approvals.md).
+ * Asks the person at the client to get a dangerous call approved. Uses an `input_required` result (MCP 2026-07-28), or an elicitation in a
+ * session. The answer only makes the client repeat the call. The approval itself is a signature that is made elsewhere (docs/approvals.md).
  */
 export class ApprovalElicitation {
   readonly #states: RequestStates;
@@ -153,7 +153,7 @@ export class ApprovalElicitation {
     this.#states = new RequestStates({ clock, purpose: 'approval' });
   }
 
-  /** Returns a question in place of APPROVAL_REQUIRED, once for each call. Returns undefined if the client does not support elicitation. */
+  /** Returns a question in place of APPROVAL_REQUIRED. Returns undefined if it was asked before, or if the client cannot show forms. */
   ask(error: ErrorBody, call: DangerousCall, caller: McpCaller): JsonObject | undefined {
     if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
     const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
@@ -165,8 +165,8 @@ export class ApprovalElicitation {
   }
 
   /**
-   * Checks the answer to a question if the call contains one. Throws VALIDATION_ERROR if the state is forged, used, expired, or belongs to
-   * another caller or call, and CANCELLED if the person declined.
+   * Checks the answer if the call answers a question of `ask`. Throws VALIDATION_ERROR if the state is forged, used, expired, or belongs to
+   * another caller or call. Throws CANCELLED if the person declined.
    */
   admit(call: DangerousCall, caller: McpCaller): void {
     const { requestState: state, inputResponses } = caller;
@@ -185,7 +185,7 @@ function subjectOf({ tool, params }: DangerousCall, { principal }: McpCaller): S
   return { name: tool.id, params, principal };
 }
 
-/** Returns the error with the steps to an approval, which a model can explain to the person. */
+/** Adds the steps to an approval to the error, so that a model can explain them to the person. */
 function withApprovalAdvice(error: ErrorBody): ErrorBody {
   if (error.code !== 'APPROVAL_REQUIRED') return error;
   return {
@@ -202,7 +202,7 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
-/** Returns the summary from the executing hub, which knows its devices. If the error contains no summary, this hub makes one. */
+/** Returns the summary that the executing hub has put into the error. If there is none, this hub makes a summary. */
 function requestText({ details: { summary } }: ErrorBody, { tool, params }: DangerousCall, { principal }: McpCaller): string {
   if (typeof summary === 'string') return foreignText(summary);
   // The title is quoted and cut because it may contain a name that comes from a device.
@@ -211,7 +211,7 @@ function requestText({ details: { summary } }: ErrorBody, { tool, params }: Dang
   return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
 }
 
-/** Returns a text from another hub, shortened and without invisible characters. */
+/** Returns a shortened text in which hidden characters are escaped. */
 function foreignText(text: unknown): string {
   return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
 }

@@ -62,7 +62,7 @@ const TEMPLATES: readonly ResourceTemplate[] = [
   },
 ];
 
-/** The parts of the hub that resources of the home need. */
+/** The parts of the hub that are needed for the resources of the home. */
 export interface HomeResourceParts {
   readonly home: VisibleHome;
   readonly readings: ReadingStore;

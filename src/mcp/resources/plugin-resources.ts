@@ -59,7 +59,7 @@ function entryOf({ uri, name, title, description, mimeType }: CompanionResource)
   return { uri, name, title, description, mimeType };
 }
 
-/** Returns the values of a template's variables in a URI; undefined if the URI does not match. */
+/** Returns the values that a URI has for the variables of a template. Returns undefined if the URI does not match the template. */
 function templateValues(template: string, uri: string): Readonly<Record<string, string>> | undefined {
   const names = [...template.matchAll(VARIABLE)].map(([, name = '']) => name);
   const fixed = template.split(VARIABLE).filter((_, index) => index % 2 === 0);

@@ -17,11 +17,11 @@ const MAX_URI = 2_048;
 
 interface ResourceFeatureParts {
   readonly sources: readonly ResourceSource[];
-  /** Sends change notifications while clients are connected. */
+  /** Sends change notifications from `start` until it is disposed. */
   readonly notifier: Pick<ResourceChanges, 'start'> & Disposable;
 }
 
-/** Returns the methods `resources/…`: lists, templates, contents and, for sessions, subscriptions. */
+/** Returns the methods `resources/…`. They list resources and templates, read contents and, for sessions, manage subscriptions. */
 export function resourceFeature({ sources, notifier }: ResourceFeatureParts): McpFeature {
   notifier.start();
   return {
@@ -110,7 +110,7 @@ interface ResourceChangeCollaborators extends Pick<HubContext, 'clock' | 'events
   readonly notifier: McpNotifier;
 }
 
-/** Notifies MCP clients that a resource has changed, if they have subscribed to it and may read it. */
+/** Notifies MCP clients of changes to resources that they subscribe to and may read, and of changes to their list of resources. */
 export class ResourceChanges implements Disposable {
   readonly #events: EventBus;
   readonly #directory: ResourceChangeCollaborators['directory'];
@@ -163,7 +163,7 @@ export class ResourceChanges implements Disposable {
 
   #put(uri: string, mayRead: MayRead): void {
     const other = this.#updated.get(uri);
-    // Two devices of an area may be visible to different callers, so the predicates are combined.
+    // Two devices of an area can change the same URI. A client is notified if it may see one of the devices.
     this.#updated.set(uri, other ? (principal) => other(principal) || mayRead(principal) : mayRead);
     this.#stopTimer ??= this.#clock.after(GATHER_MS, () => this.#tell());
   }

@@ -33,11 +33,11 @@ export interface ResourceSource {
   /** Returns the resources in a fixed order. */
   list(caller: McpCaller): readonly ResourceEntry[];
   templates(caller: McpCaller): readonly ResourceTemplate[];
-  /** Resolves with the contents; undefined for a URI of another source. Rejects with VALIDATION_ERROR if its query is invalid. */
+  /** Resolves with the contents; undefined if this source lacks the URI. Rejects with VALIDATION_ERROR if the URI's query is invalid. */
   read(uri: string, caller: McpCaller): Promise<readonly ResourceContents[] | undefined>;
   /** Returns a function that tells whether the listener can subscribe to a URI. */
   subscribable(listener: McpListener): (uri: string) => boolean;
-  /** Returns possible values for a variable of a template; undefined if the template or variable belongs to another source. */
+  /** Returns possible values for a template variable. Returns undefined if the template or the variable belongs to another source. */
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined;
 }
 
@@ -46,7 +46,7 @@ export function jsonContents(uri: string, value: JsonObject | object): ResourceC
   return { uri, mimeType: 'application/json', text: JSON.stringify(escapeHidden(value as Json)) };
 }
 
-/** What a URI of the home points to. Its ids are decoded, but not checked. */
+/** Object of the home that a URI names. The id is decoded, but such an object may not exist. */
 export type HomeUri =
   | { readonly kind: 'device'; readonly id: string }
   | { readonly kind: 'area'; readonly id: string }
@@ -84,7 +84,7 @@ export function parseHomeUri(uri: string): HomeUri | undefined {
   return kind === 'device' || kind === 'area' ? { kind, id } : undefined;
 }
 
-/** Returns the sensor's id from the path of a history; undefined if the path is no history. */
+/** If `id` is the path of a history, returns the id of the sensor. Otherwise returns undefined. */
 export function historyOf(id: string): string | undefined {
   return id.endsWith(HISTORY) ? id.slice(0, -HISTORY.length) : undefined;
 }

@@ -87,7 +87,7 @@ function historyTool({ home, readings, clock }: MeasurementParts): HomeTool {
   );
 }
 
-/** Returns the history of a range. A long range has hourly means, minima and maxima, except for texts. */
+/** Returns the history of a range. If the range is long and the values are not texts, returns hourly means, minima and maxima. */
 function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<HistoryRange, 'points'>): HistoryRange {
   const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
   const isLong = range.endMs - range.startMs > MAX_RAW_MS;
@@ -105,7 +105,7 @@ function timeOf(name: string, text: string, nowMs: number): number {
   );
 }
 
-/** Returns all sensors of the device with this id, name or alias. If there is none, returns the only sensor with this name. */
+/** Returns all sensors of the device with this id, name or alias. If there are none, returns the one sensor that has this name. */
 function sensorsNamed(text: string, home: VisibleHome, principal: Principal): readonly Reading[] {
   const owner = deviceNamed(text, home, principal) ?? text;
   const ofDevice = home.readings(principal).filter(({ sensor }) => sensor.device === owner);
@@ -215,7 +215,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-/** Returns the points. If there are many, returns the means of equal intervals, beginning at the first point. */
+/** Returns the points. If there are more than MAX_POINTS, returns the means of at most MAX_POINTS equal intervals instead. */
 function courseOf(points: readonly NumberPoint[], history: HistoryRange): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const { endMs } = history;
@@ -228,7 +228,7 @@ function courseOf(points: readonly NumberPoint[], history: HistoryRange): readon
   });
 }
 
-/** Returns the newest changes. Histories of texts are summarised by their changes, because texts have no mean. */
+/** Returns the newest changes. They summarise a history of texts, because texts have no mean. */
 function changesOf(points: readonly HistoryPoint[]): readonly JsonObject[] {
   const changes = points.filter(({ value }, index) => index === 0 || points[index - 1]?.value !== value);
   return changes.slice(-MAX_POINTS).map(({ atMs, value }) => ({ at: isoTime(atMs), value }));

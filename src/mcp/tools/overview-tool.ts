@@ -50,7 +50,7 @@ function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
-/** Matches those values of an alarm sensor that mean that there is no alarm. */
+/** Matches values of an alarm sensor that mean that there is no alarm. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
 
 /** The part of a home that a caller may see. */

@@ -22,9 +22,9 @@ const MAX_NEAR = 3;
 /** Maximum number of readings, devices and areas in a result. */
 const MAX_ENTITIES = 4;
 
-/** The parts of the hub that search and description need. */
+/** The parts of the hub that are needed to search and describe tools. */
 export interface SearchParts extends NamedToolParts {
-  /** Returns the matching tools that the caller may use, best first, and the devices, areas and sensors that the sentence `text` names. */
+  /** Returns the matching tools that the caller may use, best first. Also returns devices, areas and sensors that `text` names. */
   find(principal: Principal, text: string, limit: number): HomeSearchResult;
 }
 
@@ -60,7 +60,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
   );
 }
 
-/** Returns the hints about a sentence: the devices it may mean, and the readings and other objects that it names. */
+/** Returns hints about a sentence: candidates if several devices fit, and the readings, devices and areas that the sentence names. */
 function clarificationOf(catalogue: ToolCatalogue, { whichOne, isForAll, note, readings, devices, areas }: HomeSearchResult): JsonObject {
   const candidates = whichOne.map(({ tool }: ToolMatch) => {
     const { device = '', area } = tool.definition.metadata;
@@ -122,7 +122,7 @@ function foundView(catalogue: ToolCatalogue, { tool, score, confidence, reasons,
   };
 }
 
-/** Returns why a call of the tool would fail now; empty if it would run. */
+/** Returns why a call of the tool would fail now. Returns an empty object if the call would run. */
 function availabilityOf(catalogue: ToolCatalogue, tool: RegisteredTool): JsonObject {
   const obstacle = catalogue.obstacleTo(tool);
   return obstacle === undefined ? {} : { available: false, unavailable_reason: obstacle };
@@ -143,7 +143,7 @@ async function described(parts: NamedToolParts, principal: Principal, name: stri
 
 const MAX_CHOICES = 8;
 
-/** Returns the parameters of a tool on one line, such as `brightness: 0..100 %, seconds?: number s`. `?` marks optional ones. */
+/** Returns the parameters of a tool on one line, such as `brightness: 0..100 %, seconds?: number s`; `?` marks optional parameters. */
 function argumentHint({ properties, required }: JsonSchema): string {
   if (!isSchemaObject(properties)) return '';
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -170,7 +170,7 @@ export interface NamedToolParts {
   readonly reads: Pick<ReadRateLimiter, 'take'>;
 }
 
-/** Returns the tool with this name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL and candidates; such a failure counts as a read. */
+/** Returns the tool with this name. Rejects with TOOL_NOT_FOUND or AMBIGUOUS_TOOL. Each rejection counts against the read limit. */
 export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
   await catalogue.whole(principal, name);
   const tool = catalogue.known(principal, name);
@@ -187,7 +187,7 @@ export interface ProxyParts extends NamedToolParts {
   readonly run: ToolRunner;
 }
 
-/** The tools of the default view that call all others, one for each kind of effect, so that hosts can allow each separately. */
+/** Tools of the default view that call any other tool. There is one for each kind of effect, so that hosts can allow each separately. */
 export type ProxyName = 'read_tool' | 'control_tool' | 'sensitive_tool';
 
 const PARAMETERS = {
@@ -195,7 +195,7 @@ const PARAMETERS = {
   arguments: p.record({ description: 'Its arguments', default: {} }),
 };
 
-/** Returns `read_tool`, `control_tool` and `sensitive_tool`. Each refuses tools of another kind, and the error names the right one. */
+/** Returns `read_tool`, `control_tool` and `sensitive_tool`. If a call belongs to another of the three, its error names the right one. */
 export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   const through = (proxy: ProxyName) => (params: { readonly name: string; readonly arguments: JsonObject }, caller: McpCaller) =>
     callThrough(proxy, parts, { ...params, caller });
@@ -234,7 +234,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** Returns the proxy tool for a definition. A call whose parameters make it dangerous needs `sensitive_tool` instead. */
+/** Returns the proxy tool for a definition. If the parameters make a call dangerous, the call needs `sensitive_tool` instead. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

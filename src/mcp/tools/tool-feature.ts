@@ -20,7 +20,7 @@ import { overviewTool } from './overview-tool.ts';
 import { type NamedToolParts, type ProxyParts, proxyOf, proxyTools, type SearchParts, searchTools, toolNamed } from './search-and-call.ts';
 import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
 
-/** The parts of the hub that lists and calls of tools need. */
+/** The parts of the hub that are needed to list and call tools. */
 export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
   readonly registry: ToolRegistry;
   readonly mesh: Pick<MeshPorts, 'tools'>;
@@ -107,7 +107,7 @@ class ToolHomeView {
     return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
   }
 
-  /** Calls a listed tool. Rejects with TOOL_NOT_FOUND for any other name; the message explains how to call tools of the home. */
+  /** Calls a listed tool. Rejects with TOOL_NOT_FOUND if the tool is not listed; the message names the tool through which to call it. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const own = this.#own.find((tool) => tool.name === name);
     if (own) return this.#answer(own, params, caller);
@@ -150,7 +150,7 @@ class ToolHomeView {
   }
 }
 
-/** The parts of the hub that lists of single tools need. */
+/** The parts of the hub that are needed to list single tools. */
 export interface ListViewParts extends NamedToolParts {
   readonly tools: Pick<ToolDirectory, 'all'>;
   readonly run: ToolRunner;
@@ -176,14 +176,14 @@ class ToolListView {
     };
   }
 
-  /** Calls a tool of the view. Rejects with TOOL_NOT_FOUND and similar names if the tool is not in the view. */
+  /** Calls a tool of the view. Rejects with TOOL_NOT_FOUND if the view has no such tool, or AMBIGUOUS_TOOL if several tools match. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const tool = await this.#find(name, caller);
     const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
     return this.#parts.run({ tool, params, listing }, caller);
   }
 
-  /** Returns the parameter schema of a listed tool whose arguments clients repeat in headers; undefined for other tools. */
+  /** Returns the parameter schema of a listed tool if clients repeat its arguments in headers. Returns undefined for other tools. */
   mirrored(name: string, listener: McpListener): JsonObject | undefined {
     const { catalogue } = this.#parts;
     const tool = catalogue.known(listener.principal, name);
@@ -209,7 +209,7 @@ function isFull(view: McpView): boolean {
   return view.kind !== 'home' && view.isFull === true;
 }
 
-/** Returns whether a tool is in the view. Administration tools are in no view, because they would be most of the list. */
+/** Returns whether a tool is in the view. Administration tools are in no list, because they would fill most of it. */
 function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
   if (view.kind === 'home') return false;
   if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
@@ -229,7 +229,7 @@ interface ChangeCollaborators {
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean;
 }
 
-/** Notifies clients when their list of tools changes. A client is not notified of changes outside of its list. */
+/** Notifies clients when the list of tools in their view may have changed. */
 export class ToolChanges implements Disposable {
   readonly #collaborators: ChangeCollaborators;
   readonly #stops: readonly (() => void)[];
@@ -237,7 +237,6 @@ export class ToolChanges implements Disposable {
   #isMeshChanged = false;
   #stopTimer: (() => void) | undefined;
 
-  /** Adds the event listeners. */
   constructor(collaborators: ChangeCollaborators) {
     const { registry, remote } = collaborators;
     this.#collaborators = collaborators;
@@ -265,7 +264,7 @@ export class ToolChanges implements Disposable {
   #tell(): void {
     const { notifier, isListed, visibleTo } = this.#collaborators;
     const changed = this.#changed;
-    // It is unknown which tools of other hubs have changed, so every list of single tools may have changed.
+    // It is unknown which tools of other hubs have changed, so the clients of all views except `/mcp` are notified.
     const isMeshChanged = this.#isMeshChanged;
     this.#changed = [];
     this.#isMeshChanged = false;

@@ -8,7 +8,7 @@ import { hasSecrets } from '../../tools/schema/secrets.ts';
 /** MCP forms of tools. Each is made once, since definitions never change. */
 const forms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** Returns a tool as MCP lists it, with units and an example in its descriptions, and an icon. `name` is its name for models. */
+/** Returns a tool as MCP lists it: with an icon, an example, and units in its descriptions. `name` is the tool's name for models. */
 export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const known = forms.get(tool);
   if (known?.name === name) return known;
@@ -32,7 +32,7 @@ export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
   return form;
 }
 
-/** Returns the parameter schema of a tool whose arguments clients repeat in headers; undefined for other tools. */
+/** Returns the parameter schema of a tool if clients repeat its arguments in headers. Returns undefined for other tools. */
 export function mirroredSchema(tool: RegisteredTool, name: string): JsonObject | undefined {
   const { inputSchema } = toolForm(tool, name);
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
@@ -45,8 +45,8 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 const MIRRORED_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Adds to parameters the names of their `Mcp-Param-…` headers (SEP-2243): clients of MCP 2026-07-28 repeat these arguments in headers, so
- * that proxies can read them. Secrets get no header. Invalid names are omitted, because clients ignore a tool that has one.
+ * Adds the names of `Mcp-Param-…` headers to parameters (SEP-2243). Clients of MCP 2026-07-28 repeat these arguments in headers, so that
+ * proxies can read them. Secrets get no header. Invalid header names are omitted, because clients would ignore the whole tool.
  */
 function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
   const { properties } = inputSchema;
@@ -63,14 +63,14 @@ function withHeaders(inputSchema: JsonObject, { properties: declared = {} }: Jso
   return { ...inputSchema, properties: Object.fromEntries(mirrored) };
 }
 
-/** Returns the description. Adds an example of the arguments, unless the description has one. */
+/** Returns the description. Adds the tool's first example of arguments, if it has one. */
 function descriptionOf({ definition }: RegisteredTool): string {
   const [example] = definition.metadata.examples;
   if (!example || Object.keys(example.params).length === 0) return definition.description;
   return `${definition.description} Example: ${JSON.stringify(example.params)}`;
 }
 
-/** Returns the schema with units in its descriptions, since models do not read our `x-unit`. */
+/** Returns the schema with units in its descriptions, because models do not read `x-unit`. */
 function withUnitsInWords(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { 'x-unit': unit, description = '' } = child;

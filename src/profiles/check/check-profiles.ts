@@ -6,7 +6,7 @@ import { rawKind } from '../values/converter.ts';
 import { checkChoices, checkConversion, checkTool } from './check-tool.ts';
 import { CheckReport, namesOf, type StandardClusterModel } from './profile-problem.ts';
 
-/** Returns all mistakes in a set of profile files. The names and values in a file are checked only if the file matches its schema. */
+/** Returns all mistakes in a set of profile files. If a file does not match its JSON Schema, its names and values are not checked. */
 export function checkProfiles(
   files: readonly RawProfileFile[],
   schemas: ProfileSchemas,
@@ -90,7 +90,7 @@ function checkRisks(report: CheckReport, content: CapabilityFile, cluster: Clust
   if (content.variant) return;
   const stated = new Set([...used, ...Object.keys(content.risks ?? {})]);
   for (const { name, privilege } of cluster.commands) {
-    // A command that needs the administrate privilege is dangerous even if no file states its risk.
+    // A file need not state the risk of a command with the privilege `administer`: such a command counts as dangerous anyway.
     if (privilege === 'administer' || stated.has(name)) continue;
     report.add('/risks', `the risk of the command ${name} is stated nowhere`, `add "${name}": "low", "medium" or "dangerous"`);
   }
@@ -101,7 +101,7 @@ interface DeviceContext {
   readonly model: StandardClusterModel;
 }
 
-/** Reports names of unknown device types, capabilities and tools in device files, and device files that match the same device. */
+/** Reports unknown device types, capabilities, tools and values in device files, and device files with the same match. */
 function checkDevices(files: readonly RawProfileFile[], context: DeviceContext): readonly ProfileProblem[] {
   const { capabilities, model } = context;
   const first = new Map<string, string>();

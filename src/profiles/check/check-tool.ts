@@ -94,7 +94,7 @@ function checkSlots(
   }
 }
 
-/** A parameter with the schema of the field or attribute that it fills, and the names of all fields or attributes that it may fill. */
+/** A parameter to check. `slot` is the schema of the field or attribute that it fills. `names` are all fields or attributes it may fill. */
 interface CheckedParam extends Pick<CheckedTool, 'cluster' | 'model'> {
   readonly entry: ParamEntry;
   readonly slot: JsonSchema | undefined;
@@ -115,7 +115,7 @@ function checkParam(report: CheckReport, pointer: string, given: CheckedParam): 
   checkOffered(report, `${pointer}/offered`, given);
 }
 
-/** Checks an `offered` entry: the attributes, values and clusters that it names have to exist. */
+/** Reports attributes, values and clusters in an `offered` entry that do not exist. */
 function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, cluster, model }: CheckedParam): void {
   const own = enumNames(slot).map((name) => entry.rename?.[snakeCase(name)] ?? snakeCase(name));
   const requireAll = (names: readonly string[], known: readonly string[]): void => {
@@ -130,14 +130,14 @@ function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, 
     const from = typeof offer === 'string' ? offer : offer.from;
     report.find(pointer, from, cluster.attributes);
     if (typeof offer === 'string') continue;
-    // Some values exist only without some feature. The model with all features omits them, so the model without features is read too.
+    // The model with all features lacks values that some feature excludes. So the values of the model without features are allowed too.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
     requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(offer.names).flat(), own);
   }
 }
 
-/** Reports a parameter with a unit such as W, °C or s whose bounds are too wide, because its type allows absurd values. */
+/** Reports a number with a unit such as W, °C or s unless `narrow` limits it: the number's type alone allows absurd values. */
 function checkBounds(
   report: CheckReport,
   pointer: string,
@@ -178,7 +178,7 @@ function checkLimits(report: CheckReport, pointer: string, { entry: { limits }, 
   }
 }
 
-/** Returns the schema with each array replaced by its items' schema, so that a path to a member contains no array index. */
+/** Returns the schema with each array replaced by the schema of its items, because paths to members contain no array index. */
 function itemsOf(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }
@@ -236,7 +236,7 @@ export function checkChoices(
   for (const label of choices.label?.split('|') ?? []) report.field(`${pointer}/choices/label`, label, items);
 }
 
-/** Checks that a converter fits the kind of value, and that the unit does not contradict the converter. */
+/** Reports a converter that does not fit the kind of value, a unit that the converter already sets, and unknown names in `rename`. */
 export function checkConversion(
   report: CheckReport,
   pointer: string,

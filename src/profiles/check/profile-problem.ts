@@ -5,7 +5,7 @@ import { fieldAt } from '../compile/cluster-view.ts';
 import type { ProfileProblem } from '../files/profile-format.ts';
 import { propertiesOf } from '../values/converter.ts';
 
-/** Returns a problem as one line for people: file, pointer, mistake and fix. */
+/** Returns a problem as two lines of text for people: file, pointer and mistake, then the fix. */
 export function formatProblem(problem: ProfileProblem): string {
   return `${problem.file}${problem.pointer === '' ? '' : ` at ${problem.pointer}`}: ${problem.problem}\n    fix: ${problem.fix}`;
 }
@@ -41,7 +41,7 @@ export class CheckReport {
     return this.requireKnown(pointer, name, model.clusterNames) ? model.cluster(name) : undefined;
   }
 
-  /** Returns the schema of a member, given as a dotted path in any letter case. If the schema lacks the member, reports that. */
+  /** Returns the schema of a member. Reports a missing member. `path` is a dotted path in any letter case. */
   field(pointer: string, path: string, schema: JsonSchema): JsonSchema | undefined {
     const found = fieldAt(schema, path);
     if (!found) this.#unknown(pointer, path, Object.keys(propertiesOf(schema)));

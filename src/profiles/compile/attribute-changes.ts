@@ -5,11 +5,11 @@ import type { DeviceStep } from './compiled-device.ts';
 
 /**
  * New raw values by attribute. The key is `Attribute` for the changed cluster, and `Cluster.Attribute` for another cluster of the endpoint.
- * An undefined value means that the new value is unknown before the call runs.
+ * An undefined value means that the attribute changes, but its new value is unknown before the call runs.
  */
 export type AttributeChanges = Readonly<Record<string, Json | undefined>>;
 
-/** A command or write, with the values that the device reported last. */
+/** A command or write to a cluster, with the values that the device last reported. */
 export class TouchedCluster {
   readonly #step: Exclude<DeviceStep, { kind: 'read' }>;
   readonly #live: LiveValues;
@@ -24,7 +24,7 @@ export class TouchedCluster {
     return this.#step.kind === 'write' ? this.#step.value : null;
   }
 
-  /** Returns a command field by its name in any spelling; undefined if the field is absent or null. */
+  /** Returns a command field by its name in any letter case; undefined if the field is absent or null. */
   field(name: string): Json | undefined {
     return (this.#step.kind === 'invoke' ? memberOf(this.#step.fields, name) : undefined) ?? undefined;
   }
@@ -33,7 +33,7 @@ export class TouchedCluster {
     return numberOrUndefined(this.field(name));
   }
 
-  /** Returns the last raw value of an attribute of this cluster, or of another cluster on the endpoint if `cluster` is given. */
+  /** Returns the last raw value of an attribute; undefined if it is unknown or null. `cluster` can be another cluster on the endpoint. */
   live(attribute: string, cluster = this.#step.cluster): Json | undefined {
     return this.#live(this.#step.endpoint, cluster, attribute) ?? undefined;
   }
@@ -47,7 +47,7 @@ function numberOrUndefined(value: Json | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the changes that a command or write of a Matter cluster makes. */
+/** A function that returns the attribute changes of a command or write. */
 type Changes = (touched: TouchedCluster) => AttributeChanges;
 
 /** Returns attribute changes whose new values are not known before the call runs. */
@@ -55,18 +55,18 @@ function unknownChanges(...attributes: readonly string[]): AttributeChanges {
   return Object.fromEntries(attributes.map((attribute) => [attribute, undefined]));
 }
 
-/** A stopped movement changes nothing: the owner's rules check a movement when it begins, and a stop sets no value. */
+/** For commands that stop a movement. They set no value, and the owner's rules already checked the movement when it began. */
 const NO_CHANGE: Changes = () => ({});
 
 const LOWEST_LEVEL = 1;
 const HIGHEST_LEVEL = 254;
 const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 'ColorTemperatureMireds'];
 
-/** The changes when a device turns on (Application Clusters §1.5). */
+/** Returns the changes when a device turns on (Application Clusters §1.5). */
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
 const off: Changes = () => ({ OnOff: false });
 
-/** Returns the changes of turning on for a time. The device keeps the longer of the running on-time and the new one (§1.5.7.6). */
+/** Returns the changes when a device turns on for a time. A longer remaining on-time stays as it is (§1.5.7.6). */
 function onWithTimedOff(touched: TouchedCluster): AttributeChanges {
   const time = touched.number('onTime');
   const left = time === undefined ? undefined : Math.max(time, touched.liveNumber('OnTime') ?? 0);
@@ -85,7 +85,6 @@ function restoredLevel(touched: TouchedCluster): AttributeChanges {
   return { 'LevelControl.CurrentLevel': level };
 }
 
-/** The changes when a light moves to a level (Application Clusters §1.6). */
 const moveToLevel: Changes = (touched) => ({ CurrentLevel: touched.field('level') });
 
 function moveToLevelWithOnOff(touched: TouchedCluster): AttributeChanges {
@@ -106,13 +105,13 @@ function steppedLevel(touched: TouchedCluster): number | undefined {
   return Math.min(Math.max(now + (mode === 'Up' ? size : -size), min), max);
 }
 
-/** Returns whether a light is on at a level. Returns undefined for the lowest level, at which a command may turn the light off (§1.6.7). */
+/** Returns whether a light is on after a move to a level. Undefined for an unknown level, and for the lowest, which may be off (§1.6.7). */
 function isOnAt(touched: TouchedCluster, level: number | undefined): boolean | undefined {
   const lowest = touched.liveNumber('MinLevel') ?? LOWEST_LEVEL;
   return level === undefined || level === lowest ? undefined : level > lowest;
 }
 
-/** Returns the changes of a colour command. The coordinates in other colour systems are unknown in advance (Application Clusters §3.2). */
+/** Returns the changes of a colour command. All coordinates except the given ones become unknown (Application Clusters §3.2). */
 function colorAt(mode: string, coordinates: AttributeChanges): AttributeChanges {
   return { ...unknownChanges(...COORDINATES), ...coordinates, ColorMode: mode };
 }
@@ -151,7 +150,7 @@ const LIGHT_CHANGES: Readonly<Record<string, Changes>> = {
 
 const HEATING = 'OccupiedHeatingSetpoint';
 const COOLING = 'OccupiedCoolingSetpoint';
-// The amount of SetpointRaiseLower counts 0.1 °C, setpoints count 0.01 °C (Application Clusters §4.3.12.1).
+// SetpointRaiseLower counts in steps of 0.1 °C, setpoints in steps of 0.01 °C (Application Clusters §4.3.12.1).
 const CENTI_PER_TENTH = 10;
 
 function raiseLower(touched: TouchedCluster): AttributeChanges {
@@ -174,7 +173,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** Returns the changes of a setpoint. The device moves the other setpoint too if both would be closer than the dead band (§4.3.11.19). */
+/** Returns the changes of a setpoint. The device also moves the other setpoint if the dead band between them requires it (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefined): AttributeChanges {
   const change = { [attribute]: raw };
   const deadBand = touched.liveNumber('MinSetpointDeadBand');
@@ -188,7 +187,7 @@ function setpoint(touched: TouchedCluster, attribute: string, raw: Json | undefi
   return isMoved ? { ...change, [other]: bound } : change;
 }
 
-/** Treats the setpoint for an unoccupied home like that for an occupied home, so that rules apply whether people are at home or not. */
+/** Treats a write to an unoccupied setpoint as a write to the occupied one, so that the owner's rules also apply while nobody is home. */
 const setpointWrite =
   (attribute: string): Changes =>
   (touched) =>
@@ -216,7 +215,7 @@ function boost(touched: TouchedCluster): AttributeChanges {
 /** The changes that commands and writes make to heating, cooling and fans, by `Cluster.Element`. */
 const CLIMATE_CHANGES: Readonly<Record<string, Changes>> = {
   'Thermostat.SetpointRaiseLower': raiseLower,
-  // A preset has its own setpoints, which are unknown here.
+  // A preset also changes the setpoints, to values that are unknown here.
   'Thermostat.SetActivePresetRequest': (t) => ({ ActivePresetHandle: t.field('presetHandle'), ...unknownChanges(HEATING, COOLING) }),
   'Thermostat.OccupiedHeatingSetpoint': setpointWrite(HEATING),
   'Thermostat.OccupiedCoolingSetpoint': setpointWrite(COOLING),
@@ -234,7 +233,7 @@ const CLIMATE_CHANGES: Readonly<Record<string, Changes>> = {
 
 const OPEN_AT = 100;
 
-/** Returns the changes when a cover moves to a position, which Matter counts in steps of 0.01 % closed (Application Clusters §5.3). */
+/** Returns the changes when a cover moves to a position in steps of 0.01 %: 0 is open, 10,000 is closed (Application Clusters §5.3). */
 function coverAt(axis: 'Lift' | 'Tilt', position: Json | undefined): AttributeChanges {
   return { [`CurrentPosition${axis}Percent100ths`]: position, [`TargetPosition${axis}Percent100ths`]: position };
 }
@@ -255,13 +254,13 @@ function openValve(touched: TouchedCluster): AttributeChanges {
   };
 }
 
-/** Returns the new cook time. The device refuses a total time above its MaxCookTime (§8.13.6.3). */
+/** Returns the new cook time. It needs no maximum, because the device refuses a time above its MaxCookTime (§8.13.6.3). */
 function addCookTime(touched: TouchedCluster): AttributeChanges {
   const [now, added] = [touched.liveNumber('CookTime'), touched.number('timeToAdd')];
   return { CookTime: now === undefined || added === undefined ? undefined : now + added };
 }
 
-/** After a change of its mode, the pump chooses its speed itself, so that the new speed is unknown (§4.2.7.22). */
+/** After a mode change, the pump chooses its speed itself. So the speed and the values that depend on it are unknown (§4.2.7.22). */
 const pumpMode =
   (attribute: string): Changes =>
   ({ value }) => ({ [attribute]: value, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus') });
@@ -272,7 +271,7 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.UnlockDoor': locked('Unlocked'),
   'DoorLock.UnlockWithTimeout': locked('Unlocked'),
   'DoorLock.UnboltDoor': locked('Unlocked'),
-  // In passage mode a lock stays open. After a change to another mode, the lock can have any state (§5.2.9.24).
+  // A lock in passage mode stays unlocked. After a change to another mode, the lock can have any state (§5.2.9.24).
   'DoorLock.OperatingMode': ({ value }) => ({ OperatingMode: value, LockState: undefined }),
   'WindowCovering.UpOrOpen': wholeCover(0),
   'WindowCovering.DownOrClose': wholeCover(10_000),
@@ -284,7 +283,7 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'ValveConfigurationAndControl.Close': () => ({ CurrentState: 'Closed', CurrentLevel: 0 }),
   'PumpConfigurationAndControl.OperationMode': pumpMode('OperationMode'),
   'PumpConfigurationAndControl.ControlMode': pumpMode('ControlMode'),
-  // The device applies the lowest of several limits, so the current never exceeds this value.
+  // The device uses the lowest of several current limits. So this value is the highest possible result.
   'EnergyEvse.UserMaximumChargeCurrent': ({ value }) => ({ MaximumChargeCurrent: value }),
   'MicrowaveOvenControl.AddMoreTime': addCookTime,
 };

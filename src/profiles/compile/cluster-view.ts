@@ -13,7 +13,7 @@ export type LiveValues = (endpoint: number, cluster: string, attribute: string) 
 /** Live values of a device that has reported nothing yet. */
 export const NO_LIVE_VALUES: LiveValues = () => undefined;
 
-/** Gives profiles access to a cluster of an endpoint: to its elements, by name in any letter case, and to the last reported values. */
+/** One cluster of an endpoint, with its last reported values. Commands and attributes are found by name in any letter case. */
 export class ClusterView {
   readonly endpoint: number;
   readonly description: ClusterDescription;
@@ -67,7 +67,7 @@ export class ClusterView {
     return this.#around.live(this.endpoint, cluster, attribute);
   }
 
-  /** Returns the tightest limit that the device reports; undefined if it reports none. */
+  /** Returns the highest `min` or the lowest `max` that the device reports; undefined if it reports none. */
   limit(entry: LimitsEntry, end: 'min' | 'max'): number | undefined {
     const paths = [entry[end] ?? []].flat();
     const at = { cluster: entry.cluster ?? this.name, end };
@@ -77,7 +77,7 @@ export class ClusterView {
     return end === 'min' ? Math.max(...stated) : Math.min(...stated);
   }
 
-  /** Returns a reported limit. If the path leads through a list, returns the widest limit of the list's items. */
+  /** Returns a reported limit. For a path through a list, returns the lowest `min` or the highest `max` of the list's items. */
   #limitAt(path: string, { cluster, end }: { readonly cluster: string; readonly end: 'min' | 'max' }): number | undefined {
     const [attribute = '', ...members] = path.split('.');
     const root = cluster === this.name ? this.live(attribute) : this.liveOf(cluster, attribute);
@@ -87,7 +87,7 @@ export class ClusterView {
     return end === 'min' ? Math.min(...numbers) : Math.max(...numbers);
   }
 
-  /** Returns the names that the device lists in an attribute of this cluster or of another cluster. */
+  /** Returns the modes, inputs or levels that the device lists, with their names; an empty list before the device has reported them. */
   choices(entry: ChoicesEntry): readonly Choice[] {
     const list = entry.cluster === undefined ? this.live(entry.from) : this.liveOf(entry.cluster, entry.from);
     if (!Array.isArray(list)) return [];
@@ -142,12 +142,12 @@ export interface CompiledValue {
   readonly endpoint: number;
   readonly cluster: string;
   readonly attribute: string;
-  /** True if the device does not report changes of the value. The hub must then read it, since the cached value may be outdated. */
+  /** True if the device does not report changes. The hub must then read the value, because the cached value may be outdated. */
   readonly hasToBeAsked: boolean;
   /** Schema of the value in human units; it allows null. */
   readonly schema: JsonSchema;
   toHuman(raw: Json): Json;
-  /** Returns whether the raw value equals the wanted value, as far as the device can represent it. */
+  /** Returns whether a raw value meets `wanted`, which is in human units. Values that round to the same raw value count as equal. */
   shows(raw: Json, wanted: Json): boolean;
 }
 
@@ -157,7 +157,7 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** Returns the converter that the entry names, else the default for the kind of raw value. A bitmap's `member` is converted as a flag. */
+/** Returns the converter that the entry names. If it names none, its `choices`, its `member` and the schema determine the converter. */
 export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');
@@ -212,7 +212,7 @@ function rawSchema(attribute: AttributeDescription, member: string | undefined):
   return { schema: (found ?? {}) as JsonSchema, isFlag: false };
 }
 
-/** Returns the schema without limits and enum names, because reported values may exceed them. */
+/** Returns the schema without limits and enum names, because a device may report values outside of them. */
 function openSchema(converter: Converter, context: ConversionContext): JsonSchema {
   const { minimum: _low, maximum: _high, enum: _names, ...schema } = converter.schema(context) as Record<string, unknown>;
   return schema;
@@ -233,7 +233,7 @@ function sameRaw(converter: Converter, raw: Json, asked: { wanted: Json; context
   return JSON.stringify(inOrder(wanted)) === JSON.stringify(inOrder(raw));
 }
 
-/** Returns lists in sorted order, because a device may report a list in another order than it was written. */
+/** Returns a list sorted, and any other value unchanged. A device may report a list in another order than it was written. */
 function inOrder(raw: Json): Json {
   return Array.isArray(raw) ? raw.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : raw;
 }

@@ -61,7 +61,7 @@ function compileTool(action: string, entry: ToolEntry, context: CompileContext):
   };
 }
 
-/** Returns whether repeating the tool changes nothing. Writes are idempotent; a command with a duration is not, because it restarts. */
+/** Returns the default of `idempotent`: true for writes, reads, and commands that have a target and no duration; otherwise false. */
 function isUsuallyIdempotent(entry: ToolEntry, { parameters }: Behaviour): boolean {
   if (entry.command === undefined) return entry.recipe === undefined;
   const isTimed = Object.entries(propertiesOf(parameters)).some(
@@ -174,7 +174,7 @@ function readBehaviour(names: readonly string[], values: readonly CompiledValue[
   };
 }
 
-/** Returns the parameters whose field this device has. The tool offers no others. */
+/** Returns the parameters that fill a field or attribute of this device. Omits all others. */
 function paramsOf(
   entry: ToolEntry,
   view: ClusterView,
@@ -186,7 +186,7 @@ function paramsOf(
   });
 }
 
-/** Returns the parameters as the call sends them: the values of parameters with `toLimits` are limited to the device's range. */
+/** Returns the parameters as the call sends them. If a parameter has `toLimits`, its value is limited to the device's range. */
 function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
   const moved = params.flatMap((param): [string, Json][] => {
     const value = given[param.name];
@@ -196,8 +196,8 @@ function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonOb
 }
 
 /**
- * Returns the target: the values that the device should report after the call. They come from the file's `target`, and from parameters that
- * have the same name as a value, or a name that `shows` maps to a value.
+ * Returns the target: the values that the device should report after the call. They come from the file's `target` and from the parameters.
+ * A parameter counts if its own name, or the name that `shows` gives for it, is the name of a value.
  */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const wanted = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);
@@ -205,7 +205,7 @@ function targetOf(entry: ToolEntry, given: JsonObject, values: readonly Compiled
   return Object.fromEntries(all.filter(([name]) => values.some((value) => value.name === name)));
 }
 
-/** Throws VALIDATION_ERROR if the lower of two related parameters is above the higher one. */
+/** Throws VALIDATION_ERROR if a parameter is above the parameter that its `notAbove` names. */
 function requireOrder(entry: ToolEntry, given: JsonObject): void {
   for (const [name, { notAbove }] of Object.entries(entry.params ?? {})) {
     const [low, high] = [given[name], notAbove === undefined ? undefined : given[notAbove]];

@@ -10,7 +10,7 @@ import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTo
 import { settledRisks } from './element-risk.ts';
 import { genericTools } from './generic-tools.ts';
 
-/** Longest endpoint label in a tool name; a longer label leaves no space for the device's name. */
+/** Maximum length of an endpoint label in a tool name. A longer label would leave no space for the device's name. */
 const MAX_PART = 16;
 
 interface Part {
@@ -26,8 +26,8 @@ interface CompiledEndpoint {
 }
 
 /**
- * Compiles the tools and values of a device. Each cluster gets them from the capability that a device file names, else from its default
- * capability, else from generic tools. The same input always gives the same names.
+ * Compiles the tools and values of a device. For each cluster, they come from the first of these sources that exists: the capability that a
+ * device file names, the default capability of the cluster, the generic tools. The same input always gives the same names.
  */
 export function compileDevice(description: DeviceDescription, profiles: ProfileSet, live: LiveValues = NO_LIVE_VALUES): CompiledDevice {
   const dependsOn = new Set<string>();
@@ -49,7 +49,7 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
-    // The set is copied because later calls look up further attributes and would add them.
+    // This is a copy, because later calls look up further attributes and would add them to the original set.
     dependsOn: new Set(dependsOn),
     live,
   };
@@ -71,7 +71,7 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
   const around = { live: context.live, neighbours: endpoint.clusters.map((cluster) => cluster.name) };
   const views = endpoint.clusters.map((cluster) => new ClusterView(endpoint.endpoint, cluster, around));
   const named = files.flatMap((file) => file.capabilities.flatMap((id) => profiles.capability(id) ?? []));
-  // Tools follow the order of the device files; the remaining clusters follow in the device's own order.
+  // Clusters that the device files name come first, in that order. All other clusters follow in the device's own order.
   const order = [...named.map((capability) => capability.cluster), ...views.map((view) => view.name)];
   const ordered = views.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const capabilityOf = (cluster: string) => named.find((one) => one.cluster === cluster) ?? profiles.usualCapability(cluster);
@@ -80,8 +80,8 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
 }
 
 /**
- * Returns the noun for an endpoint, such as `light`. The noun of a utility type, such as a power source, is used only if all tools that act
- * belong to capabilities of that type.
+ * Returns the noun for an endpoint, such as `light`. If only a device file for a utility type (such as a power source) matches, its noun is
+ * used, unless the endpoint has acting tools that do not come from this file's capabilities.
  */
 function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
   const named = files.find((file) => !file.utility);
@@ -107,7 +107,7 @@ function compilePart(view: ClusterView, siblings: readonly ClusterView[], capabi
   return { coverage: { ...at, by: tools.length > 0 ? 'generic' : 'nothing' }, tools, values: [] };
 }
 
-/** Applies the changes of the device files to a part. If several files change the same thing, the most specific file wins. */
+/** Applies the changes of the device files to a part. If several files change the same tool or title, the most specific file wins. */
 function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
   const without = new Set(files.flatMap((file) => file.without ?? []));
   const tools = part.tools
@@ -123,7 +123,7 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
 type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
 type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
 
-/** Makes the actions on an endpoint unique. If two tools have the same action, the later one gets its capability's name as a prefix. */
+/** Makes the actions on an endpoint unique. If an action is taken, the later tool gets its capability or cluster as a prefix. */
 function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
@@ -140,7 +140,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/** Returns the action with its capability or cluster as a prefix. If that action is taken too, also adds the vendor to the name. */
+/** Returns the action with the name of its capability or cluster as a prefix. If that name is taken, it also contains the vendor. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));
@@ -148,7 +148,7 @@ function freeAction({ capability, cluster, action }: ToolBlueprint, taken: Reado
   return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
 }
 
-/** Adds a suffix to each action that several endpoints offer: the label of the endpoint if all their labels differ, else its number. */
+/** Adds a suffix to each action that several endpoints have. The suffix is the endpoint's label if all labels differ, else its number. */
 function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly EndpointDescription[]): readonly DeviceTool[] {
   const byAction = Map.groupBy(tools, (tool) => tool.action);
   return tools.map((tool) => {
@@ -166,7 +166,7 @@ function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly Endp
   });
 }
 
-/** Returns the label that distinguishes the endpoint; undefined unless every endpoint of `among` has such a label. */
+/** Returns a label that only this endpoint has. Returns undefined if any endpoint of `among` has no short label of its own. */
 function partOf(endpoint: number, among: readonly EndpointDescription[]): string | undefined {
   const named = among.map(({ endpoint: number, labels = [] }) => {
     const others = among

@@ -20,7 +20,7 @@ export interface CompiledParam {
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
   readonly example: Json | undefined;
-  /** True if a value beyond the device's limits is replaced by the limit instead of rejected. */
+  /** True if a value beyond the device's limits is set to the limit. Otherwise the call is rejected. */
   readonly isMovedToLimits: boolean;
   /** The bounds of the schema in raw units; undefined if the schema has no bounds. */
   readonly rawBounds: Bounds | undefined;
@@ -81,7 +81,7 @@ function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterVie
   return Math.min(Math.max(raw, min), max);
 }
 
-/** Returns the context of a conversion. It is new for each call, because limits and lists of names change. */
+/** Returns the context of a conversion. Each call makes a new one, because the device's limits and names can change. */
 function contextOf(entry: ParamEntry, { slot, view }: ParamContext): ConversionContext {
   const min = entry.limits && view.limit(entry.limits, 'min');
   const max = entry.limits && view.limit(entry.limits, 'max');
@@ -138,8 +138,8 @@ function fits(example: Json, schema: JsonSchema): boolean {
 }
 
 /**
- * Limits the schema of a name, or of a list of names, to the names that the device offers. Returns the schema unchanged before the device
- * has reported these names.
+ * Limits the schema of a name, or of a list of names, to the names that the device offers. An `offered` entry that depends on an attribute
+ * has no effect until the device has reported this attribute.
  */
 function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {
   return [offered].flat().reduce<JsonSchema>((left, entry) => withNames(left, (name) => isOffered(name, entry, view)), schema);
@@ -148,7 +148,7 @@ function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly Offere
 function withNames(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   if (isJsonObject(schema.items as Json)) return { ...schema, items: withNames(schema.items as JsonSchema, isOffered) };
   const names = (Array.isArray(schema.enum) ? schema.enum : []).filter((name) => isOffered(String(name)));
-  // A device that offers no names is faulty. Then any name is allowed, and the device itself refuses wrong ones.
+  // If no name remains, the device's report is wrong. Then any name is allowed, and the device itself refuses wrong names.
   return names.length === 0 ? schema : { ...schema, enum: names };
 }
 
@@ -159,7 +159,7 @@ function isOffered(name: string, entry: OfferedEntry, view: ClusterView): boolea
   return entry.names[typeof value === 'string' ? snakeCase(value) : '']?.includes(name) ?? true;
 }
 
-/** Returns the names that an attribute lists (`SupportedRinses`) or flags (`RockSupport`). */
+/** Returns the names in an attribute that is a list (`SupportedRinses`) or a bitmap (`RockSupport`). */
 function namesIn(offer: Json | undefined): readonly string[] | undefined {
   if (Array.isArray(offer)) return offer.map((name) => snakeCase(String(name)));
   if (!isJsonObject(offer)) return undefined;

@@ -9,7 +9,7 @@ import type { ClusterView, CompiledValue, LiveValues } from './cluster-view.ts';
 
 /** A tool of a device, with its final action. */
 export interface DeviceTool extends ToolBlueprint {
-  /** Endpoint, cluster and action of the tool. They identify it even if its name changes. */
+  /** Identifies the tool even if its name changes: endpoint, cluster and action, separated by slashes. */
   readonly key: string;
   readonly risk: Risk;
   /** Noun for the endpoint, such as `light`. */
@@ -18,22 +18,22 @@ export interface DeviceTool extends ToolBlueprint {
   readonly plainAction: string;
   /** The action with the number of its endpoint, if several endpoints have the action. */
   readonly numbered?: string;
-  /** The label that the device gives the endpoint, if it differs from the labels of all other endpoints with the action. */
+  /** The device's label for the endpoint. Set only if several endpoints have the action and all their labels differ. */
   readonly part?: string;
 }
 
-/** A reading of a device. A newly added device gets the sensor id `<device id>/<path>`. */
+/** A reading of a device. Its sensor id is `<device id>/<path>`, unless the hub has stored another path for it. */
 export interface DeviceReading extends CompiledValue {
   readonly kind: string;
-  /** Endpoint, cluster and value of the reading. They identify it even if its name changes. */
+  /** Identifies the reading even if its name changes: endpoint, cluster and value, separated by slashes. */
   readonly key: string;
   /** Path such as `temperature`, or `temperature/3` if several endpoints have the reading. */
   readonly path: string;
-  /** The path that older hub versions, which stored no reading ids, gave the reading. */
+  /** The path of the reading in older hub versions, which stored no reading ids. */
   readonly formerPath: string;
 }
 
-/** States which profile, if any, made the tools of a cluster. */
+/** Tells where the tools of a cluster come from. `capability` is the id of the capability file, if one is used. */
 export interface Coverage {
   readonly endpoint: number;
   readonly cluster: string;
@@ -41,7 +41,7 @@ export interface Coverage {
   readonly capability?: string;
 }
 
-/** An event of a device that the hub emits. */
+/** A kind of device event that the hub emits as `device.event`. */
 export interface DeviceEventRule extends EventEntry {
   readonly endpoint: number;
   readonly cluster: string;
@@ -53,12 +53,12 @@ export interface CompiledDevice {
   readonly device: Device;
   readonly noun: string;
   readonly tools: readonly DeviceTool[];
-  /** The values that tools return and the owner's rules may name. */
+  /** The values that tools return and that the owner's rules may name. */
   readonly values: readonly CompiledValue[];
   readonly readings: readonly DeviceReading[];
   readonly events: readonly DeviceEventRule[];
   readonly coverage: readonly Coverage[];
-  /** Attributes whose live value determines a tool's schema, as `endpoint/cluster/attribute`. */
+  /** Attributes whose live values determine the tools' schemas. Each has the form `endpoint/cluster/attribute`. */
   readonly dependsOn: ReadonlySet<string>;
   readonly live: LiveValues;
 }
@@ -72,10 +72,10 @@ export interface CompiledDevices {
 
 /** A tool of one cluster on one endpoint, before it belongs to a named device. */
 export interface ToolBlueprint {
-  /** Action such as `turn_on`; the tool name adds the device's name as a prefix and the endpoint as a suffix. */
+  /** Action such as `turn_on`. In the tool's name, the device's name comes before the action, and an endpoint suffix may follow it. */
   readonly action: string;
   readonly alias?: string;
-  /** The action as older hub versions named it; it stays an alias of the tool. */
+  /** The action in older hub versions. It remains an alias of the tool. */
   readonly formerAction?: string;
   readonly title: string;
   /** Description in which `{device}` stands for the device's noun and name. */
@@ -97,13 +97,13 @@ export interface ToolBlueprint {
   readonly example?: JsonObject;
   /** Schema of the command's response in raw Matter units. */
   readonly response?: JsonSchema;
-  /** The values in the `state` of the tool's result. */
+  /** The values that `state` contains in the tool's result. */
   readonly values: readonly CompiledValue[];
   /** Returns the steps of a call. Throws VALIDATION_ERROR if the parameters have a mistake that the schema cannot express. */
   plan(params: JsonObject): DevicePlan;
   /** Bounds that the tool imposes on raw fields and attributes. */
   readonly limits?: readonly ElementLimit[];
-  /** Only for a tool of one command: returns the values that these raw fields set; undefined if the tool never sends such fields. */
+  /** Only for command tools: returns the values that a command with these raw fields sets; undefined if the tool never sends these. */
   outcome?(fields: JsonObject): JsonObject | undefined;
 }
 
@@ -126,18 +126,18 @@ export type DeviceStep =
       readonly cluster: string;
       readonly attribute: string;
       readonly value: Json;
-      /** True if the call continues after the device rejects this write. */
+      /** True if the call continues even if the device rejects this write. */
       readonly isOptional?: boolean;
     }
   | { readonly kind: 'read'; readonly endpoint: number; readonly cluster: string; readonly attribute: string };
 
-/** The steps of a call, and the values (by name, in human units) that the device should report afterwards. */
+/** The steps of a call and its target: the values that the device should report afterwards, by name and in human units. */
 export interface DevicePlan {
   readonly steps: readonly DeviceStep[];
   readonly target: JsonObject;
 }
 
-/** Returns the step that invokes a command, with command and fields spelled as in the device's description. */
+/** Returns the step that invokes a command. Spells names as the device's description does, and omits fields that the device lacks. */
 export function invoke(view: ClusterView, command: string, fields: JsonObject): DeviceStep {
   const found = view.command(command);
   const schema = found?.parameters ?? {};
@@ -149,7 +149,7 @@ export function write(view: ClusterView, attribute: string, value: Json): Device
   return { kind: 'write', endpoint: view.endpoint, cluster: view.name, attribute: view.attribute(attribute)?.name ?? attribute, value };
 }
 
-/** Returns the fields as the schema spells them, without fields that this device lacks. */
+/** Returns the fields with their names spelled as in the schema. Omits fields that the schema lacks. */
 function spelled(fields: JsonObject, schema: JsonSchema): JsonObject {
   const names = Object.keys(propertiesOf(schema));
   return Object.fromEntries(

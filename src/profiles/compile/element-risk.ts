@@ -6,7 +6,7 @@ import type { StatedRisk } from '../files/profile-format.ts';
 import type { CompiledDevice, DeviceStep, ToolBlueprint } from './compiled-device.ts';
 import { elementOf } from './step-outcome.ts';
 
-/** Returns the tools with the risk `highest` replaced by the highest risk among the tools of the same endpoint. */
+/** Returns the tools of an endpoint. The stated risk `highest` becomes the highest risk of these tools, and at least `low`. */
 export function settledRisks<Tool extends ToolBlueprint>(tools: readonly Tool[]): readonly (Tool & { readonly risk: Risk })[] {
   const highest = maxRisk('low', ...tools.map(({ risk }) => risk).filter((risk) => risk !== 'highest'));
   return tools.map((tool) => ({ ...tool, risk: tool.risk === 'highest' ? highest : tool.risk }));
@@ -21,8 +21,8 @@ export interface TouchedElement {
 }
 
 /**
- * Returns the risk of a command or attribute, whichever tool uses it. The risk comes from the device's own tools, else from the profile
- * files (`stated`), else from the Matter privilege. So the generic tool unlocks a lock with the same risk as the lock's own tool.
+ * Returns the risk of a command or attribute. It does not depend on the tool: unlocking with the generic tool has the same risk as with the
+ * lock's own tool. The sources are, in this order, the device's own tools, the profile files (`stated`) and the Matter privilege.
  */
 export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, stated: StatedRisk | undefined): Risk {
   if (isAdministrative(touched.cluster.name)) return 'dangerous';
@@ -39,8 +39,8 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, s
 }
 
 /**
- * Returns whether a command or write has a number outside of the bounds of the device's own tools. Tools with low risk have no such bounds.
- * Outside of the bounds, the generic tool counts as dangerous.
+ * Returns whether a command or write has a number outside of the bounds that the device's own tools set. If so, a call of the generic tool
+ * counts as dangerous. The bounds of tools with low risk are ignored.
  */
 export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
   if (step.kind === 'read') return false;
@@ -61,7 +61,7 @@ function privilegeOf({ command, attribute }: TouchedElement): Privilege {
   return command?.privilege ?? attribute?.writePrivilege ?? 'operate';
 }
 
-/** Returns the risk of an element without a profile, by its Matter access privilege. */
+/** Returns the risk that follows from a Matter access privilege, for commands and attributes without a profile. */
 export function privilegeRisk(privilege: Privilege): Risk {
   return ({ view: 'none', operate: 'medium', manage: 'medium', administer: 'dangerous' } as const)[privilege];
 }

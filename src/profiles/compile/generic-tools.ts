@@ -7,7 +7,7 @@ import type { CompiledValue } from './cluster-view.ts';
 import { DEFAULT_TIMEOUT_MS, type DeviceStep, type ToolBlueprint } from './compiled-device.ts';
 import { privilegeRisk } from './element-risk.ts';
 
-/** A generic tool without its endpoint. All devices with the same description object share it. */
+/** A generic tool without its endpoint. Devices that share a cluster description object also share the templates made from it. */
 type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
   readonly readable: readonly AttributeDescription[];
   plan(endpoint: number): ToolBlueprint['plan'];
@@ -108,7 +108,7 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
   };
 }
 
-/** Returns the action, built from the cluster and element names; `formerAction` is set if older hub versions used another name. */
+/** Builds the action from the names of the cluster and the element. Sets `formerAction` if the name was different in older versions. */
 function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
   const put = verb === undefined ? [] : [verb];
   const action = joinNames(readableName(name), [...put, readableName(element)].join('_'));

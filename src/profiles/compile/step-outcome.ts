@@ -4,19 +4,19 @@ import { type AttributeChanges, KNOWN_CHANGES, TouchedCluster } from './attribut
 import type { CompiledValue, LiveValues } from './cluster-view.ts';
 import type { CompiledDevice, DeviceStep } from './compiled-device.ts';
 
-/** The values that a step sets, by name in human units, and the names of values that it may change in unknown ways. */
+/** `values` are the values that a step sets, by name in human units. `unforeseen` names the values that may change in unknown ways. */
 export type StepOutcome = Pick<Effect, 'values' | 'unforeseen'>;
 
 /** Outcome for a device without a description: any value may change. */
 export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutcome;
 
-/** Commands, such as recalling a scene, after which an endpoint can have any state. */
+/** After these commands, such as recalling a scene, an endpoint can have any state. `Actions` stands for all commands of that cluster. */
 const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
 
 /**
  * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported values. The outcome
- * depends on the raw step only. So nobody can avoid a rule about a value by the choice of another tool name, unit or path. A command or
- * attribute that the hub does not know may change its whole cluster.
+ * follows from the raw step, so a rule about a value applies whichever tool name, unit or path the caller uses. A command or attribute that
+ * the hub does not know may change its whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
   if (step.kind === 'read') return {};
@@ -37,7 +37,7 @@ export function elementOf(step: DeviceStep): string {
   return step.kind === 'invoke' ? step.command : step.attribute;
 }
 
-/** Returns the names of the values of a cluster, or of the whole endpoint if no cluster is given or the cluster has no values. */
+/** Returns the names of a cluster's values. Without a cluster, or if it has no values, returns the names of all values on the endpoint. */
 export function valueNames(
   values: readonly CompiledValue[],
   at: { readonly endpoint: number; readonly cluster?: string },
@@ -62,7 +62,7 @@ function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, her
   return outcome(values, touched);
 }
 
-/** Returns the values that the device's tools set if they send this command with these fields. */
+/** Returns the values that this command sets, according to the device's tools for the command. */
 function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: CompiledDevice['tools']): JsonObject {
   const same = tools.filter(
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),

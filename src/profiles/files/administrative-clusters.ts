@@ -1,4 +1,4 @@
-/** Clusters that configure, name or diagnose the node itself. */
+/** Clusters that configure, name or diagnose their own Matter node. */
 const OF_OWN_NODE = [
   'AdministratorCommissioning',
   'BasicInformation',
@@ -47,14 +47,14 @@ const OF_OTHER_DEVICES = [
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([...OF_OWN_NODE, ...OF_OTHER_DEVICES]);
 
 /**
- * Returns whether a cluster administers the node. Such a cluster makes no device tools; only the hub's own tools use it, with the
- * permission `admin:device:<id>`.
+ * Returns whether a cluster administers its Matter node. Such a cluster gets no device tools. Only the hub's own tools use it, and they
+ * need the permission `admin:device:<id>`.
  */
 export function isAdministrative(cluster: string): boolean {
   return ADMINISTRATIVE.has(cluster);
 }
 
-/** Returns whether reading the cluster needs more than the permission to read its device. */
+/** Returns whether a cluster describes other devices. Reading it needs `admin:device:<id>` instead of `device:read:<id>`. */
 export function describesOtherDevices(cluster: string): boolean {
   return OF_OTHER_DEVICES.includes(cluster);
 }

@@ -8,10 +8,10 @@ import type { JsonSchema } from '../../core/json.ts';
 import type { CapabilityFile, DeviceFile, ProfileProblem } from './profile-format.ts';
 import { matchKey, type ProfileFiles, ProfileSet } from './profile-set.ts';
 
-/** The owner's own profile files. */
+/** The owner's profile files. */
 export interface OwnProfiles {
   readonly path: string;
-  /** Returns the store of the last text that the hub accepted for the file at `path`. */
+  /** Returns the storage for the last text that the hub accepted for the file at `path`. */
   readonly takenOf: (path: string) => AcceptedText;
   /** Called if files are missing or invalid. Their last accepted texts remain in use. */
   readonly onStale: (faults: readonly string[]) => void;
@@ -19,7 +19,7 @@ export interface OwnProfiles {
 
 /**
  * Returns the hub's profiles. An owner's file replaces the hub's file of the same name. Throws CONFIG_INVALID, with file, pointer and fix,
- * if an owner's file is invalid and no earlier text was accepted. `bundled` are the hub's files, if they are packed into the program.
+ * if an owner's file is invalid and the hub never accepted an earlier text of it. `bundled` replaces the hub's files in `directory`.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
   const files = options.bundled ?? profileFilesOf(readProfileDirectory(directory));
@@ -35,7 +35,7 @@ export function loadProfiles(directory: string, options: { readonly own?: OwnPro
   return set;
 }
 
-/** Returns the owner's files that are in use. `makeCheck` is called if there is at least one file. */
+/** Returns the owner's files that are in use. Calls `makeCheck` once, for the first file. Without files, does not call it. */
 export function readOwnProfiles(
   { path, takenOf }: Omit<OwnProfiles, 'onStale'>,
   makeCheck: () => ProfileSchemaCheck,
@@ -78,7 +78,7 @@ export function readProfileDirectory(directory: string): readonly RawProfileFile
   );
 }
 
-/** Reads one profile file; its folder determines its kind. */
+/** Reads one profile file of the given kind. Throws CONFIG_INVALID if the file is not JSON. */
 export function readProfileFile(kind: RawProfileFile['kind'], path: string): RawProfileFile {
   return { kind, id: basename(path, '.json'), path, content: parseJsonFile(path) };
 }
@@ -90,7 +90,7 @@ export function profileFilesOf(files: readonly RawProfileFile[]): ProfileFiles {
   return { capabilities: of('capabilities'), devices: of('devices') } as ProfileFiles;
 }
 
-/** The two schemas of profile files. */
+/** The JSON Schemas of the two kinds of profile files. */
 export interface ProfileSchemas {
   readonly capability: JsonSchema;
   readonly device: JsonSchema;

@@ -10,7 +10,7 @@ import type { ProfileSet } from './profile-set.ts';
 
 /**
  * Returns drafts of profile files: a device file for the product, and a capability file for each application cluster without a profile. A
- * person must review them: each tool has medium risk, and the names come from the Matter model.
+ * person must review the drafts: each tool has medium risk, and the names come from the Matter model.
  */
 export function draftProfile(description: DeviceDescription, profiles: ProfileSet): readonly DraftFile[] {
   const { device } = description;

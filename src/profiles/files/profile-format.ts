@@ -3,16 +3,16 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { ConverterName } from '../values/converters.ts';
 import type { Shorthand } from '../values/parameter-shorthand.ts';
 
-/** A drafted file to save under `device-profiles/` or among the owner's profiles. */
+/** A draft of a profile file. `path` is relative to `device-profiles/` or to the folder of the owner's profiles. */
 export interface DraftFile {
   readonly path: string;
   readonly content: JsonObject;
 }
 
-/** Risk in a profile file. `highest` means the highest risk of all tools of the endpoint; it is for scenes, which may do anything. */
+/** Risk in a profile file. `highest` stands for the highest risk of all tools on the endpoint. Scenes use it: they may do anything. */
 export type StatedRisk = Risk | 'highest';
 
-/** Name of a recipe: hub code for tools that data cannot describe. */
+/** Name of a recipe. A recipe is hub code for a tool that a profile file alone cannot describe. */
 export type RecipeName =
   | 'set_color'
   | 'set_temperature'
@@ -22,33 +22,33 @@ export type RecipeName =
   | 'select_areas'
   | 'turn_on_for';
 
-/** Names that a device lists in an attribute, such as its modes, inputs or levels. */
+/** The attribute (`from`) in which a device lists names, such as the names of its modes, inputs or levels. */
 export interface ChoicesEntry {
   readonly from: string;
-  /** Another cluster on the same endpoint that has the attribute. */
+  /** The cluster that has the attribute, if it is another cluster on the same endpoint. */
   readonly cluster?: string;
-  /** Member with the id; if absent, the id is the index in the list, from 0. */
+  /** Member with the id. If absent, the id of an item is its index in the list, from 0. */
   readonly id?: string;
-  /** Dotted path of the member with the name; if absent, the item itself is the name. */
+  /** Dotted paths to members, separated by `|`. The first path with text gives the name. If absent, the item itself is the name. */
   readonly label?: string;
 }
 
 /**
- * States which names of an enum or bitmap a device supports. A string names an attribute that lists or flags them. `from` is an attribute;
- * each of its values implies some names. `cluster` is a cluster that the names need on the endpoint.
+ * States which names of an enum or bitmap a device supports. A string is the attribute that lists or flags these names. With `from`,
+ * `names` gives the supported names for each value of that attribute. With `cluster`, `names` need this cluster on the endpoint.
  */
 export type OfferedEntry =
   | string
   | { readonly from: string; readonly names: Readonly<Record<string, readonly string[]>> }
   | { readonly cluster: string; readonly names: readonly string[] };
 
-/** Attributes with the device's own limits in raw units, or dotted paths to their members. If there are several, the tightest applies. */
+/** Attributes, or dotted paths to their members, that hold the device's raw limits. The highest `min` and the lowest `max` apply. */
 export interface LimitsEntry {
-  /** Another cluster on the same endpoint that has the attributes. */
+  /** The cluster that has the attributes, if it is another cluster on the same endpoint. */
   readonly cluster?: string;
   readonly min?: string | readonly string[];
   readonly max?: string | readonly string[];
-  /** Attribute with the number of levels; the lowest level is 0. */
+  /** Attribute with the number of levels. Levels start at 0, so the maximum is one less than this number. */
   readonly below?: string;
 }
 
@@ -59,24 +59,24 @@ interface Conversion {
   /** Unit of the human value, if the converter does not set one. */
   readonly unit?: string;
   readonly choices?: ChoicesEntry;
-  /** Plain words for names of the Matter model: name in snake_case → word. */
+  /** Plain words for names of the Matter model. The keys are the names in snake_case. */
   readonly rename?: Readonly<Record<string, string>>;
 }
 
 /** A value of a device: part of a tool's result and, if `kind` is set, a reading with history. */
 export interface ValueEntry extends Conversion {
   readonly attribute: string;
-  /** Another cluster on the same endpoint; the value is omitted if the endpoint lacks the cluster. */
+  /** The cluster of the attribute, if it is another cluster on the endpoint. If the endpoint lacks this cluster, the value is omitted. */
   readonly cluster?: string;
   /** Member of a struct, or flag of a bitmap. */
   readonly member?: string;
   readonly title: string;
   readonly description?: string;
-  /** Measured quantity, which makes the value a reading. */
+  /** Measured quantity, such as `temperature`. Only a value with a `kind` can be a reading. */
   readonly kind?: string;
-  /** True if the value counts down to 0. Then any value above 0 and up to the target meets the target. */
+  /** True if the value counts down to 0. Such a value meets the target if it is above 0 and not above the target. */
   readonly countsDown?: boolean;
-  /** An attribute that is better for the same quantity. If the device has it, this value is not a reading. */
+  /** A better attribute for the same quantity. If the device has this attribute, the value is not a reading. */
   readonly readingUnless?: string;
 }
 
@@ -88,13 +88,13 @@ export interface ParamEntry extends Conversion {
   readonly optional?: boolean;
   readonly example?: Json;
   readonly limits?: LimitsEntry;
-  /** True if a value beyond the device's limits is replaced by the limit. For example, 0 then sets the lowest volume of a speaker. */
+  /** True if a value beyond the device's limits becomes the nearest limit: a volume of 0 becomes the speaker's lowest volume. */
   readonly toLimits?: boolean;
-  /** Another parameter of the tool that is the maximum of this parameter. */
+  /** Name of another parameter, whose value is the maximum of this parameter. */
   readonly notAbove?: string;
   /** Tells which names the device supports. */
   readonly offered?: OfferedEntry | readonly OfferedEntry[];
-  /** Bounds in human units that are narrower than the device's, such as `int [5-600]`. */
+  /** Narrower bounds than the device's own, in human units, such as `int [5-600]`. */
   readonly narrow?: Shorthand;
   readonly secret?: boolean;
 }
@@ -110,15 +110,15 @@ export interface ToolEntry {
   readonly read?: readonly string[];
   readonly recipe?: RecipeName;
   readonly params?: Readonly<Record<string, ParamEntry>>;
-  /** Constant raw values of fields or attributes. */
+  /** Raw values that every call sends, by field or attribute. */
   readonly fixed?: JsonObject;
-  /** Values in human units that the device should report after the call. Parameters that have the name of a value are added to them. */
+  /** Values that the device should report after the call, in human units. Parameters with the name of a value are added to these. */
   readonly target?: JsonObject;
-  /** Parameter → the value that reports the parameter's effect, if the two have different names. */
+  /** For a parameter, the name of the value that reports its effect. Needed only if the two names differ. */
   readonly shows?: Readonly<Record<string, string>>;
   /** Values in the `state` of the result; if absent, all values of the file. */
   readonly state?: readonly string[];
-  /** Feature codes, all of which the cluster must have. */
+  /** Feature codes. Only a cluster with all of these features gets the tool. */
   readonly features?: readonly string[];
   readonly idempotent?: boolean;
   readonly timeoutSeconds?: number;
@@ -130,7 +130,7 @@ export interface ToolEntry {
 export interface EventEntry {
   readonly title: string;
   readonly kind: string;
-  /** Titles for numbers in the field `member` of the event. `title` is used for all other numbers. */
+  /** Titles for numbers in the event's field `member`. A number without a title here gets `title`. */
   readonly titleBy?: { readonly member: string; readonly titles: Readonly<Record<string, string>> };
 }
 
@@ -139,16 +139,16 @@ export interface CapabilityFile {
   readonly $schema?: string;
   readonly title: string;
   readonly cluster: string;
-  /** True for a file that replaces the cluster's default capability. It applies only to device files that name it. */
+  /** True for a file that replaces the cluster's default capability, but only on devices whose device file names it. */
   readonly variant?: boolean;
   readonly values?: Readonly<Record<string, ValueEntry>>;
   readonly tools?: Readonly<Record<string, ToolEntry>>;
   readonly events?: Readonly<Record<string, EventEntry>>;
-  /** Risk of commands and attributes that only the generic tool can use. */
+  /** Risk of commands and attributes that no tool of this file uses; only the generic tool can use them. */
   readonly risks?: Readonly<Record<string, StatedRisk>>;
 }
 
-/** A capability file under its id, which is its file name. */
+/** A capability file with its id. The id is the file name without `.json`. */
 export interface Capability extends CapabilityFile {
   readonly id: string;
 }
@@ -176,16 +176,16 @@ export interface DeviceFile {
   readonly match: DeviceMatch;
   /** True for a device type that says nothing about the device's purpose, such as a power source. */
   readonly utility?: boolean;
-  /** Ids of capability files, the most important first. All other clusters get their default capability. */
+  /** Ids of capability files, the most important first. Clusters that none of these files covers get their default capability. */
   readonly capabilities: readonly string[];
   readonly overrides?: Readonly<Record<string, ToolOverride>>;
-  /** Titles of values on this device, if the capability's title would mislead. */
+  /** Titles by value name, for values whose title in the capability file would mislead on this device. */
   readonly titles?: Readonly<Record<string, string>>;
   /** Tools that this device does not get. */
   readonly without?: readonly string[];
 }
 
-/** A device file under its id, which is its file name. */
+/** A device file with its id. The id is the file name without `.json`. */
 export interface DeviceProfile extends DeviceFile {
   readonly id: string;
 }

@@ -19,7 +19,7 @@ export interface ProfileFiles {
   readonly devices: Readonly<Record<string, DeviceFile>>;
 }
 
-/** The properties of an endpoint that device files are matched against. */
+/** The product and device types of an endpoint, which select its device files. */
 export interface MatchSubject {
   readonly vendorId: number;
   readonly productId: number;
@@ -38,7 +38,7 @@ export class ProfileSet {
     this.#devices = devices;
   }
 
-  /** Indexes schema-valid files. Throws CONFIG_INVALID if two files match the same devices or a file names an unknown capability. */
+  /** Indexes files that match their schemas. Throws CONFIG_INVALID if two files conflict or a device file names an unknown capability. */
   static fromFiles(files: ProfileFiles): ProfileSet {
     const capabilities = new Map(Object.entries(files.capabilities).map(([id, file]) => [id, { ...file, id }]));
     const devices = new Map<string, DeviceProfile>();
@@ -70,7 +70,7 @@ export class ProfileSet {
     return this.#usual.get(cluster);
   }
 
-  /** Returns the most specific device file for each device type of the endpoint, in the order of the types. Product files come first. */
+  /** Returns the device files of an endpoint, the most specific first: the file of the product, and the best file for each device type. */
   match(subject: MatchSubject): readonly DeviceProfile[] {
     const { vendorId, productId } = subject;
     const product = this.#devices.get(matchKey({ vendorId, productId }));
@@ -96,10 +96,10 @@ export class ProfileSet {
       .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
   }
 
-  /** Returns the risk of a command on any device; `medium` if no file states a risk. */
+  /** Returns the risk of a command without regard to the device; `medium` if no file states a risk. */
   riskOf(cluster: string, command: string): Risk {
     const stated = this.statedRisk(cluster, command) ?? 'medium';
-    // The effect of a scene is unknown here, so its risk is dangerous.
+    // `highest` depends on the other tools of an endpoint, which are unknown here. So the risk is dangerous.
     return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
   }
 }

@@ -11,21 +11,21 @@ import type { RemoteTools } from '../../tools/registry/tool-directory.ts';
 
 const NO_TYPES: ReadonlySet<string> = new Set();
 
-/** Tells the types and area of local devices. Permissions (`device:control:@type/light`) and the owner's rules select devices by them. */
+/** Tells the types and area of local devices. Permissions (`device:control:@type/light`) and the owner's rules select devices by both. */
 export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
-  // Cache of the types of each device, because each permission check needs them. If they change, the device gets a new array as the key.
+  // Caches the types, because each permission check needs them. The key is the array of type names; changed types come in a new array.
   readonly #typesOfList = oncePerObject(typesAndFamilies);
   readonly #keyOfArea = new Map<string, string>();
 
-  /** `areas` maps the former names of renamed areas. */
+  /** `areas` finds the current area for the former name of a renamed area. */
   constructor(directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
     this.#directory = directory;
     this.#areas = areas;
   }
 
-  /** Returns whether a resource belongs to a group. A resource is a device's id, or `<device>/<reading>`. */
+  /** Returns whether a resource belongs to a group. A resource is `<device id>` or `<device id>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup): boolean {
     const end = resource.indexOf('/');
     const device = end < 0 ? resource : resource.slice(0, end);
@@ -64,13 +64,11 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
     return names ? this.#typesOfList(names) : NO_TYPES;
   }
 
-  /** Returns the device with the id; undefined for text that is no device's id. */
   #device(id: string): Device | undefined {
     return this.#directory.get(id as DeviceId);
   }
 }
 
-/** The devices and tools of other hubs. */
 interface RemoteDeviceSource {
   readonly view: Pick<MeshView, 'peers'>;
   readonly tools: Pick<RemoteTools, 'all'>;
@@ -85,12 +83,12 @@ interface AnnouncedGroups {
 type GroupsByHub = ReadonlyMap<string, Map<string, AnnouncedGroups>>;
 
 const NO_HUBS: GroupsByHub = new Map();
-/** Types of a device if its hub announces no devices. */
+/** Types of a device that its hub did not announce. Only the device's tools are known. */
 const TYPES_UNKNOWN: ReadonlySet<string> = new Set();
 
 /**
- * Finds the types and areas of devices of other hubs. Types come from the announced device, areas from its tools. An announcement applies
- * only to devices of the hub that sent it, whatever ids it contains.
+ * Finds the types and areas of other hubs' devices. Types come from the announcement of the device, areas from the device's tools. What a
+ * hub announces counts for that hub only, even if it contains the id of another hub's device.
  */
 export class RemoteDeviceGroups implements RemoteGroups {
   readonly #source: () => RemoteDeviceSource | undefined;
@@ -101,7 +99,7 @@ export class RemoteDeviceGroups implements RemoteGroups {
     this.#source = source;
   }
 
-  /** Returns whether a resource belongs to a group. A resource is a device's id, or `<device>/<reading>`. */
+  /** Returns whether a resource belongs to a group. A resource is `<device id>` or `<device id>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup, hubs: readonly string[]): boolean {
     const device = resource.split('/', 1)[0] ?? resource;
     const announced = this.#current();
@@ -176,7 +174,7 @@ function typeSlug(type: string): string {
     .toLowerCase();
 }
 
-/** Returns the slugs of Matter device types and their families; every sensor and detector also belongs to `sensor`. */
+/** Returns the slugs of Matter device types and their families. Sensors, detectors and alarms are also in the family `sensor`. */
 export function typesAndFamilies(types: readonly string[]): ReadonlySet<string> {
   const slugs = types.map(typeSlug);
   const sensors = slugs.some((one) => /-(sensor|detector|alarm)$/.test(one)) ? ['sensor'] : [];

@@ -10,7 +10,7 @@ const SPACE = 'device.names';
 const STATE = 'device.names.state';
 const OPENED = 'opened';
 const READINGS_OPENED = 'readings-opened';
-/** Maximum number of names of one device. Otherwise a device that keeps changing its name could take the names of other devices. */
+/** Maximum number of names that one device holds. Without it, a device that keeps changing its name could take any number of names. */
 const MAX_NAMES = 32;
 
 /** A tool of a device, before it has a name. */
@@ -29,7 +29,7 @@ export interface NamedTool {
 }
 
 interface PrefixClaim {
-  /** The prefix that the device would have if no other device used it. */
+  /** The prefix made from the device's name. If another device holds it, `prefix` is a different one. */
   readonly plain: string;
   readonly prefix: string;
 }
@@ -51,14 +51,14 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/** Highest number in names such as `lamp_2_turn_on`. Further names end in a hash: a long action leaves space for only two digits. */
+/** Highest number in names such as `lamp_2_turn_on`, because long actions leave space for only two digits. Further names end in a hash. */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
 
 /**
- * Stores the names of all devices permanently. The first device that uses a prefix of tool names, or a tool name, keeps it after renames,
- * restarts and its own removal. Other devices get different names. Only the owner can release names.
+ * Stores the names of all devices permanently. A tool name, or a prefix of tool names, belongs to the first device that uses it. The device
+ * keeps it after renames, restarts and its own removal, until the owner frees it. Other devices get different names.
  */
 export class DeviceNameRegistry {
   readonly #store: KeyValueStore;
@@ -73,12 +73,12 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** Whether the names that devices had in an older hub version, which stored no names, have been adopted. */
+  /** True once the hub has adopted the tool names from older hub versions, which stored no names. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** Whether the ids that readings had in an older hub version, which stored no ids, have been adopted. */
+  /** True once the hub has adopted the reading ids from older hub versions, which stored no ids. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -87,7 +87,7 @@ export class DeviceNameRegistry {
     for (const state of [OPENED, READINGS_OPENED]) if (this.#store.get(STATE, state) === undefined) this.#store.set(STATE, state, true);
   }
 
-  /** Gives a device the names that it had in older hub versions, except names that another device has. `save` writes them. */
+  /** Adds the names that a device had in older hub versions. Omits names that another device holds. `save` writes the added names. */
   adopt(device: Device, prefix: string, tools: ReadonlyMap<string, readonly string[]>): void {
     const before = this.#recordOf(device.id);
     const isFree = (this.#prefixes.get(prefix) ?? device.id) === device.id;
@@ -100,8 +100,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Assigns permanent names to the tools of a device and returns them by tool key. `others` are the prefixes of other devices; a shortened
-   * name must differ from them. `save` writes new names.
+   * Assigns permanent names to the tools of a device and returns them by tool key. If a name is too long, its prefix is shortened but stays
+   * different from the prefixes in `others`, if possible. `save` writes new names.
    */
   name(device: Device, tools: readonly ToolToName[], others: readonly string[]): ReadonlyMap<string, NamedTool> {
     const { prefix, prefixes } = this.#prefixFor(device);
@@ -128,8 +128,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Assigns permanent paths to the readings of a device and returns them by reading key. History, grants, rules and other programs refer to
-   * the ids that contain the paths. If another reading has or had the path, the endpoint number is added. `save` writes new paths.
+   * Assigns paths to the readings of a device and returns them by reading key. Paths are permanent: history, grants, rules and other
+   * programs use them in ids. If a path ever belonged to another reading, adds the endpoint number. `save` writes new paths.
    */
   nameReadings(device: DeviceId, readings: readonly ReadingToName[]): ReadonlyMap<string, string> {
     const before = this.#recordOf(device);
@@ -148,8 +148,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Writes the names of a device if they changed. After STORAGE_FAILED the names stay valid until the hub stops, and the next call tries to
-   * write again.
+   * Writes the names of a device if they changed. Throws STORAGE_FAILED if the write fails: the names then stay valid until the hub stops,
+   * and the next call tries to write again.
    */
   save(device: DeviceId): void {
     if (!this.#unsaved.has(device)) return;
@@ -162,7 +162,7 @@ export class DeviceNameRegistry {
     return this.#records.get(device)?.prefixes[0]?.prefix;
   }
 
-  /** Returns another device that holds the prefix that this device's name would give; undefined if there is none. */
+  /** Returns the other device that holds the prefix made from this device's name; undefined if no other device holds it. */
   holderOfWanted(device: Device): DeviceId | undefined {
     const holder = this.#prefixes.get(plainPrefix(device));
     return holder === device.id ? undefined : holder;
@@ -185,8 +185,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Returns the device that a name refers to: a prefix of tool names, a tool name or a device name. Undefined if no device or several
-   * devices have the name.
+   * Returns the device that a name refers to. The name can be a prefix of tool names, a tool name or a device name. Returns undefined if no
+   * device has the name, or if several devices have it as their device name.
    */
   findHolder(name: string): DeviceId | undefined {
     const holder = this.#prefixes.get(name) ?? this.holderOf(name);
@@ -196,8 +196,8 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Frees a former name of a device, and the tool names that have it as a prefix, so that other devices can use them. Returns the freed
-   * names. If `isHere` is true, the current names stay. If it is false (a removed device), all names can be freed; the device's id as
+   * Frees a former name of a device, and the tool names that begin with it, so that other devices can use them. Returns the freed names.
+   * `isHere` is true for a device that still exists: its current names stay. For a removed device, all names can be freed, and its id as
    * `name` frees all of them at once. Throws STORAGE_FAILED if the record cannot be written.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
@@ -213,7 +213,7 @@ export class DeviceNameRegistry {
     return this.#without(device, name, isHere).freed;
   }
 
-  /** Returns the device's record without one name, and the names that this frees. The record is undefined if no name is left. */
+  /** Returns the record as `free` leaves it, and the freed names. The record is undefined if `name` is the id of a removed device. */
   #without(device: DeviceId, name: string, isHere: boolean): { readonly after: NameRecord | undefined; readonly freed: readonly string[] } {
     const before = this.#recordOf(device);
     if (name === device && !isHere) return { after: undefined, freed: textsIn(before) };
@@ -232,7 +232,7 @@ export class DeviceNameRegistry {
     return { after, freed: textsIn(before).filter((one) => !left.has(one)) };
   }
 
-  /** Moves the names of `from` to `to`, because both are the same device. Throws STORAGE_FAILED if the records cannot be written. */
+  /** Moves the names of `from` to `to`, two ids of the same device. Throws STORAGE_FAILED if the records cannot be written. */
   merge(from: DeviceId, to: DeviceId): void {
     const [gone, kept] = [this.#recordOf(from), this.#recordOf(to)];
     this.#forget(from);
@@ -271,7 +271,7 @@ export class DeviceNameRegistry {
     const own = prefixes.find((claim) => claim.plain === plain);
     const isFree = (prefix: string) => (this.#prefixes.get(prefix) ?? device.id) === device.id;
     const [newest] = prefixes;
-    // The number of claims of a device is limited, because claims are permanent: rules and automations refer to them.
+    // Claims are permanent, because rules and automations refer to them. So the number of claims of a device is limited.
     if (!own && newest && prefixes.length >= MAX_NAMES) return { prefix: newest.prefix, prefixes };
     const claim = own ?? { plain, prefix: firstFree(plain, (candidate) => candidate, isFree) };
     return { prefix: claim.prefix, prefixes: [claim, ...prefixes.filter((one) => one !== own)] };

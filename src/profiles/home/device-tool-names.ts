@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Device } from '../../core/devices/device-model.ts';
 import { type DeviceId, slug } from '../../core/ids.ts';
 
-/** Longest tool name; every server of language models accepts this length. */
+/** Maximum length of a tool name. All servers of language models accept this length. */
 export const NAME_LIMIT = 40;
 const MIN_DEVICE_PART = 10;
-/** Shortest prefix: people would not recognise the device in a shorter one. */
+/** Minimum length of a prefix. People would not recognise the device in a shorter prefix. */
 const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
-/** Returns the prefix of the device's tool names, if no other device uses it: from its name, or its id if the name has no Latin letters. */
+/** Returns the prefix made from the device's name, or from its id if the name has no Latin letters or digits. It may already be taken. */
 export function plainPrefix(device: Device): string {
   return plainText(device.name) ?? plainText(device.id) ?? 'device';
 }
@@ -22,8 +22,8 @@ export function plainText(text: string): string | undefined {
 }
 
 /**
- * Returns devices in the order in which they take names if several appear at once. Among devices with the same name, the first is one that
- * a person named, then one whose id is the name, then the one with the lowest id.
+ * Returns devices in the order in which they take names if several appear at once. Devices that a person named come first. Among equals, a
+ * device whose id equals its name comes first, then the device with the lowest id.
  */
 export function byRightToName(devices: readonly Device[]): readonly Device[] {
   const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));
@@ -31,8 +31,8 @@ export function byRightToName(devices: readonly Device[]): readonly Device[] {
 }
 
 /**
- * Returns `<prefix>_<action>`, at most 40 characters. A longer name loses words in the middle of the prefix, but not the words that differ
- * from the prefixes of `others`. If the action leaves no space for the device, the name ends in a hash of the whole name.
+ * Returns `<prefix>_<action>`, at most 40 characters. A longer name loses words in the middle of the prefix. Words that distinguish it from
+ * the prefixes in `others` are lost last. If the action leaves no space for the device, the name ends in a hash of the whole name.
  */
 export function toolName(prefix: string, action: string, others: readonly string[] = []): string {
   const whole = `${prefix}_${action}`;
@@ -41,14 +41,14 @@ export function toolName(prefix: string, action: string, others: readonly string
   return room < MIN_PREFIX ? hashedName(prefix, action) : `${shortened(prefix, room, others)}_${action}`;
 }
 
-/** Returns the prefix that older hub versions gave to a second device with the same name; chance decided which device was second. */
+/** Returns the prefix that older hub versions gave to the second of two devices with the same name. Chance decided which was second. */
 export function unclaimedSecondPrefix(device: Device): string {
   return `${plainPrefix(device)}_${hash(device.id)}`;
 }
 
 /**
- * Returns the prefixes of devices as older hub versions, which stored no names, made them. The first device of a name has the plain prefix;
- * the others have a hash of their ids added. Only state directories of such versions contain these prefixes.
+ * Returns the prefixes that older hub versions, which stored no names, gave to devices. Of devices with the same name, the first has the
+ * plain prefix, and the others have a hash of their id after it. Only state directories of those versions contain such prefixes.
  */
 export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(byRightToName(devices), plainPrefix);
@@ -58,7 +58,7 @@ export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<Devic
   return new Map(prefixes);
 }
 
-/** Returns a tool name as older hub versions made it: if it is too long, it has a shortened prefix and ends in a hash. */
+/** Returns a tool name as older hub versions made it. A name that is too long has a shortened prefix and ends in a hash. */
 export function unclaimedToolName(prefix: string, action: string): string {
   const whole = `${prefix}_${action}`;
   return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
@@ -72,7 +72,7 @@ function shortened(prefix: string, room: number, others: readonly string[]): str
   return fitting(prefix, (words) => tellingFirst(words, (word) => known.some((other) => !other.has(word))), room);
 }
 
-/** Returns the words of a prefix that fit into `room` characters; `order` ranks the words by importance. */
+/** Returns the words of a prefix that fit into `room` characters. `order` returns the indexes of the words, the most important first. */
 function fitting(prefix: string, order: (words: readonly string[]) => readonly number[], room: number): string {
   const words = prefix.split('_');
   const kept = new Set<number>();
@@ -87,7 +87,7 @@ function fitting(prefix: string, order: (words: readonly string[]) => readonly n
   return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
 }
 
-/** Returns the first and last word, both shortened; used if the whole words do not fit. */
+/** Returns the first and the last word, shortened to fit into `room` characters. Used if the whole words do not fit. */
 function cutEnds(words: readonly string[], room: number): string {
   const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
   if (last === '') return first.slice(0, room);
@@ -95,7 +95,7 @@ function cutEnds(words: readonly string[], room: number): string {
   return `${first.slice(0, room - 1 - tail.length)}_${tail}`;
 }
 
-/** Returns the word order by importance: first, last, second, last but one, because people recognise a name by its ends. */
+/** Returns the indexes of the words by importance: first, last, second, last but one. People recognise a name by its ends. */
 function endsFirst(words: readonly string[]): readonly number[] {
   const order: number[] = [];
   for (let [from, to] = [0, words.length - 1]; from <= to; from++, to--) order.push(...(from === to ? [from] : [from, to]));

@@ -10,7 +10,7 @@ import { typesAndFamilies } from './device-groups.ts';
 
 const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
 
-/** Tells which devices a node has, which device owns an endpoint, and which risks and outcomes commands have. */
+/** Tells which devices belong to a Matter node, which device owns an endpoint, and which risks and outcomes commands have. */
 export class NodeBounds implements DeviceBounds {
   readonly #directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>;
   readonly #compiled: Pick<CompiledDevices, 'get'>;
@@ -50,7 +50,7 @@ export class NodeBounds implements DeviceBounds {
     }));
   }
 
-  /** A device that is not compiled has the highest risk, because it may do anything. */
+  /** Returns the highest risk of the tools that act on an endpoint. A device that is not compiled is dangerous: it may do anything. */
   riskOn(device: DeviceId, endpoint: number): Risk {
     const compiled = this.#compiled.get(device);
     if (!compiled) return 'dangerous';

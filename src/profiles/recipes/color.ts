@@ -108,7 +108,7 @@ export function rgbToChromaticity(color: Rgb): Chromaticity {
   return sum === 0 ? { x: 0.3127, y: 0.329 } : { x: x / sum, y: y / sum };
 }
 
-/** Returns the chromaticity of white light of 1667 to 25,000 K on the Planckian locus (Kim et al. 2002). */
+/** Returns the chromaticity of white light on the Planckian locus (Kim et al. 2002). Limits the temperature to 1667 to 25,000 K. */
 export function kelvinToChromaticity(kelvin: number): Chromaticity {
   const t = Math.min(Math.max(kelvin, 1667), 25_000);
   const x =
@@ -124,7 +124,7 @@ export function kelvinToChromaticity(kelvin: number): Chromaticity {
   return { x, y };
 }
 
-/** Returns an sRGB colour that looks like a chromaticity at full brightness; colours outside the gamut are clipped. */
+/** Returns the brightest sRGB colour with the given chromaticity. Chromaticities outside the sRGB gamut are clipped. */
 export function chromaticityToRgb({ x, y }: Chromaticity): Rgb {
   const [bigX, bigZ] = [x / y, (1 - x - y) / y];
   const channels = [

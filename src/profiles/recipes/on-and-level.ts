@@ -8,8 +8,8 @@ import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter
 const ONLY_WHILE_ON = { ...ALSO_WHILE_OFF, OptionsOverride: {} };
 
 /**
- * Changes the brightness by percent of the whole range (Application Clusters §1.6.7.3). A positive change turns a lamp on. A negative
- * change never turns a lamp on or off; a lamp that is on stays on at its lowest brightness.
+ * Changes the brightness by percent of the whole range (Application Clusters §1.6.7.3). A positive change also turns a lamp on. A negative
+ * change only dims a lamp that is on, and does not turn it off: it stays at its lowest brightness or above.
  */
 export const adjustBrightness: Recipe = {
   cluster: 'LevelControl',
@@ -18,7 +18,7 @@ export const adjustBrightness: Recipe = {
   parameters: () => difference('Percentage points to add, negative to make it darker.', -20),
   plan(params, view) {
     const isUp = differenceOf(params) > 0;
-    // Only a lamp that stays off has a known target. Any other target is computed later, from a read just before the command.
+    // The target is known here only if the lamp stays off. Otherwise it is computed later, from a read just before the command.
     const target = !isUp && view.liveOf('OnOff', 'OnOff') === false ? { is_on: false } : {};
     return { steps: [stepOf(view, params, { command: isUp ? 'StepWithOnOff' : 'Step', options: ONLY_WHILE_ON })], target };
   },
@@ -64,8 +64,8 @@ const SHORTEST_SECONDS = 0.1;
 const LONGEST_SECONDS = 6553;
 
 /**
- * Turns the device on for a time (Application Clusters §1.5.7.6). OnTime is written first and replaces the remaining time (§1.5.6.4),
- * because the command alone can only lengthen the remaining time.
+ * Turns the device on for a time (Application Clusters §1.5.7.6). The command alone can only lengthen the remaining time. So the attribute
+ * OnTime is written first, because a write replaces the remaining time (§1.5.6.4).
  */
 export const turnOnFor: Recipe = {
   cluster: 'OnOff',

@@ -9,7 +9,7 @@ export interface RecipeParameters {
   readonly example: JsonObject;
 }
 
-/** A tool that needs code to choose its commands. Numbers marked `x-unit: °C` are always in Celsius, whatever unit the caller chose. */
+/** A tool that needs code to choose its commands. `plan` gets temperatures (`x-unit: °C`) in Celsius, whatever unit the caller chose. */
 export interface Recipe {
   readonly cluster: string;
   /** Commands and attributes that the recipe may use. */

@@ -6,7 +6,7 @@ import type { Recipe } from './recipe.ts';
 import { setColor } from './set-color.ts';
 import { adjustTemperature, setTemperature } from './thermostat.ts';
 
-/** The areas in the map of a robot, by their names (Application Clusters §1.17). */
+/** The attribute in which a robot lists the areas of its map, with their ids and names (Application Clusters §1.17). */
 const AREAS = { from: 'SupportedAreas', id: 'AreaId', label: 'AreaInfo.LocationInfo.LocationName' } as const;
 
 /** Selects by name the rooms in which a robot works; an empty list selects all rooms. */

@@ -21,8 +21,8 @@ import { ALSO_WHILE_OFF, type Recipe, type RecipeParameters, transitionParameter
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
 /**
- * Sets a colour by name, RGB, hue and saturation, or temperature, and sends it in a form that the light supports (Application Clusters
- * §3.2).
+ * Sets a colour. The caller gives a name, RGB, hue and saturation, or a colour temperature. The recipe sends the colour in a form that the
+ * light supports (Application Clusters §3.2).
  */
 export const setColor: Recipe = {
   cluster: 'ColorControl',
@@ -44,8 +44,8 @@ const rgb = {
 };
 
 /**
- * Schema of a colour as one text. It offers no other form, because some LLM adapters would keep only the object form. The handler also
- * accepts an object with `r`, `g` and `b`.
+ * Schema of a colour as text. The handler also accepts an object with `r`, `g` and `b`. The public schema omits this form, because some LLM
+ * adapters would then keep only the object form.
  */
 export const COLOR_SCHEMA = {
   type: 'string',
@@ -106,7 +106,7 @@ function wantedColor(params: JsonObject): WantedColor {
   return { kelvin: Number(params.kelvin) };
 }
 
-/** Throws VALIDATION_ERROR for a colour given in two forms, because one form would be ignored. */
+/** Throws VALIDATION_ERROR unless the colour is given in exactly one form. If it were given in two forms, one would be ignored. */
 function requireOneWay(params: JsonObject): void {
   const ways = ['color', 'hue', 'kelvin'].filter((name) => params[name] !== undefined);
   const isAlone = params.saturation === undefined || params.hue !== undefined;

@@ -6,12 +6,12 @@ import type { Bounds } from '../values/human-schema.ts';
 import { celsiusRange, celsiusToFahrenheit, fahrenheitToCelsius } from '../values/temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 
-// Distance between heating and cooling setpoints if the device reports none, in 0.01 °C.
+// Distance between the heating and the cooling setpoint in 0.01 °C, used if the device has not reported both.
 const DEFAULT_BAND = 200;
 
 /**
- * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode, the heating and cooling setpoints keep the distance
- * that the person has chosen, and the wanted temperature is in the middle.
+ * Writes absolute setpoints (Application Clusters §4.3.9.13, .14). In automatic mode, the wanted temperature becomes the middle between the
+ * heating and the cooling setpoint, and their distance stays as the person has chosen it.
  */
 export const setTemperature: Recipe = {
   cluster: 'Thermostat',
@@ -38,7 +38,7 @@ export const setTemperature: Recipe = {
   },
 };
 
-/** Returns the schema of a single setpoint. If the bounds of heating and cooling differ, the description states them. */
+/** Returns the schema of the wanted temperature. If the thermostat has both setpoints, the description states the bounds of each. */
 function temperatureSchema(view: ClusterView, example: number): JsonSchema {
   const [first = 'heat', second] = setpointsOf(view);
   const { min, max } = setpointLimits(view, first);
@@ -59,12 +59,12 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   requireWithin(wanted, range(view, ['heat', 'cool']));
   const { heat, cool } = bandAround(wanted, view);
   const steps = [write(view, ATTRIBUTE.heat, heat), write(view, ATTRIBUTE.cool, cool)];
-  // If the temperature rises, the cooling setpoint is written first. Otherwise the heating setpoint would come into the dead band.
+  // If the temperature rises, the cooling setpoint is written first, so that the heating setpoint never comes too close to it.
   const isUpwards = heat > (view.liveNumber(ATTRIBUTE.heat) ?? heat);
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/** Returns heating and cooling setpoints around the wanted temperature. They keep their distance, unless a device limit forbids it. */
+/** Returns heating and cooling setpoints around the wanted temperature. Their distance stays, unless limits or the dead band forbid it. */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;
@@ -148,7 +148,6 @@ function shiftedSetpoints(view: ClusterView, setpoint: Setpoint, amount: number)
   );
 }
 
-/** A setpoint of a thermostat, or both. */
 type Setpoint = 'heat' | 'cool' | 'both';
 
 /** The attributes of Thermostat that hold the setpoints, in 0.01 °C. */
@@ -166,8 +165,9 @@ function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
 }
 
 /**
- * Returns the lowest and highest setpoint in 0.01 °C. They come from the tighter of the configured and absolute limits, else from the
- * specification. If the thermostat has a dead band, the range leaves space for the other setpoint (Application Clusters §4.3.11.19).
+ * Returns the lowest and highest value of a setpoint in 0.01 °C. The tighter of the configured and absolute limits applies. Limits that the
+ * device does not report come from the specification. In a thermostat with automatic mode, the range also leaves space for the dead band
+ * and the other setpoint (Application Clusters §4.3.11.19).
  */
 function setpointLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   const own = statedLimits(view, setpoint);
@@ -189,9 +189,7 @@ function statedLimits(view: ClusterView, setpoint: 'heat' | 'cool'): Bounds {
   return min <= max ? { min, max } : standard;
 }
 
-/**
- * Returns the smallest distance between the heating and cooling setpoints, in 0.01 °C; the specification's 2 °C if the device reports none.
- */
+/** Returns the dead band: the smallest distance between both setpoints, in 0.01 °C. The default is 2 °C, from the specification. */
 function deadBandOf(view: ClusterView): number {
   return (view.liveNumber('MinSetpointDeadBand') ?? STANDARD_DEAD_BAND) * 10;
 }

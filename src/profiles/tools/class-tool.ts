@@ -19,16 +19,16 @@ export interface ClassToolPorts {
   readonly validator: SchemaValidator;
 }
 
-/** A call of a device's own tool that a class tool makes. */
+/** A call that a class tool makes to a device's own tool. */
 export interface Delegation {
   readonly tool: DeviceTool;
   readonly params: JsonObject;
 }
 
-/** Device id in examples; no device has it, so that nobody can run an example unchanged. */
+/** Device id for examples. No device has this id, so nobody can run an example unchanged. */
 export const EXAMPLE_DEVICE = '<device id>';
 
-/** `device_id` of a class tool. */
+/** Parameter `device_id` of a class tool. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 
 /** The part of the declaration that all class tools share. */
@@ -41,7 +41,7 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
-/** Returns the tool for an action of a capability. */
+/** Returns whether a tool has an action, with or without the suffix for its endpoint. */
 export function isAction(tool: DeviceTool, action: string): boolean {
   return tool.action === action || tool.plainAction === action;
 }
@@ -83,7 +83,7 @@ export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
-  // `effects` and `run` get no CallerView, so their error messages name no other devices.
+  // `effects` and `run` do not know which devices the caller may see. So their error messages name no other devices.
   const discreet = visibleTo(ports, { canSee: () => false });
   const run = (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
     runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context);
@@ -133,7 +133,7 @@ async function runDelegations(
   return { state, settlement: allSettled(actions), answer };
 }
 
-/** Throws an error for a device that the class tool cannot control; the error names suitable devices. */
+/** Throws NOT_SUPPORTED for a device that the class tool cannot control. The error names devices that it can control. */
 export function notFitting(
   ports: ClassToolPorts,
   compiled: CompiledDevice,

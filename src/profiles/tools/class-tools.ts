@@ -108,7 +108,7 @@ function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly 
   );
 }
 
-/** Replaces a brightness below the light's minimum by the minimum. */
+/** Returns the parameter `brightness`, limited to the range of the light. */
 function dimming({ parameters }: DeviceTool, brightness: number): JsonObject {
   const { minimum = brightness, maximum = brightness }: { minimum?: number; maximum?: number } = propertiesOf(parameters).brightness ?? {};
   return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
@@ -136,7 +136,7 @@ interface CoverRequest {
   readonly open_percent: number;
 }
 
-/** Returns the tool `set_cover`, which moves blinds, shades and shutters to a percentage of open. */
+/** Returns the tool `set_cover`, which opens blinds, shades and shutters to a given percentage. */
 function setCover(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, coverDelegations);
   return defineTool(
@@ -164,7 +164,7 @@ function setCover(ports: ClassToolPorts): RegisteredTool {
   );
 }
 
-/** Moves the cover to the position if the cover supports positions; else fully opens or closes it, whichever is nearer. */
+/** Returns the call that sets the position. A cover without positions is fully opened for 50 % or more, and closed for less. */
 function coverDelegations(ports: ClassToolPorts, request: CoverRequest): readonly Delegation[] {
   const compiled = deviceOf(ports, request);
   const toolOf = (device: CompiledDevice, action: string) => toolFor(device, 'window-covering', action);
@@ -242,7 +242,7 @@ function thermostatDelegations(ports: ClassToolPorts, request: ThermostatRequest
   ];
 }
 
-/** Runs `make`. In an error about `temperature`, replaces the parameter name by `target_temp`, its name in this tool. */
+/** Runs `make`. In an error about the parameter `temperature`, changes the name to `target_temp`, which this tool uses. */
 function withParameterName<Result>(make: () => Result): Result {
   try {
     return make();
@@ -259,7 +259,7 @@ interface ControlRequest {
   readonly params: JsonObject;
 }
 
-/** Returns the tool `control_device`, which runs any of a device's own tools by action, with that tool's permission and risk. */
+/** Returns the tool `control_device`. It runs a device's own tool by its action, with the permission and risk of that tool. */
 function controlDevice(ports: ClassToolPorts): RegisteredTool {
   const work = delegating(ports, (_, request: ControlRequest) => [delegationOf(ports, request)]);
   return defineTool(

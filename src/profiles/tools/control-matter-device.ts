@@ -18,20 +18,20 @@ import { spelledFields, spelledNames } from '../values/human-schema.ts';
 import { type ClassToolPorts, deviceParameter, EXAMPLE_DEVICE } from './class-tool.ts';
 import { notCompared, requireAcceptance, SETTLEMENT_PROPERTIES, type Settlement } from './run-device-tool.ts';
 
-/** The second name of the tool, with or without the namespace. */
+/** The second name of `control_matter_device`. Callers may write it with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
-// Maximum number of attributes in a result. Large clusters have dozens, and only those that the call may have changed matter.
+// Maximum number of attributes in a result, because large clusters have dozens.
 const MAX_STATE_ATTRIBUTES = 16;
 
 const SWITCH = { cluster: 'OnOff', attribute: 'OnOff' } as const;
 const OPTIONS = 'Options';
 
-/** Result if the device acknowledged a command that it does not carry out while it is off. */
+/** Result for a command that the device acknowledged but ignored, because it was off. */
 const IGNORED_WHILE_OFF: Settlement = notCompared(
   'the device is off, and while it is off it acknowledges this command and ignores it; turn it on first, or give optionsMask and optionsOverride {"executeIfOff": true}',
 );
 
-/** The parts that the generic tool uses. */
+/** The services that the generic tool uses. */
 export interface MatterToolPorts extends ClassToolPorts {
   readonly profiles: ProfileSet;
 }
@@ -47,9 +47,9 @@ interface Request {
 }
 
 /**
- * Returns the tool `matter:control_matter_device`, which runs any command or accesses any attribute of a device. The caller gives Matter
- * names and raw units. Permission and risk are those of the command, so unlocking through this tool counts as unlocking. If the device
- * rejects the call, the result has `success: false` with the Matter status.
+ * Returns the tool `matter:control_matter_device`, which sends any command or reads or writes any attribute of a device. The caller gives
+ * Matter names and raw units. The permission and risk depend on the command or attribute, so unlocking with this tool counts as unlocking.
+ * If the device rejects the call, the result has `success: false` with the Matter status.
  */
 export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
   return defineTool(
@@ -195,7 +195,7 @@ interface Touched {
   readonly request: Request;
 }
 
-/** Reads in one interaction the attributes that the call concerns. Returns them, and whether the device ignored the command. */
+/** Reads the attributes that the call concerns, all in one interaction. Also returns whether the device ignored the command. */
 async function stateAfter(
   ports: MatterToolPorts,
   { device, element, request }: Touched,
@@ -221,15 +221,15 @@ async function stateAfter(
       isIgnored: isOn === false && executes === false,
     };
   } catch (error) {
-    // The call is a success even if this read fails, because the device has acknowledged the command.
+    // A command that the device acknowledged is a success even if this read fails. For an attribute, a failed read is an error.
     if (element.kind === 'attribute') throw error;
     return { state: {}, isIgnored: false };
   }
 }
 
 /**
- * Returns whether a command also works while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2). Returns true for commands that
- * do not depend on the on/off state, and undefined if the device's own options decide.
+ * Returns whether a command also works while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2). Returns true if the command
+ * does not depend on the on/off state, and undefined if the device's own options decide.
  */
 function executesIfOff({ name, parameters }: CommandDescription, { optionsMask, optionsOverride }: JsonObject): boolean | undefined {
   const bits = propertiesOf(parameters).optionsMask?.properties;
@@ -262,9 +262,9 @@ type MatterElement = { readonly endpoint: number; readonly cluster: ClusterDescr
 );
 
 /**
- * Finds the command or attribute of a request by name, in any letter case, with or without underscores. The default endpoint is 1 if it has
- * the cluster, else the first endpoint with the cluster. Throws NOT_SUPPORTED with the existing elements if the device lacks the element,
- * and VALIDATION_ERROR unless exactly one of command and attribute is given.
+ * Finds the command or attribute of a request by name, in any letter case, with or without underscores. Without an endpoint, uses endpoint
+ * 1 if it has the cluster, else the first endpoint that has it. Throws NOT_SUPPORTED with the existing names if the device lacks the
+ * cluster, command or attribute. Throws VALIDATION_ERROR if the request has both a command and an attribute, or neither.
  */
 function elementOf(ports: MatterToolPorts, query: Request, device: DeviceId): MatterElement {
   const description = ports.devices.describe(device);

@@ -52,7 +52,7 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
   };
 }
 
-/** Returns the capability as a tag, else tags for the cluster. A cluster says less: the volume of a speaker is a LevelControl too. */
+/** Returns the tags for the subject of a tool: its capability, or for a generic tool `generic` and the words of its cluster. */
 function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }
@@ -72,7 +72,7 @@ function partOf({ part, numbered, endpoint }: DeviceTool): string {
   return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;
 }
 
-/** Returns the schema of the result; tools with the same values share one schema. */
+/** Returns the schema of a tool's result. */
 function returnsOf(tool: DeviceTool): JsonSchema {
   const properties = Object.fromEntries(tool.values.map((value) => [value.name, value.schema]));
   const state = { type: 'object', properties, additionalProperties: false, description: 'What the device says now' };

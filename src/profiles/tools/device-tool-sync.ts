@@ -20,7 +20,7 @@ import { deviceToolDefinition } from './device-tool-definition.ts';
 import { ReadingRecorder } from './reading-recorder.ts';
 import { runDeviceTool, toolEffects } from './run-device-tool.ts';
 
-// The first reports of a device come in a burst; the device is compiled again once, after the burst.
+// Delay before a device is compiled again. The first reports of a device come in a burst, and one compilation after it is enough.
 const SETTLE_MS = 250;
 
 /** The services that the synchronisation uses. */
@@ -40,8 +40,8 @@ interface Entry {
 }
 
 /**
- * Registers tools and sensors of devices whenever a device is added, changes or is removed. Tools of an unreachable device stay registered,
- * and every former tool name is an alias.
+ * Keeps the registered tools and sensors up to date when a device is added, changes or is removed. The tools of an unreachable device stay
+ * registered, and every former tool name is an alias.
  */
 export class DeviceToolSync implements Service, CompiledDevices {
   readonly #ports: DeviceToolPorts;
@@ -65,9 +65,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     ];
   }
 
-  /**
-   * Makes the tools of all devices. Call it when all devices are loaded, so that their order does not decide which new device gets a name.
-   */
+  /** Makes the tools of all devices. Call it after all are loaded: otherwise the load order would decide which device gets a name. */
   open(): void {
     const { directory, names, logger } = this.#ports;
     this.#isOpen = true;
@@ -77,7 +75,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
     for (const one of compiled.values()) if (one) this.#nameTools(one);
     for (const { id } of directory.list()) this.#enter(compiled.get(id));
-    // A failed write is harmless, because the next start assigns the same names again.
+    // A failed write is only logged. The next start then repeats the assignment, with the same names.
     attemptWrite(
       () => names.open(),
       (problem) => logger.error('device.names_not_kept', { problem }),
@@ -269,7 +267,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 }
 
-/** Returns the event's title for the number in its data, such as how often a button was pressed. */
+/** Returns the title of an event. `titleBy` can select it by a number in the event's data, such as how often a button was pressed. */
 function eventTitle({ title, titleBy }: DeviceEventRule, data: JsonObject): string {
   const number = titleBy && memberOf(data, titleBy.member);
   return titleBy?.titles[String(number)] ?? title;

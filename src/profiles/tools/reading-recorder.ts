@@ -22,14 +22,14 @@ interface RecorderPorts {
 /** Records the reports of devices in the reading store, in human units. */
 export class ReadingRecorder {
   readonly #ports: RecorderPorts;
-  /** The sensors by device id and by `endpoint/cluster/attribute`. */
+  /** The sensors of each device by `endpoint/cluster/attribute`. */
   readonly #sensors = new Map<DeviceId, ReadonlyMap<string, readonly RecordedSensor[]>>();
 
   constructor(ports: RecorderPorts) {
     this.#ports = ports;
   }
 
-  /** Describes a device's sensors under the given paths, removes sensors that the device lost, and records the cached values. */
+  /** Replaces a device's sensors and records their cached values. `paths` gives each sensor's path by reading key. */
   set(compiled: CompiledDevice, paths: ReadonlyMap<string, string>): void {
     const { device } = compiled;
     const { access, readings } = this.#ports;

@@ -41,10 +41,10 @@ const MAX_NAMED_VALUES = 6;
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool. Sends its commands and writes in order, then reads the values in its state once. Returns `{state, target, settled}` in human
- * units, and `settled_reason` if nothing could be compared. A read tool returns `{state, age_seconds, reachability}`. For a relative
- * command, such as toggle, the target is computed from a read just before the command. Throws the errors that DeviceAccess lists, and
- * CLUSTER_STATUS also if a command's response rejects the command.
+ * Runs a tool: sends its commands and writes in order, then reads the values in its state once. Returns `{state, target, settled}` in human
+ * units, and `settled_reason` if nothing could be compared. A read tool returns `{state, age_seconds, reachability}` instead. If the target
+ * depends on the current state (as for toggle), it is computed from a read just before the command. Throws the errors that DeviceAccess
+ * lists. Throws CLUSTER_STATUS also if the response of a command rejects it.
  */
 export async function runDeviceTool(
   compiled: CompiledDevice,
@@ -69,7 +69,7 @@ async function act(
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
-/** Adds the ranges of the tool's schema to the message of a device's CONSTRAINT_ERROR. Returns any other error unchanged. */
+/** If the error is CONSTRAINT_ERROR, adds the allowed ranges of the given parameters to its message. Returns any other error unchanged. */
 function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
   if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
   const known = propertiesOf(tool.parameters);
@@ -80,7 +80,7 @@ function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): 
   return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
 }
 
-/** Adds a target to a plan that has none, if the target follows from the device's current state. */
+/** Returns the plan. If it has no target, but the device's current state determines one (as for toggle), adds that target. */
 async function withRelativeTarget(
   compiled: CompiledDevice,
   { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
@@ -107,10 +107,10 @@ async function carryOut(device: Device, plan: DevicePlan, call: DeviceCall): Pro
   return response;
 }
 
-/** Interaction Model status InvalidInState (Core §8.10), and the same status in a command response. */
+/** The status InvalidInState of the Interaction Model (Core §8.10), and its names in command responses. */
 const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
 
-/** Throws the error of a rejected command. If the device's state forbids the command, the error includes that state for the caller. */
+/** Throws the error of a rejected command. If the device's state forbids the command, the error also shows that state. */
 async function refusedInState(
   device: Device,
   { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
@@ -157,7 +157,7 @@ async function stateAfter(
     const readings = await access.read(pathsOf(device, values), { signal });
     return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
-    // The error is only in the result, because throwing it would hide that the device has acknowledged the command.
+    // The error is only part of the result. Throwing it would hide that the device has acknowledged the command.
     return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
   }
 }
@@ -168,13 +168,13 @@ async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Pr
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {
     state: stateOf(tool.values, readings, 'celsius'),
-    // If the age of one value is unknown, the age of the whole result is unknown.
+    // If the age of one value is unknown (0), the age of the whole result is unknown.
     age_seconds: oldestMs === 0 ? null : Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
     reachability: readings.find((reading) => reading.reachability !== 'reachable')?.reachability ?? 'reachable',
   };
 }
 
-/** Returns the cached readings, which the Matter subscription updates; undefined if a value has to be read from the device. */
+/** Returns the cached readings. Undefined for a generic tool, and if a value is not cached or the device does not report its changes. */
 function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: DeviceAccess): readonly AttributeReading[] | undefined {
   if (tool.capability === undefined || tool.values.some((value) => value.hasToBeAsked)) return undefined;
   const readings = paths.flatMap((path) => access.cached(path) ?? []);
@@ -192,12 +192,12 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
 }
 
 /**
- * Whether the device reports the target values. True or false is the result of comparing the device's state with the target. Null means
- * that nothing was compared; `settled_reason` says why.
+ * States whether the device reports the target values. True or false is the result of comparing the device's state with the target. Null
+ * means that nothing was compared; `settled_reason` says why.
  */
 export type Settlement = { readonly settled: boolean } | { readonly settled: null; readonly settled_reason: string };
 
-/** Schemas of the members of a result that hold a settlement. */
+/** Schemas of `settled` and `settled_reason` in a result. */
 export const SETTLEMENT_PROPERTIES = {
   settled: {
     type: ['boolean', 'null'],
@@ -207,7 +207,7 @@ export const SETTLEMENT_PROPERTIES = {
   settled_reason: { type: 'string', description: 'Why settled is null' },
 } as const satisfies Readonly<Record<string, JsonSchema>>;
 
-/** Result if the device acknowledged the command and its state could then not be read. */
+/** Result if the device acknowledged the command, but its state could not be read afterwards. */
 const UNREAD: Settlement = notCompared('the device acknowledged the action, and its state could not be read afterwards');
 
 const NOTHING_NAMED = notCompared('this action names no state in which the device has to be afterwards');
@@ -231,7 +231,7 @@ function settlementOf(
   return unknown.length === 0 ? { settled: true } : notCompared(`the device does not say what its ${unknown.join(' and ')} is`);
 }
 
-/** Combines the settlements of several actions: false if one is false, else null if one is null or there is no action, else true. */
+/** Combines the settlements of several actions: false if any is false, true if all are true, null otherwise or without actions. */
 export function allSettled(answers: readonly JsonObject[]): Settlement {
   const answer = answers.find(({ settled }) => settled === false) ?? answers.find(({ settled }) => settled === null) ?? answers[0];
   if (typeof answer?.settled === 'boolean') return { settled: answer.settled };
@@ -247,8 +247,8 @@ export function notCompared(why: string): Settlement {
 const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);
 
 /**
- * Throws CLUSTER_STATUS if a response rejects the command although the interaction succeeded: by `status` in ChangeToModeResponse,
- * SelectAreasResponse and similar, or by `commandResponseState` in OperationalCommandResponse (Application Clusters §1.14.7.5).
+ * Throws CLUSTER_STATUS if the interaction succeeded, but the response rejects the command. ChangeToModeResponse, SelectAreasResponse and
+ * similar have a `status`; OperationalCommandResponse has a `commandResponseState` (Application Clusters §1.14.7.5).
  */
 export function requireAcceptance(what: string, response: JsonObject | null): void {
   const refusal = response && refusalOf(response);

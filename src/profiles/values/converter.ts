@@ -11,10 +11,10 @@ export interface Choice {
   readonly name: string;
 }
 
-/** The facts, besides the value, that a converter may use. */
+/** What a converter may use in addition to the value. */
 export interface ConversionContext {
   readonly schema: JsonSchema;
-  /** Raw limits that the device reports, if they are narrower than the schema's. */
+  /** Raw limits that the device reports. The narrower of these and the schema's limits apply. */
   readonly min?: number;
   readonly max?: number;
   readonly unit?: string;
@@ -80,14 +80,14 @@ export function numberOf(raw: Json): number {
   return typeof raw === 'string' ? Number(raw) : (raw as number);
 }
 
-/** Returns the lowest and highest raw number that the schema and the live device allow. */
+/** Returns the lowest and highest raw number within the limits of both the schema and the device. */
 export function rawBounds(context: ConversionContext): { readonly min: number; readonly max: number } {
   const ranges = [context.schema, ...branchesOf(context.schema)];
   const stated = (keyword: string): number | undefined => ranges.map((one) => one[keyword]).find((bound) => typeof bound === 'number');
   const min = stated('minimum') ?? Number.NEGATIVE_INFINITY;
   const max = stated('maximum') ?? Number.POSITIVE_INFINITY;
   const narrow = { min: Math.max(min, context.min ?? min), max: Math.min(max, context.max ?? max) };
-  // Limits that allow no value are a fault of the device. Then the range of the Matter type is used.
+  // If the device's limits allow no value, they are wrong. Then only the range of the Matter type applies.
   return narrow.min <= narrow.max ? narrow : { min, max };
 }
 

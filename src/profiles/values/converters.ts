@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { plain } from '../../core/untrusted-text.ts';
 import { type Choice, type ConversionContext, type Converter, enumNames, numberOf, propertiesOf, rawBounds } from './converter.ts';
 
-/** `EmergencyHeat` ↔ `emergency_heat`; numbers that the model does not name become `value_<n>`. */
+/** Converts enum names: `EmergencyHeat` ↔ `emergency_heat`. A number without a name becomes `value_<n>`. */
 const enumConverter: Converter = {
   takes: ['enum'],
   toHuman: (raw, context) => (typeof raw === 'string' ? wordOf(raw, context) : `value_${String(raw)}`),
@@ -54,7 +54,7 @@ export const choicesConverter: Converter = {
   schema: (context) => ({ type: 'array', uniqueItems: true, maxItems: 255, items: choiceConverter.schema(context) }),
 };
 
-/** Converts one flag of a bitmap, or one boolean member, to a boolean. */
+/** Converts one flag of a bitmap to a boolean. */
 const flagConverter: Converter = {
   takes: ['bitmap'],
   toHuman: (raw, context) => memberOf(raw, context.member ?? '') === true,
@@ -72,7 +72,7 @@ const flagsConverter: Converter = {
   schema: (context) => ({ type: 'array', uniqueItems: true, items: { type: 'string', enum: flagNames(context).map(snakeCase) } }),
 };
 
-/** Returns a member of a struct or bitmap by its name in any spelling; undefined if it is absent. */
+/** Returns a member of a struct or bitmap by its name in any letter case; undefined if it is absent. */
 export function memberOf(value: Json, name: string): Json | undefined {
   if (!isJsonObject(value)) return undefined;
   const wanted = name.toLowerCase();
@@ -107,14 +107,14 @@ interface Scale {
   readonly unit?: string;
   /** Number of decimals in the human value; 0 makes it an integer. */
   readonly decimals: number;
-  /** Human limits that are narrower than the type's: a percentage ends at 100. */
+  /** Human limits that apply in addition to those of the type. For example, a percentage ends at 100. */
   readonly min?: number;
   readonly max?: number;
   human(raw: number): number;
   raw(human: number): number;
 }
 
-/** Returns a converter between numbers. The human bounds are the outermost values whose raw form is within the raw bounds. */
+/** Returns a converter between numbers. Its schema allows a human value only if the raw form of the value is within the raw bounds. */
 function numberConverter(scale: Scale): Converter {
   const round = (value: number): number => Number(value.toFixed(scale.decimals));
   return {
@@ -145,7 +145,7 @@ function humanBounds(scale: Scale, context: ConversionContext): JsonSchema {
   return { ...(isSafe(minimum) && { minimum }), ...(isSafe(maximum) && { maximum }) };
 }
 
-/** Returns the human value nearest to `bound`, in the given direction, whose raw form is allowed. */
+/** Returns the first human value from `bound` in the given direction whose raw form is allowed. */
 function inward(bound: number, direction: 1 | -1, limits: { scale: Scale; raw: { min: number; max: number } }): number {
   if (!Number.isFinite(bound)) return bound;
   const { scale, raw } = limits;
@@ -204,7 +204,7 @@ const text: Converter = {
 
 const time = (perSecond: number): Converter => ({
   takes: ['integer'],
-  // The time is checked because a device may report one that Date cannot represent.
+  // The time is checked, because a device may report a time that Date cannot represent.
   toHuman: (raw) => {
     const at = new Date((numberOf(raw) / perSecond) * 1000);
     return Number.isNaN(at.getTime()) ? null : at.toISOString();
@@ -220,13 +220,13 @@ const pin: Converter = {
   schema: () => ({ type: 'string', pattern: '^[0-9]{1,16}$', 'x-secret': true }),
 };
 
-/** Every converter that profiles may name. In `a to b`, Matter sends a, and people see b. */
+/** Every converter that profiles may name. `From a to b` means that Matter sends a, and people see b. */
 export const CONVERTERS = {
   /** Leaves the value unchanged; lists and structs stay in raw form. */
   same,
-  /** Integer, unchanged, with the bounds of its type. */
+  /** Leaves an integer unchanged. The schema has the bounds of the integer's type. */
   count,
-  /** Measured number, unchanged, without bounds. */
+  /** Rounds a measured number to seven digits. The schema has no bounds. */
   measured,
   /** From tenths to the unit. */
   deci: dividing(10),
@@ -248,9 +248,7 @@ export const CONVERTERS = {
   deciseconds: dividing(10, 's'),
   milliseconds: dividing(1000, 's'),
   minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
-  /**
-   * From a level of 1 to 254 to percent of 254: 102 becomes 40 % (LevelControl, saturation, volume). The lowest level is 1 %; 0 % is off.
-   */
+  /** From a level of 0 to 254 to percent: 102 becomes 40 % (LevelControl, saturation, volume). A level above 0 is at least 1 %. */
   level_percent: numberConverter({
     unit: '%',
     decimals: 0,
@@ -304,7 +302,7 @@ export const CONVERTERS = {
     human: (raw) => (raw === 0 ? 0 : 10 ** ((raw - 1) / 10_000)),
     raw: (human) => (human <= 0 ? 0 : Math.max(1, 10_000 * Math.log10(human) + 1)),
   }),
-  /** Inverts a boolean: a contact that Matter reports as true is closed. */
+  /** Inverts a boolean. For example, Matter reports true for a closed contact, and people see false for `is_open`. */
   not: inverted,
   enum: enumConverter,
   choice: choiceConverter,
@@ -316,7 +314,7 @@ export const CONVERTERS = {
   time: time(1),
   /** Microseconds since 1970 to ISO 8601. */
   time_micro: time(1_000_000),
-  /** Digits of a PIN to octets; the hub never returns them. */
+  /** Converts the digits of a PIN to octets. People see a PIN from a device as `****`. */
   pin,
 } as const satisfies Record<string, Converter>;
 

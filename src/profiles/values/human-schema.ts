@@ -16,7 +16,7 @@ export function orNullSchema(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, 'null'], ...withEnum };
 }
 
-/** Returns a raw object schema in which each property has a description: its own, or else its name and unit. */
+/** Returns a raw object schema in which each property has a description: the property's own or its name, and its unit. */
 export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema => {
   const entries = Object.entries(propertiesOf(schema)).map(([name, property]) => [
     name,
@@ -39,7 +39,7 @@ function scaleText(schema: JsonSchema): string {
   return `${Number(scale.toPrecision(4))} `;
 }
 
-/** Returns the required fields that callers may omit, with default values: an empty bitmap, or null for a nullable field. */
+/** Returns default values for the required fields that callers may omit: an empty bitmap, or null for a nullable field. */
 export function emptyFields(schema: JsonSchema): JsonObject {
   const fields = requiredOf(schema).flatMap((name): [string, Json][] => {
     const property = propertiesOf(schema)[name];
@@ -50,12 +50,12 @@ export function emptyFields(schema: JsonSchema): JsonObject {
   return Object.fromEntries(fields);
 }
 
-/** Returns raw request fields with empty options added, and enum names spelled as in the schema. */
+/** Returns the raw fields of a command with enum names spelled as in the schema. Adds empty option bitmaps that the caller omitted. */
 export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObject {
   return withDefaultOptions(spelledNames(schema, fields) as JsonObject, requiredOf(schema));
 }
 
-/** Returns the raw value with enum names spelled as in the schema; they may be in any letter case or snake_case (`emergency_heat`). */
+/** Returns a raw value with enum names spelled as in the schema. Accepts any letter case and snake_case (`emergency_heat`). */
 export function spelledNames(schema: JsonSchema, value: Json): Json {
   if (typeof value === 'string') {
     const wanted = value.toLowerCase();
@@ -76,7 +76,7 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-/** Returns an example value for a parameter's human schema; undefined if the schema has no default, names or numbers. */
+/** Returns an example for a human schema: its default, its first name, `true` or a number. Undefined for all other schemas. */
 export function sampleOf(schema: JsonSchema): Json | undefined {
   if (schema.default !== undefined) return schema.default as Json;
   const [name] = enumNames(schema);
@@ -100,7 +100,7 @@ export function withSecretsMarked(schema: JsonSchema): JsonSchema {
       return isSecret;
     }),
   );
-  // Returns the original if it has no secrets: devices share the schemas.
+  // A schema without secrets is returned as the same object, because devices share schemas.
   return hasSome ? marked : schema;
 }
 
@@ -114,7 +114,7 @@ const DAY_S = 86_400;
 
 /**
  * Bounds by unit that no household device exceeds. Profiles narrow them for each parameter, and the device's own limits narrow them
- * further. Lifetime counters have wide bounds.
+ * further. The bounds of h and kWh are wide enough for counters over the lifetime of a device.
  */
 const REASONABLE: Readonly<Record<string, Bounds>> = {
   s: { min: 0, max: 31 * DAY_S },
@@ -147,7 +147,7 @@ export function withinReason(schema: JsonSchema, unit: string): JsonSchema {
   return bounds && (schema.type === 'integer' || schema.type === 'number') ? withBounds(schema, bounds) : schema;
 }
 
-/** Returns the schema with its raw numbers, at any depth, limited to the reasonable bounds of their units in the Matter model. */
+/** Returns the schema with each raw number, at any depth, limited to the reasonable bounds of the number's unit. */
 export function rawWithinReason(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (part) => {
     const bounds = reasonableBounds(typeof part['x-unit'] === 'string' ? part['x-unit'] : '');
@@ -156,7 +156,7 @@ export function rawWithinReason(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** Removes the text form of a 64-bit number, which only values beyond 2^53 need: no reasonable value is that large. */
+/** Limits a number's schema to the bounds. Removes the text form for numbers beyond 2^53, because no reasonable number is that large. */
 function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
   if (!Array.isArray(part.anyOf)) return withBounds(part, bounds);
   const branches = part.anyOf.filter((one) => isSchemaObject(one) && one.pattern === undefined) as JsonSchema[];
@@ -166,6 +166,6 @@ function rawPart(part: JsonSchema, bounds: Bounds): JsonSchema {
 function withBounds(schema: JsonSchema, { min, max }: Bounds): JsonSchema {
   const { minimum = min, maximum = max } = schema as { minimum?: number; maximum?: number };
   const narrow = { minimum: Math.max(minimum, min), maximum: Math.min(maximum, max) };
-  // If the device's range does not overlap the reasonable bounds, its numbers have another meaning and its range remains.
+  // If the two ranges do not overlap, the device's numbers have another meaning. Then the device's range remains.
   return narrow.minimum <= narrow.maximum ? { ...schema, ...narrow } : schema;
 }

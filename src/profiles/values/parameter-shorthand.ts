@@ -5,7 +5,7 @@ const TYPES = { int: 'integer', float: 'number', bool: 'boolean', string: 'strin
 const TEXT = /^(?<optional>optional )?(?<type>int|float|bool|string|enum)(?: ?\[(?<range>[^\]]*)\])?(?: ?= ?(?<standard>.+))?$/;
 const RANGE = /^\s*(?<min>-?\d+(?:\.\d+)?)\s*(?:-|\.\.)\s*(?<max>-?\d+(?:\.\d+)?)\s*$/;
 
-/** The object form of a parameter: `{"type": "int", "min": 0, "max": 254, "default": 0}`, `{"type": "enum", "values": [...]}`. */
+/** A parameter's type as an object, such as `{"type": "int", "min": 0, "max": 254}` or `{"type": "enum", "values": [...]}`. */
 export interface ShorthandObject {
   readonly type: keyof typeof TYPES;
   readonly min?: number;
@@ -18,8 +18,8 @@ export interface ShorthandObject {
 export type Shorthand = string | ShorthandObject;
 
 /**
- * Returns the JSON Schema of a shorthand; `isOptional` is separate, because it belongs to the enclosing object. Throws CONFIG_INVALID if
- * the shorthand is malformed.
+ * Returns the JSON Schema of a shorthand. `isOptional` is separate, because JSON Schema lists required members in the enclosing object.
+ * Throws CONFIG_INVALID if the shorthand is malformed.
  */
 export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: JsonSchema; readonly isOptional: boolean } {
   if (typeof shorthand !== 'string') return { schema: schemaOf(shorthand), isOptional: false };
@@ -30,14 +30,14 @@ export function schemaOfShorthand(shorthand: Shorthand): { readonly schema: Json
   return { schema: schemaOf({ type, ...rangeOf(type, groups.range, shorthand), ...standard }), isOptional: groups.optional !== undefined };
 }
 
-/** Returns a schema narrowed by a shorthand. It has the tighter bounds, the names that are in both, and the shorthand's default. */
+/** Returns a schema narrowed by a shorthand. It has the tighter bounds, the names that occur in both, and the shorthand's default. */
 export function narrowed(schema: JsonSchema, shorthand: Shorthand): JsonSchema {
   const { minimum, maximum, enum: names, default: standard } = schemaOfShorthand(shorthand).schema as Record<string, Json | undefined>;
   const own = schema as { minimum?: number; maximum?: number; enum?: readonly string[] };
   const low = typeof minimum === 'number' ? Math.max(minimum, own.minimum ?? minimum) : own.minimum;
   const high = typeof maximum === 'number' ? Math.min(maximum, own.maximum ?? maximum) : own.maximum;
   const both = Array.isArray(names) ? (own.enum?.filter((name) => names.includes(name)) ?? names) : own.enum;
-  // If the bounds do not overlap the device's range, the device's range remains.
+  // If the range of the shorthand does not overlap the device's range, only the device's range applies.
   if (low !== undefined && high !== undefined && low > high) return schema;
   return {
     ...schema,

@@ -29,7 +29,7 @@ export function takesTemperature(parameters: JsonSchema): boolean {
   return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
 }
 
-/** Adds a parameter for the unit. The bounds of the temperatures move into the descriptions, in both units, and `inCelsius` checks them. */
+/** Adds the parameter `unit`. Moves the temperature bounds to the descriptions, in both units. `inCelsius` checks these bounds later. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
   const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
     name,
@@ -65,7 +65,7 @@ export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObjec
   );
 }
 
-/** Returns a value converted from `valueUnit` to the caller's unit. */
+/** Converts a number to the caller's unit if `valueUnit` is °C. Returns any other value unchanged. */
 export function inCallerUnit(value: Json, valueUnit: string, unit: TemperatureUnit): Json {
   return unit === 'fahrenheit' && valueUnit === '°C' && typeof value === 'number' ? celsiusToFahrenheit(value) : value;
 }
@@ -74,7 +74,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   if (typeof value !== 'number') return value;
   const celsius = given.unit === 'fahrenheit' ? fahrenheitToCelsius(value) : value;
   const { minimum = celsius, maximum = celsius } = given.schema as { minimum?: number; maximum?: number };
-  // Without the tolerance of 0.005, rounding could refuse a bound that was converted from °F, such as 86 °F for 30 °C.
+  // The tolerance of 0.005 accepts a bound in °F that rounding would otherwise put just outside of the range.
   if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
   const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
   const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
@@ -88,7 +88,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   );
 }
 
-// The schema has no bounds, because they cannot depend on the unit. A maximum of 46.4 (°F) would also allow a fridge at 40 °C.
+// The result has no bounds, because a schema cannot make them depend on the unit: 46.4 as a maximum for °F would also allow 40 °C.
 function withoutBounds(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;

@@ -11,10 +11,10 @@ import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/au
 /** The content of an audit row, before it is linked into the chain. */
 export interface AuditFields {
   readonly kind: AuditRow['kind'];
-  /** Milliseconds since 1970, an integer. */
+  /** Time in whole milliseconds since 1970. */
   readonly atMs: number;
   readonly agent?: string;
-  /** Id of the token, then the ids of its parent tokens, root first. */
+  /** Id of the token, then the ids of all tokens in its chain: root first, the token itself last. */
   readonly tokens?: readonly string[];
   readonly tool?: string;
   readonly request?: string;
@@ -30,12 +30,12 @@ export interface ChainLink {
   readonly hash: string;
 }
 
-/** Returns the link before the first row of a hub's chain. */
+/** Returns the link with number 0, which belongs to no row. The first row of the hub's chain follows it. */
 export function genesis(hub: string): ChainLink {
   return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
 }
 
-/** Returns the link of the next row: SHA-256 over the previous hash (hex), followed by the text of `rowText`. */
+/** Returns the link of the next row. Its hash is the SHA-256 of two joined texts: the previous hash in hex, and the result of `rowText`. */
 export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
   const seq = previous.seq + 1;
   return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
@@ -51,8 +51,8 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 }
 
 /**
- * Returns a row of `rowOf` without its hash as RFC 8785 text, so that whoever has an export can recompute the chain. The text is assembled
- * by hand, because the stored content already has this form.
+ * Returns a row as RFC 8785 text without its hash. The other members are the same as in `rowOf`, so anyone with an export can recompute the
+ * chain. Assembles the text from strings, because the stored content already is RFC 8785 text.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];
@@ -73,25 +73,25 @@ function last(name: string, value: string | undefined): string {
 
 type Problem = NonNullable<AuditVerification['problem']>;
 
-/** Events of the notes that the audit log writes about itself. */
+/** Event names of the notes that the audit log writes about itself. */
 export const AUDIT_LOG_NOTES = {
   began: 'audit.began',
   opened: 'audit.opened',
   pruned: 'audit.pruned',
   resumed: 'audit.resumed',
-  /** The rows after this note belong to a hub that was restored from a backup. */
+  /** The hub was restored from a backup. The rows after this note were written after the restore. */
   restored: 'audit.restored',
-  /** Rows were lost or do not match their hash. Every check reports this while the note is stored. */
+  /** Rows were lost or do not match their hash. While this note is stored, `AuditCheck.finish` reports the loss. */
   lost: 'audit.lost',
 } as const;
 
 interface CheckStart {
   readonly hub: string;
-  /** Link of the last pruned row, or the genesis. */
+  /** Link of the last pruned row, or the `genesis` link if no row was pruned. */
   readonly after: ChainLink;
   /** Links of this chain that were stored earlier. A row with the same number must have the same hash. */
   readonly witnesses: readonly ChainLink[];
-  /** True if all stored rows are checked. A note must then account for the pruned rows. */
+  /** True if the check covers all stored rows. If rows were pruned, a stored note must then name the last pruned row. */
   readonly isWhole: boolean;
 }
 
@@ -101,7 +101,7 @@ export class AuditCheck {
   #last: ChainLink;
   #rows = 0;
   #problem: Problem | undefined;
-  /** A row that does not match the row before it. The next row shows whether only the content of this row is wrong. */
+  /** A row that does not follow from the row before it. If the next row follows from this row, only this row is wrong. */
   #suspect: ChainLink | undefined;
   #loss: Problem | undefined;
   #pruneNote: ChainLink | undefined;
@@ -121,7 +121,7 @@ export class AuditCheck {
     return this.#problem !== undefined || this.#suspect !== undefined;
   }
 
-  /** Checks the next row; must be called with every row after `after`, in order. */
+  /** Checks the next row. Must be called with every row after `CheckStart.after`, in order. */
   take(link: ChainLink, fields: AuditFields): void {
     if (this.#problem) return;
     const expectedSeq = this.#last.seq + 1;
@@ -132,12 +132,12 @@ export class AuditCheck {
     else this.#suspect = link;
   }
 
-  /** Returns the first problem of the chain, or undefined. Call it after the last row. `headSeq` is the expected number of the last row. */
+  /** Returns the first problem of the chain, or undefined. Must be called after the last row, whose expected number is `headSeq`. */
   finish(headSeq: number): Problem | undefined {
     return this.finishRows(headSeq) ?? this.#loss;
   }
 
-  /** Returns the first problem like `finish`, but ignores losses that the audit log itself has noted. */
+  /** Does the same as `finish`, but ignores losses that the audit log has already noted in the chain. */
   finishRows(headSeq: number): Problem | undefined {
     if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
     const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
@@ -183,7 +183,7 @@ export class AuditCheck {
   }
 
   #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
-    // The hub never writes a row with an invalid time, so the hash of such a row cannot match.
+    // The hub never writes a row with an invalid time. The hash of such a row cannot be computed, so the row counts as wrong.
     return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
   }
 }
@@ -196,7 +196,7 @@ export type AuditEntry = AuditIntent | AuditOutcome | AuditNote;
 const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
-// Matches setup codes and tokens, but no identifiers. A second defence: endpoints and the pipeline already mask secrets by schema.
+// Matches setup codes and tokens, but no ids. This is a second defence: endpoints and the pipeline already mask secrets by schema.
 const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
 /** Most names match this pattern and need no further check. */
@@ -205,7 +205,7 @@ const PLAIN = /^[a-z0-9:@_/-]*$/;
 /** Members of a JSON object, sorted by name. Each value is RFC 8785 text. */
 type Members = Readonly<Record<string, string | undefined>>;
 
-/** Returns an entry as the fields of a row. Principal and tokens are stored by id only, and secrets in notes and messages are redacted. */
+/** Returns the row fields of an entry. Principal and tokens appear only as ids. Secrets in notes and messages are redacted. */
 export function fieldsOf(entry: AuditEntry): AuditFields {
   if (entry.kind === 'note') return noteFields(entry);
   const { kind, principal, toolId, requestId, traceId } = entry;
@@ -232,7 +232,7 @@ function noteFields({ event, atMs, principalId, traceId, data }: AuditNote): Aud
   };
 }
 
-/** Returns the token's own id, then the ids of its parent tokens. */
+/** Returns the token's own id, then the ids of all tokens in its chain. */
 function tokenIds({ id, chain }: NonNullable<Principal['token']>): readonly string[] {
   return [id, ...chain].map((tokenId) => name(tokenId).replace(/\s/g, '_'));
 }
@@ -268,7 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** Returns the members as text. If it is too long, long members are replaced by a list of their names, so that no row is refused. */
+/** Returns JSON text. If it is too long, the names of long members replace these members, so that no row is refused for its length. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;
@@ -301,7 +301,7 @@ function wellFormed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
 }
 
-/** Returns a name without control characters. SQLite ends a text at a zero byte, so a row with one would not match its hash. */
+/** Returns a name without control characters. Otherwise SQLite would end the text at a zero byte, and the row would not match its hash. */
 function name(text: string): string {
   if (text.length <= MAX_NAME_LENGTH && PLAIN.test(text)) return text;
   return scrubbed(

@@ -6,10 +6,10 @@ import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { type AuditFields, type ChainLink, genesis, rowOf } from './audit-chain.ts';
 
 /**
- * Schema of audit.db. `kind` is an index of AUDIT_KINDS. Names that repeat (agents, tools, token chains) are stored once in the table
- * `word`, and rows contain their ids. Tool names that callers made up are stored as text in the row. The columns of `entry` have no index:
- * request ids are random, so each row would change another index page, which costs more than the row. Instead, each row of `block` lists
- * the names in a range of rows. It is written once, when the range is full.
+ * Schema of audit.db. `kind` is an index into AUDIT_KINDS. Names that repeat (agents, tools, token chains) are stored once in the table
+ * `word`, and rows contain their ids. The tool names of refused calls are stored as text in the row, because callers can invent them. The
+ * columns of `entry` have no index: request ids are random, so each new row would change another index page, which costs more than the row.
+ * Instead, each row of `block` contains hashes of the names in a range of rows. It is written once, when the range is full.
  */
 export const AUDIT_MIGRATIONS = [
   `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
@@ -50,7 +50,7 @@ function packId(id: string | undefined): Uint8Array | string | null {
   return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
 }
 
-/** Parses an untrusted row. A row that no hub wrote gets content that cannot match its hash. */
+/** Parses an untrusted row and never throws. A row that no hub wrote fails later, when its hash is compared. */
 function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   const [agent, tool, tokens] = [optional(row.agent), optional(row.tool), optional(row.tokens)?.split(' ')];
   const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
@@ -81,20 +81,20 @@ export interface ChainedRow {
   readonly fields: AuditFields;
 }
 
-/** The beginning of the chain in a file. */
+/** The hub that began the chain of a file, and the link that the first stored row follows. */
 export interface ChainStart {
   readonly hub: string;
-  /** Link of the last pruned row, or the genesis. */
+  /** Link of the last pruned row, or the `genesis` link if no row was pruned. */
   readonly pruned: ChainLink;
 }
 
-/** Limits of the stored rows. The oldest are pruned while all rows take more than `maxBytes`, or if they are from before `olderThanMs`. */
+/** Limits of the rows. The oldest are pruned if audit.db uses more than `maxBytes`, or if they are older than the time `olderThanMs`. */
 export interface Retention {
   readonly maxBytes: number;
   readonly olderThanMs: number;
 }
 
-/** Maximum number of rows that one transaction prunes, and that one turn of the event loop checks. */
+/** Maximum number of rows that are pruned in one transaction or checked in one turn of the event loop. */
 export const SLICE_ROWS = 1_000;
 
 /** Returns the beginning of the chain in the file; begins a chain for `hub` if there is none. */
@@ -106,13 +106,13 @@ export function openChain(database: DatabaseSync, hub: string): ChainStart {
   return { hub, pruned };
 }
 
-/** Returns the state of a file. Its generation is the number of the last row. */
+/** Returns the mark of a file. Its generation is the number of the last row, and its digest is empty. */
 export function measureAudit(database: DatabaseSync): FileMark {
   const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
   return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
 }
 
-/** Returns the link of the last row, or of the last pruned row if there is no row. */
+/** Returns the link of the last stored row. If no row is stored, returns the link of the last pruned row. */
 export function lastLink(database: DatabaseSync, { pruned }: ChainStart): ChainLink {
   const row = database.prepare('SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1').get();
   return row ? { seq: Number(row.seq), hash: hexOf(row.hash) } : pruned;
@@ -124,7 +124,7 @@ export function linkAt(database: DatabaseSync, seq: number): ChainLink | undefin
   return row && { seq, hash: hexOf(row.hash) };
 }
 
-/** Returns the rows after `afterSeq` and up to `untilSeq` in order, at most SLICE_ROWS. */
+/** Returns at most SLICE_ROWS rows in order: those with numbers above `afterSeq` and up to `untilSeq`. */
 export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: number): readonly ChainedRow[] {
   return database
     .prepare(`${SELECT_ROWS} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${SLICE_ROWS}`)
@@ -133,8 +133,8 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
 }
 
 /**
- * Returns the last row to prune now, at most SLICE_ROWS after the first row; undefined if no row is due. The newest SLICE_ROWS rows are
- * always kept.
+ * Returns the link of the last row to prune now, or undefined if no row is due. At most the oldest SLICE_ROWS rows are pruned at once, and
+ * the newest SLICE_ROWS rows are never pruned.
  */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
@@ -147,7 +147,7 @@ export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }:
   return end > first ? linkAt(database, end - 1) : undefined;
 }
 
-/** Deletes all rows up to a link and stores the link as the beginning of the chain. Must run inside a transaction. */
+/** Deletes all rows up to the row of a link, and stores the link as that of the last pruned row. Must run inside a transaction. */
 export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): void {
   database.prepare('DELETE FROM entry WHERE seq <= ?').run(seq);
   database.prepare('DELETE FROM block WHERE last <= ?').run(seq);
@@ -184,7 +184,7 @@ export class AuditWriter {
     }
   }
 
-  /** Drops everything that is cached from the file. */
+  /** Drops all cached words and reads the open block from the file again. */
   forget(): void {
     this.#words.clear();
     this.#block.reload();
@@ -198,7 +198,7 @@ export class AuditWriter {
       AUDIT_KINDS.indexOf(kind),
       this.#word(agent),
       this.#word(tokens?.join(' ')),
-      // Words are never deleted, and refused callers can invent tool names. So a refusal has the tool name as text in its row.
+      // Words are never deleted, and callers can invent tool names. A refused call therefore has its tool name as text in its row.
       kind === 'refusal' ? (tool ?? null) : this.#word(tool),
       packId(request),
       packId(trace),
@@ -236,8 +236,8 @@ export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string
 }
 
 /**
- * Returns the tool ids that match a queried name: the name itself and, for a name without a version (`namespace:name` or `name`), all
- * logged ids with this name. So the calls of a removed tool are found too.
+ * Returns the tool ids that match a queried name: the name itself and, if it has no version (`namespace:name` or `name`), all logged ids of
+ * the tool with this name. The query then also finds the calls of a removed tool.
  */
 function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   if (name.includes('@')) return [name];
@@ -268,7 +268,7 @@ function sealedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT coalesce(max(last), 0) AS last FROM block').get()?.last);
 }
 
-/** Collects the index of the rows after the last written block, and writes it as a new block when it is full. */
+/** Collects the names in the rows after the last block. After BLOCK_ROWS rows, writes them as a new block. */
 class OpenBlock {
   readonly #database: DatabaseSync;
   #first = 0;
@@ -289,7 +289,7 @@ class OpenBlock {
     if (seq - this.#first + 1 >= BLOCK_ROWS) this.#seal(seq);
   }
 
-  /** Reads the rows after the last block again, such as after a rollback. */
+  /** Reads the rows after the last block from the file, at the beginning and after a rollback. */
   reload(): void {
     const sealed = sealedUntil(this.#database);
     this.#begin(sealed + 1);
@@ -311,7 +311,7 @@ class OpenBlock {
   }
 }
 
-/** Yields the ranges of rows, newest first, that may contain a matching row. `tools` are the tool ids to search; absent: all tools. */
+/** Yields the ranges of rows that may contain a match, newest first. If `tools` is given, only rows with one of these tool ids match. */
 function* rowRangesFor(
   database: DatabaseSync,
   { tool: _, ...query }: AuditQuery,
@@ -332,14 +332,14 @@ function* rowRangesFor(
   }
 }
 
-/** Returns hashes of the names in a row or a query. If two names have the same hash, a block is only searched needlessly. */
+/** Returns hashes of the names in a row or a query. If two names have the same hash, blocks without a match may be searched too. */
 function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
   return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
 }
 
 function keyList(value: unknown): Uint32Array {
   if (!(value instanceof Uint8Array)) return new Uint32Array();
-  // `slice` copies the bytes, since a BLOB of SQLite may not be aligned to four bytes.
+  // `slice` copies the bytes, because Uint32Array needs them aligned to four bytes and a BLOB may have any alignment.
   const bytes = value.slice(0, value.byteLength - (value.byteLength % 4));
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
 }

@@ -22,36 +22,36 @@ import { type AuditFront, frontCheck, frontLine, rowsOfFront } from './audit-fro
 import { auditNote, type OpenedChain, OpenIntents } from './audit-recovery.ts';
 
 /**
- * Size in bytes at which the rows of the front file are committed before the next row is appended. This keeps commits short: a commit of
- * some hundred rows blocks the event loop for two milliseconds.
+ * If the front file has at least this size in bytes, its rows are committed before the next row is appended. This keeps commits short: a
+ * commit of some hundred rows blocks the event loop for two milliseconds.
  */
 const FULL_FRONT_BYTES = 131_072;
 
 interface AuditFilesOptions {
   readonly file: SqliteFile;
   readonly front: AuditFront;
-  /** Stores the number of rows, including the rows in the front file. */
+  /** Anchor for the number of all rows, including those in the front file. */
   readonly anchor: FileAnchor;
   readonly clock: Clock;
   readonly hub: string;
-  /** Called for the first of several consecutive rows that cannot be written. */
+  /** Called when a write fails. While `append` keeps failing, called only for the first row. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Keeps the chain in two files: appends rows to the front file, commits them to the database, reads and prunes. */
+/** Keeps the chain in two files: new rows are appended to the front file and later committed to the database. */
 export class AuditFiles {
   readonly #parts: AuditFilesOptions;
   #ledger: ChainStart;
   #head: ChainLink;
   #headAtMs = 0;
   #writer: AuditWriter | undefined;
-  /** Rows that already have their link in the chain but are only in the front file. */
+  /** Rows of the front file that have their chain link but are not committed yet. */
   #chained: ChainedRow[] = [];
   #waiting: AuditFields[] = [];
-  /** CRC-32 of the last line of the front file. */
+  /** The CRC-32 that the next line of the front file continues. */
   #check = 0;
   #openIntents = new OpenIntents();
-  /** Rows that the audit log itself adds at its start and that still have to be written. */
+  /** Rows that the start of the audit log adds and that are not written yet. */
   #owed: readonly AuditFields[] = [];
   #missed = 0;
 
@@ -61,7 +61,7 @@ export class AuditFiles {
     this.#ledger = { hub: parts.hub, pruned: this.#head };
   }
 
-  /** Opens the files. Calls `examine` before the first write and returns its result. */
+  /** Opens the files and returns the result of `examine`, which is called before any new row is appended. */
   open<Finding>(examine: (chain: OpenedChain) => Finding): Finding {
     return this.#parts.file.use((database) => {
       this.#ledger = openChain(database, this.#parts.hub);
@@ -94,7 +94,7 @@ export class AuditFiles {
     return this.#openIntents.first() ?? this.#head.seq + 1;
   }
 
-  /** Appends a row to the front file. Throws STORAGE_FAILED or SHUTTING_DOWN if nothing was appended. */
+  /** Appends a row to the front file. Throws STORAGE_FAILED if the disk refuses it, SHUTTING_DOWN if the audit log is not open. */
   append(fields: AuditFields): void {
     this.#openWriter();
     try {
@@ -109,7 +109,7 @@ export class AuditFiles {
     }
   }
 
-  /** Appends rows now or, if that is impossible, before the next row that can be appended. */
+  /** Appends rows. If the disk refuses them, they are appended later, before the next row that the disk accepts. */
   owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
     this.#openIntents = openIntents;
     this.#owed = rows;
@@ -150,7 +150,7 @@ export class AuditFiles {
     return true;
   }
 
-  /** Reads the rows that a killed hub left in the front file; returns the first fault. */
+  /** Takes over the rows that a killed hub left in the front file. Returns the first fault, or undefined. */
   #takeFront(database: DatabaseSync): OpenedChain['problem'] {
     const { front, clock } = this.#parts;
     const { hub, pruned } = this.#ledger;
@@ -171,7 +171,7 @@ export class AuditFiles {
     return { seq: problem.seq, reason: `${problem.reason}. The file was renamed to ${aside}` };
   }
 
-  /** Runs work and logs a failure of the disk, which must not prevent the start of a hub. */
+  /** Runs `work`. A failure of the disk is only logged, because it must not prevent the start of a hub. */
   #attempt(work: () => void): void {
     try {
       work();
@@ -221,8 +221,8 @@ export class AuditFiles {
   }
 
   /**
-   * Stores two numbers in the anchor file: all rows so far, and the rows that a full disk refused. The anchor file never grows, so it can
-   * be written even on a full disk.
+   * Stores two numbers in the anchor file: how many rows there are, and how many rows could not be written. The anchor file never grows, so
+   * it can be written even on a full disk.
    */
   #anchorRows(): void {
     const digest = this.#missed === 0 ? '' : String(this.#missed);

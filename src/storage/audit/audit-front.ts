@@ -8,8 +8,8 @@ import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-database.ts';
 
 /**
- * The file `audit.front` with the rows that are not in audit.db yet, one per line. Each line is written by one system call: it survives a
- * crash of the process and costs a tenth of a commit. The file is never synced; rows that must survive a power cut go to audit.db first.
+ * Keeps rows that are not in audit.db yet in `audit.front`, one per line. One system call writes a line, so the line survives a crash of
+ * the process, and takes a tenth of the time of a commit. The file is never synced: rows that must survive a power cut go to audit.db.
  */
 export class AuditFront {
   readonly path: string;
@@ -19,7 +19,7 @@ export class AuditFront {
   /** True after a partial write, as on a full disk. */
   #isTorn = false;
 
-  /** `write` replaces the write function of the file system. */
+  /** `write` replaces the write function of the file system, for tests. */
   constructor(path: string, write?: WriteBytes) {
     this.path = path;
     this.#write = write;
@@ -29,14 +29,14 @@ export class AuditFront {
     return this.#lengthBytes;
   }
 
-  /** Returns the complete lines; a partial last line comes from a failed write. Throws STORAGE_FAILED if the file cannot be read. */
+  /** Returns the complete lines. Omits a partial last line, which a failed write left. Throws STORAGE_FAILED if the file cannot be read. */
   read(): readonly string[] {
     const bytes = guardStorage(this.path, () => (existsSync(this.path) ? readFileSync(this.path) : Buffer.alloc(0)));
     this.#lengthBytes = bytes.length;
     return bytes.toString('utf8').split('\n').slice(0, -1);
   }
 
-  /** Appends a line with its line feed. Throws STORAGE_FAILED if the disk refuses; `read` then does not return the line. */
+  /** Appends a line with its line feed. If the disk refuses, throws STORAGE_FAILED, and `read` does not return the line. */
   append(line: string): void {
     if (this.#isTorn) this.cut(this.#lengthBytes);
     guardStorage(this.path, () => {
@@ -70,7 +70,7 @@ export class AuditFront {
     this.#descriptor = undefined;
   }
 
-  /** Opens the file. This happens at the first write, so that a full disk does not prevent the start of a hub. */
+  /** Opens the file when it is first written, so that a full disk does not prevent the start of a hub. */
   #opened(): number {
     this.#descriptor ??= openSync(this.path, 'a', 0o600);
     return this.#descriptor;
@@ -80,7 +80,7 @@ export class AuditFront {
 interface FrontContext {
   readonly hub: string;
   readonly head: ChainLink;
-  /** Returns the link of a row in audit.db, or of the last pruned row. */
+  /** Returns the link of row `seq` if the row is in audit.db or is the last pruned row; otherwise undefined. */
   readonly linkAt: (seq: number) => ChainLink | undefined;
 }
 
@@ -101,26 +101,26 @@ interface ParsedLine {
   readonly fields: AuditFields;
 }
 
-/** Returns the initial CRC-32 for the first line. It comes from the row before, so the front file matches only after that row. */
+/** Returns the start value for the CRC-32 of the first line. It depends on the row before, so the lines match only after that row. */
 export function frontCheck({ hash }: ChainLink): number {
   return crc32(hash);
 }
 
 /**
- * Returns a row as a line of the front file: a CRC-32 over this line and all lines before it, then the fields. The slower SHA-256 chain is
- * computed later for many rows at once, because every call waits until its line is written.
+ * Returns a row as a line of the front file: a CRC-32 over this line and all lines before it, then the fields. Every call waits until its
+ * line is written. The SHA-256 chain is slower and is therefore computed later, for many rows at once.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
-  // A tab separates the parts, because JSON escapes tabs in strings.
+  // JSON escapes tabs in strings, so a tab can separate the parts.
   const body = `${JSON.stringify([seq, kind, atMs, agent, tokens, tool, request, trace])}\t${content}`;
   const next = crc32(body, check);
   return { check: next, text: `${next}\t${body}\n` };
 }
 
 /**
- * Returns the rows of the front file after the last row in audit.db. Skips lines whose rows are already in audit.db: they remain if the hub
- * was killed after the commit, before it truncated the front file.
+ * Returns the rows of the front file that are not in audit.db yet. Skips lines whose rows are already in audit.db. Such lines remain if the
+ * hub was killed between the commit and the truncation of the front file.
  */
 export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: FrontContext): FrontRows {
   const rows: ChainedRow[] = [];

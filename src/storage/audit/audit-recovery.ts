@@ -6,20 +6,20 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { type AUDIT_LOG_NOTES, AuditCheck, type AuditFields, type ChainLink } from './audit-chain.ts';
 import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAfter } from './audit-database.ts';
 
-/** A fault found when the audit log was opened. It is logged, emitted as `hub.warning`, and noted in the chain. */
+/** A fault of the stored chain. It is logged and emitted as `hub.warning`. A fault found at the start is also noted in the chain. */
 export interface Loss {
   readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
   readonly seq: number;
   readonly reason: string;
 }
 
-/** An opened chain before the first write. */
+/** An opened chain, before new rows are appended to it. */
 export interface OpenedChain {
   readonly database: DatabaseSync;
   readonly ledger: ChainStart;
-  /** The last row, in audit.db or in the front file. */
+  /** Link of the last row, which is in audit.db or in the front file. */
   readonly head: ChainLink;
-  /** Rows that could not be committed yet. */
+  /** Rows of the front file that could not be committed yet. */
   readonly waiting: readonly ChainedRow[];
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
@@ -112,7 +112,7 @@ export class AuditAnchor {
     return this.#kept;
   }
 
-  /** Stores the head. Its row must already be on the disk, because otherwise a power cut would look like truncation. */
+  /** Stores the head. The row of the head must already be on the disk, because otherwise a power cut would look like a truncation. */
   write(anchor: Anchor): void {
     const kept = this.read();
     if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
@@ -136,11 +136,11 @@ interface OpenIntent {
 
 /** Finds the intents without an outcome among the rows. */
 export class OpenIntents {
-  // Callers may use a request id twice. An outcome belongs to the newest matching intent, so it is enough to read the rows from the first
-  // open intent on.
+  // Callers may use a request id twice. An outcome ends the newest matching intent. If it ended the oldest, all rows would have to be read,
+  // and not only those from the first open intent on.
   readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
-  /** Must be called with every row, in order. */
+  /** Takes the next row. Must be called in order, with every row from the first open intent on. */
   track(seq: number, fields: AuditFields): void {
     const { kind, request, agent, tool } = fields;
     if (kind === 'note') return;

@@ -24,35 +24,35 @@ export interface AuditStoreOptions {
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly hubId: string;
-  /** Size beyond which the oldest rows are pruned. Default 256 MB. */
+  /** If audit.db uses more bytes than this, the oldest rows are pruned. Default 256 MB. */
   readonly maxBytes?: number;
-  /** Age in days beyond which rows are pruned. Default 365. */
+  /** Rows that are older than this number of days are pruned. Default 365. */
   readonly keepDays?: number;
 }
 
 interface AuditServices extends StorageServices {
-  /** Stores the head of the chain in another file. */
+  /** Stores the head of the chain in a file other than audit.db. */
   readonly anchors: KeyValueStore;
 }
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
-/** Interval in milliseconds at which the head is stored, so that rewritten rows are detected. Each write costs a page of the SD card. */
+/** The head is stored at this interval in milliseconds, so that rewritten rows are detected. Each time, an SD card page is written. */
 const HEAD_EVERY_MS = 600_000;
 const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
 /**
- * Milliseconds from the start to the check of older rows. Every 50 ms it checks a hundred rows, which takes some milliseconds on a small
- * board.
+ * The check of older rows begins this many milliseconds after the start. It checks a hundred rows at a time, with a pause of 50 ms in
+ * between. A hundred rows take some milliseconds on a small board.
  */
 const OLDER_ROWS_AFTER_MS = 60_000;
 const OLDER_ROWS_AT_ONCE = 100;
 const OLDER_ROWS_REST_MS = 50;
 
 /**
- * The audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the previous row. When `record` resolves, the row
- * is in `audit.front` and survives a crash of the process. It reaches `audit.db` and the disk within 250 ms. For the intent of a dangerous
- * call, `record` resolves only after that.
+ * Keeps the audit log of calls in `audit.db`: a chain of rows, each with a hash over itself and the previous row. When `record` resolves,
+ * the row is in `audit.front` and survives a crash of the process. The row is in `audit.db` and on the disk within 250 ms. For the intent
+ * of a dangerous call, `record` resolves only when the row is on the disk.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #services: AuditServices;
@@ -83,7 +83,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
-      // A checkpoint syncs twice on the event loop, so checkpoints are rare. Several writes of a page then become one.
+      // A checkpoint syncs twice and blocks the event loop. As checkpoints are rare, several writes of a page also become one.
       checkpointPages: 4000,
       // The additional space is for new rows while older rows are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,
@@ -111,7 +111,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const restoreNotes = restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
     const lossNotes = losses.map((loss) => this.#reportLoss(loss, nowMs));
     this.#files.owe([...restoreNotes, this.#openingNote(nowMs), ...lossNotes, ...unknown], openIntents);
-    // The chain now contains the note about the loss, so the anchor may move on.
+    // The chain now contains a note about the loss, so the anchor may be replaced by the new head.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
     this.#cancelUpkeep = repeat(this.#services.clock, UPKEEP_MS, () => void this.#upkeep());
@@ -148,7 +148,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return await this.#file.snapshot();
   }
 
-  /** Prunes the oldest rows in slices, until the rows are neither too many nor too old. Throws STORAGE_FAILED if the disk refuses. */
+  /** Prunes the oldest rows in slices until the rest is within `maxBytes` and `keepDays`. Throws STORAGE_FAILED if the disk refuses. */
   async prune(): Promise<void> {
     const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
     // Rows are not pruned while a check must still read them.
@@ -197,7 +197,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Checks every stored row; returns undefined if the audit log is closed meanwhile. */
+  /** Checks every stored row and awaits `rest` after each slice. Returns undefined if the audit log is closed during the check. */
   async #checkAll(expected: ChainLink | undefined, rowsAtOnce: number, rest: () => Promise<void>): Promise<AuditCheck | undefined> {
     const { head, ledger } = this.#files;
     const kept = this.#anchor.read()?.head;
@@ -241,7 +241,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     await this.prune().catch(this.#warner('audit_not_pruned'));
   }
 
-  /** Stores the head outside of audit.db. The head must never be ahead of the rows that survive a power cut. */
+  /** Stores the head outside of audit.db. Syncs the rows first, because the head must never be newer than the rows on the disk. */
   async #keepHead(): Promise<void> {
     try {
       const { head, openFromSeq } = await this.#syncRows();
@@ -252,7 +252,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     }
   }
 
-  /** Syncs the rows; returns the last row and the number of the first open intent, both from before the sync. */
+  /** Syncs the rows. Returns the last row and the number of the first open intent, both as they were before the sync. */
   async #syncRows(): Promise<Pick<AuditFiles, 'head' | 'openFromSeq'>> {
     const { head, openFromSeq } = this.#files;
     if (head.seq === this.#syncedSeq) return { head, openFromSeq };
@@ -285,16 +285,16 @@ interface WalSyncOptions {
   readonly path: string;
   /** Commits the rows that are to be synced. Throws STORAGE_FAILED if the disk refuses. */
   readonly commit: () => void;
-  /** Called for the first of several consecutive failures of background syncs. */
+  /** Called when a sync in the background fails. While syncs keep failing, called only for the first failure. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Milliseconds from a request to its sync. Including the sync, a row is on the disk within 250 ms. */
+/** Milliseconds from a call of `soon` to the sync. Including the time of the sync, a row is on the disk within 250 ms. */
 const SOON_MS = 200;
 
 /**
  * Syncs the write-ahead log of an open database in the background. With synchronous FULL, SQLite would block the event loop at each commit.
- * The log stays the same file while the database is open, so its handle is kept.
+ * While the database is open, the log stays the same file, so one handle is enough for all syncs.
  */
 export class WalSync implements AsyncDisposable {
   readonly #options: WalSyncOptions;
@@ -308,7 +308,7 @@ export class WalSync implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Syncs all current rows within 250 ms. */
+  /** Syncs all rows that are recorded so far, within 250 ms. */
   soon(): void {
     this.#cancelTimer ??= this.#options.clock.after(SOON_MS, () => {
       this.#cancelTimer = undefined;
@@ -319,7 +319,7 @@ export class WalSync implements AsyncDisposable {
     });
   }
 
-  /** Resolves when all rows from before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
+  /** Resolves when all rows that were recorded before this call are on the disk. Rejects with STORAGE_FAILED if the disk refuses. */
   now(): Promise<void> {
     // The running sync may have begun before the last commit, so a second sync follows it.
     if (!this.#running) return this.#begin();
@@ -332,7 +332,7 @@ export class WalSync implements AsyncDisposable {
     return this.#next;
   }
 
-  /** Waits for the running sync and closes the file; closing the database syncs the remaining rows. */
+  /** Waits for running syncs and closes the handle of the log. Rows that are not synced yet are synced when the database is closed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

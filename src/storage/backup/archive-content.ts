@@ -34,8 +34,8 @@ async function* bytesOf({ handle, bytes, path }: ArchiveSource): AsyncGenerator<
 }
 
 /**
- * Writes the files of an archive below `directory` and syncs each file. Modes are 0600, or 0700 for executables. Throws VALIDATION_ERROR if
- * the content is not from `archiveContent`; files that were already written stay.
+ * Writes the files of an archive below `directory` and syncs each file. Modes are 0600, or 0700 for executables. First calls `accept` with
+ * the table. If the content is not from `archiveContent`, throws VALIDATION_ERROR; files that are already written stay.
  */
 export async function unpackContent(
   content: AsyncIterable<Uint8Array>,
@@ -73,7 +73,7 @@ interface ArchiveEntry {
   readonly isExecutable: boolean;
 }
 
-/** The beginning of an archive's content: version, hub and time, then the files in the order of their content. */
+/** The table at the beginning of an archive: version, hub and time, then the files in the order in which their content follows. */
 export interface ArchiveTable {
   readonly version: string;
   readonly hub: string;
@@ -93,7 +93,7 @@ export function tableText({ version, hub, madeAt, entries }: ArchiveTable): stri
   return JSON.stringify({ version, hub, made_at: madeAt, files });
 }
 
-/** Parses the table of an archive. Throws VALIDATION_ERROR if the text is no table or a path leads out of the directory. */
+/** Parses the table of an archive. Throws VALIDATION_ERROR if it is invalid or a path leaves the directory or belongs to a restore. */
 export function parseTable(text: string): ArchiveTable {
   const { version, hub, made_at: madeAt, files } = objectOf(tryParseJson(text));
   if (typeof version !== 'string' || typeof hub !== 'string' || typeof madeAt !== 'string')
@@ -109,7 +109,7 @@ function entryOf(value: unknown): ArchiveEntry {
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw unusableBackup(`${JSON.stringify(path)} is no path of a file`);
   }
-  // A path with such a name could make the next start of the hub move other folders, so it is refused.
+  // The next start of the hub would take such a file for part of an interrupted restore, and could move other folders.
   if (RESTORE_NAMES.test(path)) throw unusableBackup(`${path} belongs to a restore, and to no backup`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw unusableBackup(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };

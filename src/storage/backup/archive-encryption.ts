@@ -17,9 +17,9 @@ interface ChunkPosition {
 }
 
 /**
- * Encrypts content with a passphrase: the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each followed by its tag. The
- * nonce of a chunk is 7 zero bytes, the index (4 bytes, big-endian) and 1 for the last chunk or 0 for any other. Chunks therefore cannot be
- * left out, repeated, moved or cut off (STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
+ * Encrypts content with a passphrase. Yields the header, then chunks of 64 KiB in AES-256-GCM (NIST SP 800-38D), each followed by its tag.
+ * The nonce of a chunk is 7 zero bytes, the index (4 bytes, big-endian) and one byte: 1 for the last chunk, 0 for all others. Decryption
+ * therefore fails if a chunk was left out, repeated, moved or cut off (STREAM by Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
  */
 export async function* sealStream(content: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
   const header = await newHeader(passphrase, derive);
@@ -76,9 +76,9 @@ const FORMAT = 1;
 const SALT_BYTES = 16;
 const MAC_BYTES = 32;
 const KEY_BYTES = 32;
-/** scrypt cost (RFC 7914): each guess of a passphrase takes 64 MiB and some tenths of a second. */
+/** scrypt cost (RFC 7914). With it, each guess of a passphrase takes 64 MiB and some tenths of a second. */
 const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
-/** Highest accepted scrypt cost. Otherwise the author of a file could make the hub use unbounded memory and time. */
+/** Highest scrypt cost that a file may demand. Without this limit, a forged file could make the hub use any amount of memory and time. */
 const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
@@ -92,14 +92,14 @@ interface OpenHeader {
   readonly key: Buffer;
 }
 
-/** Derives 64 bytes from a passphrase: the key of the content, then the key of the HMAC. Tests use a fast function. */
+/** Derives 64 bytes from a passphrase: first the key of the content, then the key of the HMAC. Tests use a faster function. */
 export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
 
 /** Derives the keys with scrypt (RFC 7914). */
 export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ passphrase, salt, cost }, 2 * KEY_BYTES);
 
 /**
- * Returns the header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), log2 of scrypt's N, r and p (1 byte
+ * Returns the header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), scrypt's log2(N), r and p (1 byte
  * each), a random salt (16 bytes), and the HMAC-SHA-256 over all of these (32 bytes).
  */
 async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHeader> {
@@ -109,7 +109,7 @@ async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHea
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
 
-/** Verifies a header. Throws VALIDATION_ERROR (damaged), NOT_SUPPORTED (newer format) or PERMISSION_DENIED (wrong passphrase). */
+/** Verifies a header and derives the key of the content. Throws the errors of `openStream`. */
 async function openHeader(bytes: Buffer, passphrase: string, derive = byScrypt): Promise<OpenHeader> {
   if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new AtmoError(

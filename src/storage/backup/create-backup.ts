@@ -11,10 +11,10 @@ import { guardStorageAsync } from '../storage-error.ts';
 import { type ArchiveSource, type ArchiveTable, archiveContent, OUTSIDE } from './archive-content.ts';
 import { type Derive, sealStream } from './archive-encryption.ts';
 
-/** The content of a backup, and its passphrase. */
+/** What a backup contains, and the passphrase that encrypts it. */
 export interface BackupOptions {
   readonly stateDir: string;
-  /** Copies of the databases; all other files are read in place. */
+  /** Copies of the databases. All other files are read in place. */
   readonly copies: readonly DatabaseCopy[];
   readonly isRunning: boolean;
   /** Absolute paths of files outside of the state directory. */
@@ -32,7 +32,7 @@ export interface ArchiveFigures {
 
 /**
  * Writes an archive of a state directory to `target`. Throws STORAGE_FAILED if a file cannot be read or written, CONFLICT if a file became
- * shorter meanwhile, NOT_FOUND if the directory has no hub.
+ * shorter while it was read, NOT_FOUND if the directory has no `hub.key`.
  */
 export async function createArchive(order: BackupOptions, target: Pick<BackupFile, 'write'>): Promise<ArchiveFigures> {
   return await guardStorageAsync(order.stateDir, async () => {
@@ -75,7 +75,7 @@ function requireIdentity(sources: readonly ArchiveSource[], stateDir: string): v
   });
 }
 
-/** A new file that gets its final name when it is complete. */
+/** Writes a file under a temporary name, and gives it its final name when it is complete. Without a file name, writes to stdout. */
 export class BackupFile {
   readonly #handle: FileHandle;
   readonly #file: string | undefined;
@@ -93,8 +93,8 @@ export class BackupFile {
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
     return await guardStorageAsync(file, async () => {
-      // An existing file is removed first: in a shared folder such as /tmp it may be another user's link to a file of ours, or be readable
-      // by others.
+      // A partial file that exists is removed first. In a shared folder such as /tmp, another user may have made it as a link to a file of
+      // ours, or readable by others.
       await rm(`${file}.partial`, { force: true });
       return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
     });
@@ -117,7 +117,7 @@ export class BackupFile {
       // The folder is synced, so that the file has its final name even if the disk is unplugged right afterwards.
       if (file !== undefined) syncPath(dirname(file));
     } catch {
-      // The error is ignored: some file systems cannot sync a folder, and the content of the file is on the disk.
+      // The error is ignored: the content of the file is on the disk, and some file systems cannot sync a folder.
     }
   }
 
@@ -127,12 +127,12 @@ export class BackupFile {
       await this.#handle.close();
       if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
     } catch {
-      // The error is ignored: such a disk also refuses to delete the file, and the next backup of the same name replaces it.
+      // The error is ignored: the next backup with the same name replaces the partial file.
     }
   }
 }
 
-/** A consistent copy of a database; both paths are below the state directory. */
+/** Paths of a database and of its consistent copy, relative to the state directory. */
 interface DatabaseCopy {
   readonly database: string;
   readonly copy: string;
@@ -145,7 +145,7 @@ interface OpenDatabase {
 }
 
 const SNAPSHOTS = 'snapshots';
-/** Prefix of copies that only a backup needs. */
+/** Prefix of copies that are made only for a backup. */
 const COPY_PREFIX = 'backup-';
 
 /** Makes a consistent copy of each database of a state directory, also while the hub runs. */
@@ -155,8 +155,8 @@ export class DatabaseCopies {
   readonly #open: readonly OpenDatabase[];
 
   /**
-   * `open` lists the databases in the order of copying: a database may refer to the next one, which is therefore copied later. The last one
-   * is copied after all other databases.
+   * `open` lists databases in the order of copying. A copy may refer to rows in the next database, which is therefore copied later. The
+   * last database of the list is copied after all others, including those that are not in the list.
    */
   constructor(clock: Clock, stateDir: string, open: readonly OpenDatabase[] = []) {
     this.#clock = clock;
@@ -175,7 +175,7 @@ export class DatabaseCopies {
     return copies;
   }
 
-  /** Deletes the copies that only a backup needs. Copies that cannot be deleted now are deleted after the next backup. */
+  /** Deletes the copies that were made only for a backup. Copies that cannot be deleted now are deleted after the next backup. */
   drop(): void {
     const folder = join(this.#stateDir, SNAPSHOTS);
     attemptWrite(() => {
@@ -187,7 +187,7 @@ export class DatabaseCopies {
     return { database: name, copy: this.#relative((await snapshot()).path) };
   }
 
-  /** Copies a database through a separate connection, which other connections do not block. */
+  /** Copies a database through a connection of its own. Waits up to 5 s if another connection has locked the database. */
   async #copyOf(database: string): Promise<DatabaseCopy> {
     const path = join(this.#stateDir, database);
     const folder = new SnapshotFolder(join(this.#stateDir, SNAPSHOTS), `${COPY_PREFIX}${database.replaceAll('/', '-')}`, 1);

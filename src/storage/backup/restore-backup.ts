@@ -10,7 +10,7 @@ import { guardStorage, toStorageError } from '../storage-error.ts';
 import { type ArchiveTable, unpackContent, unusableBackup } from './archive-content.ts';
 import { type Derive, openStream } from './archive-encryption.ts';
 
-/** The archive, the state directory, and the checks of a restore. */
+/** What a restore needs: the archive, the state directory, and the checks of the content. */
 export interface RestoreOptions {
   readonly stateDir: string;
   readonly archive: AsyncIterable<Uint8Array>;
@@ -18,7 +18,7 @@ export interface RestoreOptions {
   readonly derive: Derive;
   /** Checks the table of the backup. Throws if this version of the software cannot use the backup. */
   accept(table: ArchiveTable): void;
-  /** Prepares the unpacked files for use; throws if they cannot be used. */
+  /** Prepares the unpacked files for use. Throws if they are unusable. */
   advance(directory: string, table: ArchiveTable): Promise<void>;
   readonly now: string;
 }
@@ -31,9 +31,9 @@ export interface RestoreResult {
 }
 
 /**
- * Replaces the content of a state directory by the content of an archive. Everything is unpacked, authenticated and checked before the
- * first file moves, so an error before that changes nothing. Throws CONFLICT if a hub runs on the directory, the errors of `openStream` and
- * `unpackContent`, and STORAGE_FAILED if the disk refuses.
+ * Replaces the content of a state directory by the content of an archive. No file moves before everything is unpacked, authenticated and
+ * checked, so an error until then changes nothing. Throws CONFLICT if a hub uses the directory, STORAGE_FAILED if the disk refuses. Also
+ * throws the errors of `openStream`, `unpackContent`, `accept` and `advance`.
  */
 export async function restoreArchive(order: RestoreOptions): Promise<RestoreResult> {
   const { stateDir, archive, passphrase, derive } = order;
@@ -64,7 +64,7 @@ function checkUnpacked(folder: string, { entries }: ArchiveTable): void {
   for (const path of paths.filter((name) => name.endsWith('.db'))) {
     const file = join(folder, path);
     guardStorage(file, () => {
-      // The database is opened for writing, since a read-only connection would leave side files (`-wal`, `-shm`).
+      // A read-only connection would leave side files (`-wal`, `-shm`), so the database is opened for writing.
       using database = new DatabaseSync(file);
       quickCheck(database, file);
     });

@@ -15,7 +15,7 @@ interface Segment {
   readonly endMs: number;
 }
 
-/** Stored time ranges: readings of each resolution start at `floorMs` (a whole hour), aggregated slots end at `summedUntilMs`. */
+/** Stored time ranges. Each resolution begins at its `floorMs`, which is a whole hour. Aggregated slots end at `summedUntilMs`. */
 export interface RetainedRanges {
   readonly floorMs: Readonly<Record<Resolution, number>>;
   readonly summedUntilMs: number;
@@ -32,9 +32,9 @@ export function slotStart(atMs: number, slotMs: number): number {
 }
 
 /**
- * Splits a range, end excluded, into segments, each with the stored resolution to read. A slot is used only if it lies completely inside a
- * bucket of `everyMs` (absent: one bucket for the range), so sums are equal to the sums of raw readings. Where finer readings were deleted,
- * coarser slots replace them. Such a slot counts as a whole at its start.
+ * Splits a range, end excluded, into segments. Each segment is read from one stored resolution. Slots are used only where they lie
+ * completely inside a bucket of `everyMs`, so that sums equal those of raw readings. If `everyMs` is absent, the range is one bucket. But
+ * where finer readings were deleted, coarser slots replace them. Such a slot counts as if all its readings were at its start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));
@@ -71,7 +71,7 @@ export interface SensorRange {
   readonly sensor: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** Maximum number of points; the newest points are returned. */
+  /** Maximum number of points. If there are more points, the newest are returned. */
   readonly limit: number;
 }
 
@@ -98,7 +98,7 @@ export function readRaw(database: DatabaseSync, { sensor, startMs, endMs, limit 
     .reverse();
 }
 
-/** Returns one point for each bucket of `everyMs` that has readings in any segment, oldest first. */
+/** Aggregates segments into buckets of `everyMs`. Returns a point for each bucket that has readings, oldest first. */
 export function readBuckets(
   database: DatabaseSync,
   segments: readonly Segment[],

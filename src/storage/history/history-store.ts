@@ -28,7 +28,7 @@ export interface HistoryStoreOptions {
   /** Retention of each resolution in milliseconds. */
   readonly retentionMs?: Readonly<Record<Resolution, number>>;
   readonly commitEveryMs?: number;
-  /** Shortest interval at which an unchanged value is stored again. */
+  /** An unchanged value is stored again only after this number of milliseconds. */
   readonly unchangedEveryMs?: number;
   readonly snapshotEveryMs?: number;
   readonly maxFileBytes?: number;
@@ -67,7 +67,7 @@ export class HistoryStore implements ReadingStore, Service {
       anchor: 'history.db',
       measure: measureHistory,
       synchronous: 'NORMAL',
-      // Measured: with pages of 1024 bytes, half as many bytes are written as with 4096. A long log merges writes of the same page.
+      // Pages of 1024 bytes instead of 4096 halve the written bytes (measured). In a long log, several writes of a page become one.
       pageSizeBytes: 1024,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
@@ -93,11 +93,11 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // A reading older than the retention is not stored: the other readings of its slot are deleted, so a new sum would be wrong.
+    // A reading older than the retention is not stored. The other readings of its slot are deleted, so a new sum would be wrong.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 
-  /** Returns the time of the last stored reading if it has this value, otherwise 0. Used for a value whose time is unknown. */
+  /** Returns the time of the last stored reading if that reading has this value, otherwise 0. Used for a value without a time. */
   #lastReportMs(id: SensorId, value: ReadingValue | null): number {
     if (value === null) return 0;
     const sensor = this.#file.use((database) => this.#numbers.get(database, id));
@@ -128,7 +128,7 @@ export class HistoryStore implements ReadingStore, Service {
     throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${query.sensor}; \`atmo sensors\` lists them`, { sensor: query.sensor });
   }
 
-  /** Commits the pending readings. Throws STORAGE_FAILED if the disk refuses; the next commit then tries again. */
+  /** Commits the pending readings. If the disk refuses, throws STORAGE_FAILED, and the next commit includes the same readings. */
   flush(): void {
     const nowMs = this.#services.clock.now();
     const rows = this.#file.use((database) =>
@@ -198,7 +198,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#droppedUntilMs = floorMs.raw;
   }
 
-  /** Returns the oldest kept time of each resolution. It is a whole hour, so that slots lose either all or none of their readings. */
+  /** Returns the oldest time that is kept at each resolution. It is a whole hour, so a slot keeps either all or none of its readings. */
   #floors(): Readonly<Record<Resolution, number>> {
     const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
@@ -221,7 +221,7 @@ function checkQuery({ startMs, endMs, everyMs = 1, limit = 1 }: HistoryQuery): v
   if (mistakes.length > 0) throw new AtmoError('VALIDATION_ERROR', `The history query cannot be answered: ${mistakes[0]}`);
 }
 
-/** The current reading of every sensor, in memory only: after a restart the devices report again. */
+/** Keeps the current reading of every sensor in memory only. After a restart, the devices report again. */
 export class CurrentReadings {
   readonly #infos = new Map<SensorId, SensorInfo>();
   readonly #latest = new Map<SensorId, Pick<Reading, 'value' | 'atMs'>>();
@@ -246,7 +246,7 @@ export class CurrentReadings {
     this.#reachability.set(device, reachability);
   }
 
-  /** Returns all readings, sorted by sensor id. */
+  /** Returns the current readings of all sensors, sorted by sensor id. */
   list(): readonly Reading[] {
     return [...this.#infos.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map((info) => this.#reading(info));
   }
@@ -256,7 +256,7 @@ export class CurrentReadings {
     return info && this.#reading(info);
   }
 
-  /** Returns the reading of a sensor; null at time 0 if it has not reported yet. */
+  /** Returns the reading of a sensor. If the sensor has not reported yet, the value is null and the time is 0. */
   #reading(info: SensorInfo): Reading {
     const latest = this.#latest.get(info.id) ?? { value: null, atMs: 0 };
     return { sensor: info, ...latest, reachability: this.#reachability.get(info.device) ?? 'unknown' };
@@ -270,7 +270,7 @@ export interface PendingReading {
   readonly atMs: number;
 }
 
-/** Keeps readings until the next commit. Drops an unchanged value within `unchangedEveryMs`, and the oldest reading when full. */
+/** Keeps readings until the next commit. Ignores a value that repeats within `unchangedEveryMs`. When full, drops the oldest reading. */
 class PendingReadings {
   readonly #unchangedEveryMs: number;
   readonly #lastAdded = new Map<SensorId, PendingReading>();
@@ -280,7 +280,7 @@ class PendingReadings {
     this.#unchangedEveryMs = unchangedEveryMs;
   }
 
-  /** Readings to commit; they stay until `clear`, so that a failed commit loses nothing. */
+  /** Readings to commit. They stay until `clear`, so that a failed commit loses no reading. */
   get waiting(): readonly PendingReading[] {
     return this.#waiting;
   }

@@ -3,7 +3,7 @@ import type { SensorId } from '../../core/ids.ts';
 import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
 
-/** A reading as it is stored; booleans are 0 and 1. */
+/** A reading as it is stored, with 0 and 1 for booleans. */
 export interface Row {
   readonly atMs: number;
   /** Number of the sensor in the table `sensor`. */
@@ -26,7 +26,7 @@ const SUM_UP = {
     FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
 };
 
-/** Inserts readings and aggregates the slots that have ended, and again the slots of late readings. Must run inside a transaction. */
+/** Inserts readings. Aggregates slots that ended since the last call, and again those with late readings. Must run in a transaction. */
 export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): void {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
   for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
@@ -42,14 +42,14 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
   if (closedMs > untilMs) database.prepare('UPDATE summed SET until = ?').run(closedMs);
 }
 
-/** Returns the end of the aggregated 5-minute slots, in ms since 1970. */
+/** Returns the time until which 5-minute slots are aggregated, in milliseconds since 1970. */
 export function summedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT until FROM summed').get()?.until);
 }
 
 /**
- * Counts a commit and returns its number. Must run inside the transaction of the commit. The number is in the file header, whose page is
- * written anyway when the file grows; a table would cost one more page each minute.
+ * Increments the number of commits and returns it. Must run inside the transaction of the commit. The number is in the file header, whose
+ * page is written anyway when the file grows. In a table, it would cost one more page each minute.
  */
 export function nextGeneration(database: DatabaseSync): number {
   const generation = measureHistory(database).generation + 1;
@@ -57,7 +57,7 @@ export function nextGeneration(database: DatabaseSync): number {
   return generation;
 }
 
-/** Returns the number of commits of a file; 0 for a file of a hub version that did not count commits. */
+/** Returns the number of commits of a file; 0 if the file is from a hub version that did not count commits. */
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
@@ -66,7 +66,7 @@ export function measureHistory(database: DatabaseSync): FileMark {
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
 
-/** Deletes rows older than the oldest kept time of their resolution. Must run inside a transaction. */
+/** Deletes the rows of each resolution that are older than its time in `floorMs`. Must run inside a transaction. */
 export function dropOld(database: DatabaseSync, floorMs: Readonly<Record<Resolution, number>>): void {
   for (const resolution of RESOLUTIONS) {
     const { table, time } = TABLES[resolution];
@@ -94,9 +94,9 @@ const ROLLUP_COLUMNS = `(
 ) WITHOUT ROWID`;
 
 /**
- * Schema of history.db. Rows are ordered by time first: one minute's readings of all sensors lie side by side, so that a commit writes a
- * page or two at the end instead of one page for each sensor (13 times fewer bytes for 50 sensors). `application_id` counts commits.
- * `value` has no type on purpose: integers take few bytes and texts stay texts.
+ * Schema of history.db. Rows are ordered by time first, so one minute's readings of all sensors lie side by side. A commit therefore writes
+ * one or two pages at the end instead of one page for each sensor (13 times fewer bytes for 50 sensors). `application_id` counts commits.
+ * `value` has no type on purpose: integers take few bytes, and texts stay texts.
  */
 export const HISTORY_MIGRATIONS = [
   `CREATE TABLE sensor (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, holds_text INTEGER NOT NULL);
@@ -110,13 +110,13 @@ export const HISTORY_MIGRATIONS = [
 
 /** A sensor in history.db. */
 export interface KnownSensor {
-  /** Number that identifies the sensor in each row, in one or two bytes instead of its name. */
+  /** Number that each row contains instead of the sensor's name. It takes one or two bytes. */
   readonly number: number;
   /** True if the sensor has ever reported texts, which have no average. */
   readonly holdsText: boolean;
 }
 
-/** The numbers that identify sensors in history.db; they never change. */
+/** Assigns to each sensor a number that identifies it in history.db. A number never changes. */
 export class SensorNumbers {
   readonly #known = new Map<SensorId, KnownSensor>();
 
@@ -128,7 +128,7 @@ export class SensorNumbers {
     return this.#remember(id, { number: Number(row.id), holdsText: row.holds_text === 1 });
   }
 
-  /** Returns the number of a sensor and assigns one if needed. Must not run in a transaction: a rollback would undo the assignment. */
+  /** Returns the number of a sensor; assigns one if needed. Must run outside of a transaction: a rollback would undo the assignment. */
   numberFor(database: DatabaseSync, id: SensorId, kind: 'number' | 'text'): number {
     const known = this.get(database, id);
     if (known && (known.holdsText || kind === 'number')) return known.number;

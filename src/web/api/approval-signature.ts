@@ -2,16 +2,16 @@ import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../codec/approval-payload.ts';
 import { base64UrlOf, bytesOfBase64Url, type SigningKey, signWith } from './signing-key.ts';
 
-/** The protected COSE header {1: -8} (EdDSA) as a byte string (RFC 9052 §3.1). */
+/** The protected COSE header {1: -8}, which selects EdDSA, as a CBOR byte string (RFC 9052 §3.1). */
 const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
 const ARRAY_OF_FOUR = 0x84;
 const EMPTY_MAP = 0xa0;
-/** The text `Signature1` in CBOR. */
+/** The CBOR text string `Signature1`, the context of a COSE_Sign1 signature (RFC 9052 §4.4). */
 const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
 
 /**
- * Signs a decision for a person. Returns a COSE_Sign1 message in base64url (docs/approvals.md). The key is a key object or a seed (32
- * bytes, base64url).
+ * Signs a person's decision with that person's key. Returns a COSE_Sign1 message in base64url (docs/approvals.md). `key` is a key object,
+ * or the key's seed (32 bytes in base64url).
  */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
@@ -20,13 +20,13 @@ export async function signApproval(statement: ApprovalStatement, key: string | S
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
-/** Makes a key pair for a person, in base64url. The seed stays in the browser; the public key is for enrolment. */
+/** Makes an Ed25519 key pair in base64url. The seed (private key) stays in the browser. The public key is sent to the hub for enrolment. */
 export async function makeBrowserKey(): Promise<{ readonly seed: string; readonly publicKey: string }> {
   const seed = utils.randomSecretKey();
   return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
 }
 
-/** Returns the public key in base64url. */
+/** Returns the public key that belongs to a seed or a key object, in base64url. */
 export async function publicKeyOf(key: string | SigningKey): Promise<string> {
   return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }

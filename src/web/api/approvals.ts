@@ -44,7 +44,7 @@ export class PendingCalls extends Observable {
     return [...this.#calls.values()];
   }
 
-  /** If the error means that a call waits for approval, stores the call and returns true. */
+  /** If the error says that a call waits for approval, stores the call and returns true. Otherwise returns false. */
   track(error: unknown, call: Pick<PendingCall, 'tool' | 'params' | 'label'>): boolean {
     if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
@@ -55,7 +55,7 @@ export class PendingCalls extends Observable {
     return true;
   }
 
-  /** After a decision, repeats the call or drops it. */
+  /** Handles the decision about a stored call. Repeats an approved call. Reports a denied or expired call to the listeners as an error. */
   handleEvent(event: EventView): void {
     if (event.type !== 'approval.decided') return;
     const call = this.#calls.get(event.subject);
@@ -72,7 +72,6 @@ export class PendingCalls extends Observable {
       });
   }
 
-  /** Drops all calls. */
   clear(): void {
     this.#calls.clear();
     this.changed();
@@ -106,7 +105,7 @@ export async function submitDecision(
   if (person === undefined || key === undefined) {
     throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
   }
-  // Imported when needed: the signing code has 5 kB, and most visits do not need it.
+  // The signing code has 5 kB and most visits do not need it, so it is imported only here.
   const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);

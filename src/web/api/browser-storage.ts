@@ -1,7 +1,7 @@
 import { type Login, type LoginStorage, loginOf, STORAGE_KEY } from './session.ts';
 import { isSigningKey, signingKeyOf } from './signing-key.ts';
 
-/** Returns storage that holds the login until sign-out, in IndexedDB of this origin. It stores seeds as non-extractable keys. */
+/** Returns storage in IndexedDB that keeps the login until sign-out. If Ed25519 is supported, a seed is stored as a non-extractable key. */
 export function browserStorage(factory: IDBFactory): LoginStorage {
   const table = 'login';
   const run = async <Value>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<Value>): Promise<Value> => {

@@ -5,7 +5,7 @@ import type { EventView } from './hub-types.ts';
 /** The state of the connection to the hub. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Port: a timer, which tests replace. The wait ends early if the signal aborts. */
+/** Port: waits for `delayMs` milliseconds, or until the signal aborts. Tests replace it. */
 export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 export interface EventStreamParts {
@@ -18,19 +18,19 @@ export interface EventStreamParts {
 
 export interface EventStreamListener {
   onEvent(event: EventView): void;
-  /** Called at the start, and after events were lost. The page must then load all its data. */
+  /** Called when the stream opens for the first time, and when events were lost. The page must then load all its data. */
   onGap(): void;
   onConnection(connection: Connection): void;
 }
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;
-/** Maximum time without data in milliseconds. The hub sends something at least every 15 s. */
+/** If the hub sends nothing for this long, the connection is closed. The hub sends data at least every 15 s. */
 const SILENCE_MS = 40_000;
-/** Maximum time for opening the stream, since a connection to a failed machine may stay open without a response. */
+/** Longest wait for the stream to open. Without this limit, the page could wait forever for a machine that has failed. */
 const OPENING_MS = 30_000;
 
-/** Reads the hub's events. It continues after each interruption. If events were lost, the page loads its data again. */
+/** Reads the hub's events, and reconnects after each interruption. If events were lost, tells the listener to load all data again. */
 export class EventStream {
   readonly #parts: EventStreamParts;
   readonly #listener: EventStreamListener;
@@ -44,7 +44,7 @@ export class EventStream {
     this.#listener = listener;
   }
 
-  /** Runs until `stop`, or until the hub refuses the token. */
+  /** Reads events until `stop` is called or the hub rejects the token. */
   async run(): Promise<void> {
     this.#lastEventId = undefined;
     this.#failures = 0;
@@ -60,7 +60,7 @@ export class EventStream {
     }
   }
 
-  /** Reconnects at once. Called when the network is back or the page becomes visible. */
+  /** Ends the pause before the next attempt to connect. Called when the network is back or the page becomes visible. */
   wake(): void {
     this.#nap.abort();
   }
@@ -69,7 +69,7 @@ export class EventStream {
     this.#ended.abort();
   }
 
-  /** Reads one connection. Returns whether the hub has rejected the token. */
+  /** Opens one connection and reads it to its end. Returns true if the hub rejected the token. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
     try {
@@ -97,7 +97,7 @@ export class EventStream {
     }
   }
 
-  /** Waits for work. If it takes longer than the limit, rejects and aborts `cut`. */
+  /** Waits for `work`. After `limitMs`, aborts `cut`. The request behind `work` uses the signal of `cut`, so `work` then rejects. */
   #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
     const patience = new AbortController();
     void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());
@@ -120,7 +120,7 @@ export class EventStream {
   }
 }
 
-/** Waits by a timer of the browser. */
+/** Waits with the browser's `setTimeout`. */
 export const browserWait: Wait = (delayMs, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -8,7 +8,7 @@ import { Observable } from './observable.ts';
 /** Called with every event, in the order in which the events arrive. */
 type HubEventListener = (event: EventView) => void;
 
-/** Holds the state of the home. The state is loaded once, and then updated by events. */
+/** Holds the state of the home, which is loaded from the hub and then updated by events. */
 export class HomeStore extends Observable {
   readonly #hub: HubClient;
   readonly #eventListeners = new Set<HubEventListener>();
@@ -25,15 +25,13 @@ export class HomeStore extends Observable {
     return this.#state;
   }
 
-  /**
-   * Loads the problems that the hub reports about itself. A failed request changes nothing, since the connection state shows the failure.
-   */
+  /** Loads the problems that the hub reports about itself. If the request fails, the state stays unchanged. */
   async refreshHealth(): Promise<void> {
     try {
       const { problems } = await this.#hub.get('/healthz');
       this.#update({ hubProblems: textsOf(problems) });
     } catch {
-      // The error is ignored: a hub that starts or stops responds with one.
+      // A hub that starts or stops returns an error. The error is ignored, because the page shows the state of the connection.
     }
   }
 
@@ -59,12 +57,12 @@ export class HomeStore extends Observable {
     if (refresh) void this.refresh(refresh);
   }
 
-  /** Loads all data, at the start and after events were lost. */
+  /** Loads all data. Called at the start and after events were lost. */
   reload(): Promise<void> {
     return this.refresh('devices', 'approvals');
   }
 
-  /** Loads parts of the state again. Parts that are requested during a load are loaded once, after it. */
+  /** Loads parts of the state again. If a load is already running, these parts are loaded after it ends. */
   async refresh(...parts: readonly Refresh[]): Promise<void> {
     for (const part of parts) this.#stale.add(part);
     this.#refreshing ??= this.#drain().finally(() => {
@@ -100,26 +98,26 @@ export class HomeStore extends Observable {
       const { devices } = await this.#hub.get<{ devices: readonly DeviceView[] }>('/api/v1/devices');
       this.#state = withDevices(this.#state, devices);
     } else {
-      // For callers without the permission the list remains empty.
+      // Without the permission this request fails, and the list of approvals stays empty.
       const { approvals } = await this.#hub.get<{ approvals: readonly ApprovalView[] }>('/api/v1/approvals');
       this.#state = { ...this.#state, approvals };
     }
   }
 }
 
-/** The state of the home and of the connection to the hub. It is immutable, so each change makes a new object. */
+/** The state of the home and of the connection to the hub. The object never changes: each change of the state makes a new object. */
 export interface HomeState {
   readonly connection: Connection;
   /** True once the hub has returned the devices. */
   readonly isLoaded: boolean;
-  /** Why the devices could not be loaded, for people; undefined after a successful load. */
+  /** Why the last load of the devices failed, for people; undefined if it succeeded. */
   readonly problem: string | undefined;
   readonly hubProblems: readonly string[];
   /** The devices, sorted by name. */
   readonly devices: readonly DeviceView[];
-  /** Readings by their ids. */
+  /** The readings of all devices, by the ids of the readings. */
   readonly readings: ReadonlyMap<string, ReadingView>;
-  /** Pending requests and those decided in the last hour, newest first. */
+  /** The approval requests that are pending or were closed in the last hour, newest first. */
   readonly approvals: readonly ApprovalView[];
   /** The newest events, newest first, at most 500. */
   readonly events: readonly EventView[];
@@ -138,16 +136,16 @@ export const EMPTY_HOME: HomeState = {
 };
 const MAX_EVENTS = 500;
 
-/** A part of the state that must be loaded again, because an event does not contain the change itself. */
+/** A part of the state that is loaded again after certain events, because these events do not contain the new values. */
 type Refresh = 'devices' | 'approvals';
 
-/** Returns the state with new devices, from `GET /api/v1/devices`. */
+/** Returns the state with the devices and readings replaced by those from `GET /api/v1/devices`. */
 export function withDevices(state: HomeState, devices: readonly DeviceView[]): HomeState {
   const readings = new Map(devices.flatMap((device) => device.readings.map((reading) => [reading.id, reading] as const)));
   return { ...state, devices: devices.toSorted((a, b) => a.name.localeCompare(b.name)), readings };
 }
 
-/** Returns the state after an event. It changes only what the event contains. */
+/** Returns the state after an event: with the event in its list, and with the new values that the event contains. */
 export function withEvent(state: HomeState, event: EventView): HomeState {
   const logged = { ...state, events: [event, ...state.events].slice(0, MAX_EVENTS) };
   if (event.type === 'sensor.reading') return withReading(logged, event);
@@ -155,16 +153,16 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
   return logged;
 }
 
-/** Returns the part of the state that must be loaded after an event; undefined if none. */
+/** Returns the part of the state that must be loaded again after an event; undefined if there is none. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
   if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
-  // The reading is new, so its device may be new too.
+  // The state does not have this reading yet. Its device may be new too.
   if (event.type === 'sensor.reading' && !state.readings.has(event.subject)) return 'devices';
   return undefined;
 }
 
-/** Returns the requests that wait for a person. The request that expires first comes first. */
+/** Returns the requests that wait for a person, sorted by the time when they expire. */
 export function pendingApprovals(approvals: readonly ApprovalView[], nowMs: number): readonly ApprovalView[] {
   return approvals
     .filter(({ state, expires_at: expiresAt }) => state === 'pending' && Date.parse(expiresAt) > nowMs)
@@ -176,7 +174,7 @@ export function areaNames({ devices }: HomeState): readonly string[] {
   return [...new Set(devices.flatMap(({ area }) => area ?? []))].toSorted();
 }
 
-/** Returns the readings of a device by name. */
+/** Returns the readings of one device. The keys are the names of the readings. */
 export function readingsOf(state: HomeState, deviceId: string): ReadonlyMap<string, ReadingView> {
   const device = state.devices.find(({ id }) => id === deviceId);
   return new Map((device?.readings ?? []).map((listed) => [listed.name, state.readings.get(listed.id) ?? listed]));

@@ -6,9 +6,9 @@ export interface HubClientParts {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
   /** Returns the token of the signed-in person. */
   readonly token: () => string | undefined;
-  /** Called when the hub rejects the token, because it has expired, was revoked or is invalid. */
+  /** Called when the hub rejects the token. The token has expired, was revoked, or is invalid. */
   readonly onRefused: (error: HubError) => void;
-  /** Path of this page's main script, by which the client detects another build of the page, and a function that reloads the page. */
+  /** `script` is the path of this page's main script. If an import fails and the hub now serves another main script, `reload` is called. */
   readonly build?: { readonly script: string; reload(): void };
 }
 
@@ -26,7 +26,7 @@ export class HubClient {
     this.#parts = parts;
   }
 
-  /** Returns the JSON body of a GET request. Its type `Answer` is not checked, because hub and page come from the same build. */
+  /** Returns the JSON body of a GET request. Does not check that it fits `Answer`, because hub and page come from the same build. */
   get<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('GET', path, options);
   }
@@ -39,13 +39,16 @@ export class HubClient {
     return this.#json('DELETE', path, options);
   }
 
-  /** Calls a tool by its id or name, and returns its result. Throws HubError; for APPROVAL_REQUIRED its details contain `approval_id`. */
+  /**
+   * Calls a tool by its id or name, and returns the result. Throws HubError if the call fails. If the call waits for approval, the error
+   * has the code APPROVAL_REQUIRED, and its `details` contain `approval_id`.
+   */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
     return envelope.result ?? null;
   }
 
-  /** Returns a response whose body arrives over time, such as the event stream. */
+  /** Sends a GET request and returns the response before its body has arrived. Used for the event stream, whose body has no end. */
   async open(path: string, options: RequestOptions = {}): Promise<Response> {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
@@ -53,8 +56,8 @@ export class HubClient {
   }
 
   /**
-   * Imports a part of the page when it is needed. If the hub now serves another build, the script no longer exists and the page reloads
-   * itself. Throws HUB_UNREACHABLE if the hub does not respond.
+   * Imports a script of the page when it is needed. If the import fails because the hub now serves another build without that script, the
+   * page reloads itself. If the import fails for another reason, throws HUB_UNREACHABLE.
    */
   async part<Part>(load: () => Promise<Part>): Promise<Part> {
     try {
@@ -72,7 +75,7 @@ export class HubClient {
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {
     const response = await this.#send(method, path, options);
     const body = tryParseJson(await response.text());
-    // Status 202 means a started job or a call that waits for approval. Only a started job is a success.
+    // The hub sends status 202 for a started job and for a call that waits for approval. Only the started job is a success.
     const isError = !response.ok || (isJsonObject(body) && (body.status === 'error' || body.code === 'APPROVAL_REQUIRED'));
     if (isError) return this.#refuse(body, response.status);
     return body as Answer;
@@ -107,7 +110,7 @@ export class HubClient {
   }
 }
 
-/** An error response of the hub; HUB_UNREACHABLE if the hub sent no response. */
+/** An error that the hub returned. If the hub sent no response, the code is HUB_UNREACHABLE. */
 export class HubError extends AtmoError {
   /** HTTP status; 0 if there was no response. */
   readonly status: number;
@@ -122,7 +125,7 @@ export class HubError extends AtmoError {
   }
 }
 
-/** Returns the error in a response, which is problem details (RFC 9457) or the envelope of a call. */
+/** Returns the error in a response body. The body is problem details (RFC 9457) or the envelope of a tool call. */
 function errorOfAnswer(body: unknown, status: number): HubError {
   const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
   if (!isJsonObject(problem))

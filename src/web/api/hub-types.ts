@@ -14,7 +14,7 @@ export interface ReadingView {
   readonly unit: string;
   readonly area: string | null;
   readonly value: Json;
-  /** Time of the report as ISO 8601; null if there was none yet. */
+  /** Time of the last report in ISO 8601; null if the device has not reported this reading yet. */
   readonly at: string | null;
   readonly age_ms: number | null;
   readonly reachability: Reachability;
@@ -24,7 +24,6 @@ export interface ReadingView {
 export interface DeviceView {
   readonly id: string;
   readonly name: string;
-  /** Aliases of the device. */
   readonly aliases?: readonly string[];
   readonly area: string | null;
   /** The floor of the device's area. */
@@ -63,7 +62,7 @@ export type ApprovalView = Omit<ListedApproval, 'runs' | 'trace_id' | 'devices'>
   readonly summary: string;
   /** The program or the steps that will run, one per line. Older hubs omit it. */
   readonly will_do?: readonly string[];
-  /** The targeted devices with their names and rooms. Older hubs omit it. */
+  /** The devices that the call would affect, with their names and rooms. Older hubs omit it. */
   readonly devices?: readonly NamedDevice[];
 };
 

@@ -1,4 +1,4 @@
-/** An object that notifies listeners of changes. Several changes in one task cause one notification. */
+/** An object that notifies listeners of its changes. Several changes in one task cause only one notification. */
 export class Observable {
   readonly #listeners = new Set<() => void>();
   #isNotified = true;
@@ -9,7 +9,7 @@ export class Observable {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Notifies the listeners in a microtask. */
+  /** Notifies the listeners in a microtask. A subclass calls this after each change. */
   protected changed(): void {
     if (!this.#isNotified) return;
     this.#isNotified = false;

@@ -3,7 +3,7 @@ import { isJsonObject, tryParseJson } from '../../core/json.ts';
 import { Observable } from './observable.ts';
 import { bytesOfBase64Url, type SigningKey } from './signing-key.ts';
 
-/** Storages of the login: one for the tab, and one in the browser for persons who stay signed in. */
+/** The two storages for the login. `tab` is for this tab only; `browser` is for persons who stay signed in. */
 export interface LoginStorages {
   readonly tab: LoginStorage;
   readonly browser: LoginStorage;
@@ -26,7 +26,7 @@ export class Session extends Observable {
     return this.#login;
   }
 
-  /** The login from a link, which would replace the current login. Undefined unless it waits for the person's agreement. */
+  /** A login from a link. It would replace the current login, so it waits for the person's agreement. Undefined if there is none. */
   get offered(): Login | undefined {
     return this.#offered;
   }
@@ -36,7 +36,7 @@ export class Session extends Observable {
     return this.#endedBy;
   }
 
-  /** Whether the login is stored for longer than the tab is open. */
+  /** True if the login remains stored after the tab is closed. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -44,7 +44,7 @@ export class Session extends Observable {
   /** Loads the stored login. Called after a reload. */
   async restore(): Promise<void> {
     const ofTab = await this.#storages.tab.load();
-    // A browser may forbid IndexedDB, for example in private windows. Then only the tab's storage is used.
+    // Access to IndexedDB can fail, for example in private windows. Then only the tab's storage is used.
     const ofBrowser = await this.#storages.browser.load().catch(() => undefined);
     this.#isKept = ofTab === undefined && ofBrowser !== undefined;
     this.#login = ofTab ?? ofBrowser;
@@ -52,8 +52,8 @@ export class Session extends Observable {
   }
 
   /**
-   * Uses the login from a link. If the page already has a login with another token, the new login waits for `acceptOffer`: anyone can make
-   * such a link, and the person would then act with the permissions of the link's author, who could watch.
+   * Handles a login from a link. If nobody is signed in or the token is the same, signs in. Otherwise the login waits for `acceptOffer`,
+   * because anyone can make such a link, and its author could then watch what the person does.
    */
   async receiveLogin(login: Login): Promise<void> {
     const before = this.#login;
@@ -80,7 +80,7 @@ export class Session extends Observable {
     await this.#storages.browser.clear().catch(() => undefined);
     const storage = isKept ? this.#storages.browser : this.#storages.tab;
     await storage.save(login);
-    // The browser's storage replaces the seed by a non-extractable key, and the page uses that key too.
+    // The browser's storage may have replaced the seed by a non-extractable key. The page then uses that key too.
     this.#login = (isKept && (await storage.load())) || login;
     this.#offered = undefined;
     this.#isKept = isKept;
@@ -88,12 +88,12 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Stores a key that this browser made, so that the person can approve in this browser. */
+  /** Adds a key that this browser made to the login, so that the person can approve in this browser. */
   async keepKey(person: string, key: string): Promise<void> {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
-  /** Deletes the login in this browser. The token remains valid until it expires or is revoked. */
+  /** Deletes the login from this browser. The token itself remains valid until it expires or is revoked. */
   async signOut(endedBy?: ErrorCode): Promise<void> {
     if (!this.#login) return;
     this.#login = undefined;
@@ -108,18 +108,18 @@ export class Session extends Observable {
 export interface Login {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key (32 bytes, base64url), or a key that cannot be exported. */
+  /** The seed of the Ed25519 key (32 bytes in base64url), or a key object that cannot be exported. */
   readonly key?: string | SigningKey;
 }
 
 const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
-/** Matches visible ASCII characters, which an HTTP header can contain. */
+/** A token consists of visible ASCII characters, because it is sent in an HTTP header. */
 const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Returns the login in the fragment of an `atmo monitor` link; undefined if it contains none. The text after `#login=` is
- * `token~person~seed` if it contains a dot, and otherwise JSON in base64url.
+ * Returns the login in the fragment of an `atmo monitor` link; undefined if there is none. The text after `#login=` has one of two forms.
+ * If it contains a dot, it is `token~person~seed`; otherwise it is JSON in base64url.
  */
 export function loginOfFragment(fragment: string): Login | undefined {
   const text = FRAGMENT.exec(fragment)?.[1];
@@ -129,12 +129,11 @@ export function loginOfFragment(fragment: string): Login | undefined {
   return loginOf({ token, person: person || undefined, key: key || undefined });
 }
 
-/** Parses a login in JSON. Returns undefined if the text is no login. */
 function loginOfJson(text: string): Login | undefined {
   return loginOf(tryParseJson(text));
 }
 
-/** Returns the login in a parsed value. Its key must be a seed. Returns undefined if the value is no login. */
+/** Returns the login in a parsed value. Omits a key that is not a seed. Returns undefined if the value contains no valid token. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
   const { token, person, key } = value;
@@ -145,7 +144,7 @@ export function loginOf(value: unknown): Login | undefined {
   };
 }
 
-/** Returns the login in pasted text, which is a token, a whole link, or JSON. */
+/** Returns the login in a pasted text, which may be a token, a whole link or JSON. Returns undefined if it is none of these. */
 export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');
@@ -153,7 +152,7 @@ export function loginOfPaste(text: string): Login | undefined {
   return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOf({ token: trimmed });
 }
 
-/** Port: storage that keeps a login over reloads. */
+/** Port: storage that keeps the login when the page is reloaded. */
 export interface LoginStorage {
   load(): Promise<Login | undefined>;
   save(login: Login): Promise<void>;

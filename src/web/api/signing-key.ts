@@ -5,7 +5,7 @@ export interface SigningKey {
   readonly publicKey: string;
 }
 
-/** The bytes before the seed in a PKCS #8 Ed25519 key (RFC 8410 §7). */
+/** The bytes that come before the seed in an Ed25519 key in PKCS #8 format (RFC 8410 §7). */
 const PKCS8_PREFIX = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
 /** Returns the key for a seed (32 bytes, base64url). Returns undefined if the browser does not support Ed25519. */
@@ -21,7 +21,7 @@ export async function signingKeyOf(seed: string): Promise<SigningKey | undefined
   }
 }
 
-/** Returns whether a value is a key from `signingKeyOf`, even after it was stored in IndexedDB. */
+/** Returns whether a value is a SigningKey. This also works for a key that was loaded from IndexedDB. */
 export function isSigningKey(value: unknown): value is SigningKey {
   return (
     typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
@@ -33,7 +33,7 @@ export async function signWith({ privateKey }: SigningKey, message: Uint8Array<A
   return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
 }
 
-/** Decodes base64url without padding; returns an empty array for any other text. */
+/** Decodes base64url without padding. Returns an empty array if the text is invalid. */
 export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

@@ -2,26 +2,26 @@
 export interface ChartPoint {
   readonly atMs: number;
   readonly value: number;
-  /** Lowest and highest value; present if `value` is the mean of several values. */
+  /** Lowest and highest of the values whose mean is `value`; absent if `value` is a single value. */
   readonly low?: number;
   readonly high?: number;
 }
 
-/** The area in which a curve is drawn, in pixels and in time. */
+/** The size of a chart in pixels, and its time range. */
 export interface ChartFrame {
   readonly width: number;
   readonly height: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** True for values that are 0 or 1 and hold until the next point, such as those of a switch. */
+  /** True if each value is 0 or 1 and holds until the next point, as for a switch. */
   readonly isStepped: boolean;
-  /** Difference of local time from UTC in milliseconds. */
+  /** Local time minus UTC, in milliseconds. */
   readonly zoneOffsetMs: number;
 }
 
-/** A curve as SVG paths. Their unit is the pixel. */
+/** A drawn curve: SVG paths and positions, in pixels. */
 export interface ChartShape {
-  /** `line` is the curve, `area` the area below it, and `band` the band between low and high. `band` is empty if no point has them. */
+  /** SVG paths of the curve, the area below it, and the band from `low` to `high`. `band` is empty if `low` and `high` never differ. */
   readonly line: string;
   readonly area: string;
   readonly band: string;
@@ -38,7 +38,7 @@ const TIME_STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 
 const PIXELS_PER_TIME_TICK = 90;
 const VALUE_TICKS = 4;
 
-/** Returns the curve through points that are sorted by time. The last point before the frame gives the initial value. */
+/** Returns the drawn curve for points that are sorted by time. It begins with the value of the last point before the frame. */
 export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): ChartShape {
   const inside = clipped(points, frame);
   const [low, high] = frame.isStepped ? [0, 1] : bounds(inside);
@@ -68,10 +68,10 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
   };
 }
 
-/** Returns about four round values between low and high (1, 2 or 5 times a power of ten). */
+/** Returns round values for an axis, which cover the range from `low` to `high`. Their step is 1, 2 or 5 times a power of ten. */
 export function niceTicks(low: number, high: number): readonly number[] {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  // A range below the precision of the labels counts as zero.
+  // A range below a millionth of the values counts as zero, because labels could not show it.
   const span = high - low > size * 1e-6 ? high - low : 0;
   const rough = (span || size || 1) / VALUE_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -87,7 +87,7 @@ function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame):
   return before ? [{ atMs: startMs, value: before.value }, ...inside] : inside;
 }
 
-/** Returns the lowest and the highest value of the axis. If all values are equal, adds space on both sides. */
+/** Returns the lowest and the highest value of the axis. If all values are equal, adds space above and below them. */
 function bounds(points: readonly ChartPoint[]): readonly [number, number] {
   const values = points.flatMap(({ value, low = value, high = value }) => [low, high]);
   if (values.length === 0) return [0, 1];
@@ -105,7 +105,7 @@ function pathOf(spots: readonly { readonly x: number; readonly y: number }[], is
     .join('');
 }
 
-/** Returns a closed path that follows the upper edge and returns along the lower edge. */
+/** Returns a closed path along the upper edge and back along the lower edge. If the two edges are equal, returns an empty text. */
 function bandOf(edges: readonly { readonly x: number; readonly top: number; readonly bottom: number }[]): string {
   if (edges.every(({ top, bottom }) => top === bottom)) return '';
   const there = edges.map(({ x, top }) => `${x} ${top}`);

@@ -15,7 +15,7 @@ const HEIGHT_PX = 240;
 const MAX_DOTS = 60;
 const MINUTE_MS = 60_000;
 
-/** A curve over time that shows the value under the pointer. It is only a picture, so the page must describe its content in words too. */
+/** A curve over time that shows the value under the pointer. Screen readers skip it, so the page must also describe it in words. */
 export class Chart extends LightElement {
   static override properties = {
     points: { attribute: false },
@@ -26,7 +26,7 @@ export class Chart extends LightElement {
   declare points: readonly ChartPoint[];
   declare scale: ChartScale;
   declare width: number;
-  /** Position of the pointer, in pixels from the left. */
+  /** Horizontal position of the pointer in pixels; undefined if the pointer is not over the curve. */
   declare pointed: number | undefined;
   readonly #observer = new ResizeObserver(() => {
     this.width = this.clientWidth;

@@ -8,7 +8,7 @@ export interface ModalOptions {
   readonly onClose: () => void;
 }
 
-/** Returns a modal dialog that is open while it is rendered. It takes the focus, gives it back when closed, and closes with Escape. */
+/** Returns a modal dialog, which is open while it is rendered. Escape closes it. The focus then returns to where it was before. */
 export function modalDialog({ title, onClose }: ModalOptions, content: unknown): TemplateResult {
   return html`
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>
@@ -27,7 +27,7 @@ export function closeDialog(event: Event): void {
 }
 
 function open(element: Element | undefined): void {
-  // The dialog is opened later because it enters the document only after rendering.
+  // `showModal` needs an element in the document, and the dialog enters the document only after this call.
   queueMicrotask(() => {
     if (element instanceof HTMLDialogElement && element.isConnected && !element.open) element.showModal();
   });

@@ -1,4 +1,4 @@
-/** Returns the value of the event's field. For a checkbox, returns `on` if it is checked, else an empty text. */
+/** Returns the value of the field that caused the event. For a checkbox, returns `on` if it is checked, and otherwise an empty text. */
 export function inputValue(event: Event): string {
   const { target } = event;
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return target.checked ? 'on' : '';
@@ -6,7 +6,7 @@ export function inputValue(event: Event): string {
   return isField ? target.value : '';
 }
 
-/** Returns the values of a submitted form by field name. Blanks around them are removed, except for secrets. */
+/** Returns the values of a submitted form, by field name. Removes blanks at both ends of a value, except in password fields. */
 export function formValues(event: SubmitEvent): Readonly<Record<string, string>> {
   event.preventDefault();
   const form = event.currentTarget;

@@ -16,13 +16,13 @@ export function ageWords(at: string | null, nowMs: number): string {
   return `${Math.floor(ageMs / DAY_MS)} days ago`;
 }
 
-/** Returns the time left until a deadline, such as `9:04`; `0:00` after it. */
+/** Returns the minutes and seconds left until a deadline, such as `9:04`. After the deadline, returns `0:00`. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** Returns a value for people: localised numbers, words without underscores, yes or no; `–` for null. */
+/** Returns a value as text for people. Numbers are localised, underscores become blanks, true becomes `yes`, and null becomes `–`. */
 export function valueWords(value: Json): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -36,7 +36,7 @@ export function valueWords(value: Json): string {
     : '';
 }
 
-/** Returns a number with at most three decimals. Large numbers have fewer. */
+/** Returns a number as text. It is rounded to three decimals if it is below 1, and to fewer decimals if it is larger. */
 export function numberWords(value: number): string {
   const size = Math.abs(value);
   const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;

@@ -59,7 +59,7 @@ const PATHS = {
 /** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** Returns an icon in the colour of the text. It is only decorative, so a text or label beside it must give its meaning. */
+/** Returns an icon in the colour of the text. Screen readers skip it, so a text or label beside it must give its meaning. */
 export function icon(name: IconName): TemplateResult {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${svg`<path d=${PATHS[name]}></path>`}</svg>`;
 }

@@ -3,7 +3,7 @@ import { LitElement } from 'lit';
 /** A function that ends a subscription or a timer. */
 export type Stop = () => void;
 
-/** An element without a shadow root, so that the page's style sheet and labels also apply inside it. */
+/** An element without a shadow root. The style sheet of the page applies inside it, and labels of the page can refer to its content. */
 export abstract class LightElement extends LitElement {
   #stops: readonly Stop[] = [];
 

@@ -1,8 +1,8 @@
 import { PositionStability } from './position-stability.ts';
 
 /**
- * Guards buttons that approve or deny. A press counts only if this button was visible at the same position, for the same request, for half
- * a second. Otherwise a moving list could put another request under the finger. The attribute `about` is the id of the request.
+ * Guards buttons that approve or deny a request. A press counts only if the button has been visible at the same position, for the same
+ * request, for half a second. Without the guard, a moving list could put another request under the finger. `about` is the request's id.
  */
 class MisclickGuard extends HTMLElement {
   static readonly observedAttributes = ['about'];
@@ -37,7 +37,7 @@ class MisclickGuard extends HTMLElement {
     this.#frame = requestAnimationFrame(this.#look);
   };
 
-  /** Positions are measured again at the press, because the list may have moved since the last frame. */
+  /** Stops a press on a button that just moved or appeared. Measures again first, because the list may have moved since the last frame. */
   readonly #guard = (event: Event): void => {
     this.#measure();
     const button = event.target instanceof Element ? event.target.closest('button') : null;
@@ -59,14 +59,14 @@ class MisclickGuard extends HTMLElement {
   }
 }
 
-/** Returns whether the button is on the screen and not covered. */
+/** Returns whether the centre of the button is on the screen and not covered. */
 function isVisible(button: HTMLButtonElement): boolean {
   const { left, top, width, height } = button.getBoundingClientRect();
   const above = document.elementFromPoint(left + width / 2, top + height / 2);
   return above !== null && button.contains(above);
 }
 
-/** Returns the layout position in whole pixels. A pressed button, which is drawn smaller, keeps its layout position. */
+/** Returns the button's layout position in whole pixels. A pressed button is drawn smaller, but its layout position stays the same. */
 function positionOf(button: HTMLButtonElement, { left, top }: { readonly left: number; readonly top: number }): string {
   const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = button;
   return [left, top, offsetLeft, offsetTop, offsetWidth, offsetHeight].map(Math.round).join();

@@ -22,7 +22,7 @@ export abstract class PageElement extends LightElement {
     return [this.app.store.subscribe(() => this.requestUpdate())];
   }
 
-  /** Calls a tool, and shows an error if the call fails. Returns undefined if the person cancels. */
+  /** Calls a tool, and shows an error if it fails. Returns undefined if it fails, if it waits for approval, or if the person cancels. */
   protected async callTool(request: CallRequest | Promise<CallRequest | undefined>): Promise<Json | undefined> {
     try {
       const call = await request;
@@ -33,7 +33,7 @@ export abstract class PageElement extends LightElement {
     }
   }
 
-  /** Waits for a promise. Shows the success notice, or an error if the promise rejects. */
+  /** Waits for a promise. Then shows the notice `success`, or the error if the promise rejects. */
   protected async attempt(work: Promise<unknown>, success: string): Promise<void> {
     await work.then(
       () => this.notify(success),

@@ -18,7 +18,7 @@ export class RemoteData<Value> {
     return this.#value;
   }
 
-  /** The error of the last request, for people. */
+  /** The error of the last request, for people; undefined if the request succeeded. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -27,7 +27,7 @@ export class RemoteData<Value> {
     return this.#isLoading;
   }
 
-  /** Loads a value. If several requests run, only the latest one counts. The old value remains until then. */
+  /** Loads a value. The old value remains until the request succeeds. If several requests run, only the result of the latest is used. */
   async load(request: () => Promise<Value>): Promise<void> {
     const turn = ++this.#turn;
     this.#isLoading = true;
@@ -54,7 +54,7 @@ export class RemoteData<Value> {
   }
 }
 
-/** Returns the view that `show` makes of the data. Shows a note while the first value loads, and the error after a failure. */
+/** Returns the view that `show` makes of the value. While the first value loads, shows a note. After a failure, also shows the error. */
 export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Value) => unknown): TemplateResult {
   const { value, problem, isLoading } = data;
   return html`

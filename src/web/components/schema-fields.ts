@@ -76,7 +76,7 @@ export function schemaFields(parameters: JsonSchema, path: FieldPath = []): read
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  // A text with several schemas gets a single text field.
+  // A schema of type `string` becomes one text field, even if it lists several alternatives.
   if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
@@ -85,7 +85,7 @@ function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   return { ...head, kind: 'variant', options };
 }
 
-/** Returns the field for one of several schemas. `head` contains the label and help of the whole parameter. */
+/** Returns the field for one of several alternative schemas. `head` has the label and the help of the whole parameter. */
 function typedForm(form: JsonSchema, head: FieldHead): FormField {
   return choiceOf(form, head) ?? typedOf(form, head);
 }
@@ -135,7 +135,7 @@ function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: Jso
   };
 }
 
-/** Returns the value with `next` at a path. If `next` is undefined, removes the property, and also each object that becomes empty. */
+/** Returns `value` with `next` at the path. If `next` is undefined, removes what is at the path, and all objects that this makes empty. */
 export function withValueAt(value: Json | undefined, path: FieldPath, next: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return next;
@@ -153,14 +153,14 @@ interface ItemChange {
   readonly next: Json | undefined;
 }
 
-/** Sets or removes a list item. A removed item makes the list shorter. An item whose last value is removed becomes null instead. */
+/** Changes or removes a list item. Removing an item makes the list shorter. Removing the last value inside an item makes the item null. */
 function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Json {
   if (next === undefined && rest.length === 0) return items.filter((_item, at) => at !== index);
   const inner = withValueAt(items[index], rest, next) ?? null;
   return [...items.slice(0, index), inner, ...items.slice(index + 1)];
 }
 
-/** Returns the value of text in a JSON field: the parsed JSON, or the text itself if it is not JSON. */
+/** Parses the text of a JSON field. Returns the text itself if it is not JSON, and undefined if it is blank. */
 export function parseJsonOrText(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
   const value = tryParseJson(text);

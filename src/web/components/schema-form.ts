@@ -6,7 +6,7 @@ import { icon } from './icon.ts';
 import { LightElement } from './light-element.ts';
 import { type FieldPath, type FormField, parseJsonOrText, schemaField, schemaFields, withValueAt } from './schema-fields.ts';
 
-/** An example of parameters in the definition of a tool. */
+/** An example of a tool's parameters, from the definition of the tool. */
 export interface FormExample {
   readonly description: string;
   readonly params: JsonObject;
@@ -22,7 +22,7 @@ export interface FieldProblem {
 
 let count = 0;
 
-/** A form for a tool's parameters, made from their JSON Schema. It dispatches `atmo-submit` with the validated parameters. */
+/** A form for a tool's parameters, made from their JSON Schema. When a person submits valid values, dispatches `atmo-submit` with them. */
 export class SchemaForm extends LightElement {
   static override properties = {
     schema: { attribute: false },
@@ -39,7 +39,7 @@ export class SchemaForm extends LightElement {
   declare submitLabel: string;
   declare busy: boolean;
   declare value: Json | undefined;
-  /** Index of the selected schema of each variant field, by the field's path. */
+  /** The index of the schema that the person selected in each variant field. The keys are the paths of the fields. */
   declare variants: Readonly<Record<string, number>>;
   readonly #id = `form-${++count}`;
 

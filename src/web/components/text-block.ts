@@ -16,7 +16,7 @@ export function copyable(text: string, { label, onCopied }: CopyOptions): Templa
   </div>`;
 }
 
-/** Copies a text. The clipboard needs a secure origin; without one the text is only selected, so that the person can press Ctrl+C. */
+/** Copies a text. On an insecure origin there is no clipboard, so the text is only selected, and the person can press Ctrl+C. */
 async function copy({ currentTarget }: Event, text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const pre = currentTarget instanceof Element ? currentTarget.previousElementSibling : null;
@@ -44,12 +44,12 @@ class LazyContent extends LightElement {
 
 customElements.define('atmo-unfolded', LazyContent);
 
-/** Returns content that is rendered only when its `<details>` is first opened, because a list may contain hundreds of `<details>`. */
+/** Returns content that is rendered only when its `<details>` is first opened. This saves time if a page has hundreds of `<details>`. */
 export function lazyContent(content: () => unknown): TemplateResult {
   return html`<atmo-unfolded .content=${content}></atmo-unfolded>`;
 }
 
-/** Returns a value as JSON, rendered when the surrounding `<details>` is first opened. */
+/** Returns a value as JSON. It is rendered only when the surrounding `<details>` is first opened. */
 export function lazyJson(value: unknown): TemplateResult {
   return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
 }

@@ -20,10 +20,10 @@ interface Verdict {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** Refresh interval in milliseconds. While an agent works, calls change every second, which is too fast to read. */
+/** After a call, the page waits this many milliseconds before it loads the newest calls. A list that changes more often is hard to read. */
 const REFRESH_MS = 2_000;
 
-/** Page with the newest calls, the totals of tools and agents, and the audit log, which can be verified. */
+/** Page with the newest calls, the totals of each tool and agent, and the audit log. A button verifies the audit log. */
 export class ActivityPage extends PageElement {
   readonly #usage = new RemoteData<Usage>(() => this.requestUpdate());
   readonly #journal = new RemoteData<AuditPage>(() => this.requestUpdate());
@@ -39,7 +39,7 @@ export class ActivityPage extends PageElement {
     return [...super.connected(), stop, () => this.#stopTimer()];
   }
 
-  /** A link in the list can change the agent in the route while the page is open. */
+  /** Loads the audit log when the route changes, for example because a person followed the link of an agent in the list. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#filter = { ...NO_FILTER, agent: this.params.agent ?? '' };
@@ -107,7 +107,6 @@ export class ActivityPage extends PageElement {
     void this.#journal.load(() => this.app.hub.get<AuditPage>(auditPath(this.#filter)));
   }
 
-  /** Loads the rows that are older than the last row shown. */
   #loadOlder(before: number): void {
     const shown = this.#journal.value?.rows ?? [];
     void this.#journal.load(async () => {
@@ -166,7 +165,6 @@ interface Usage {
 
 const MAX_ROWS = 10;
 
-/** Returns a view of the newest calls, with one call per line. */
 function recentCalls({ recent }: Usage): TemplateResult {
   if (recent.length === 0) return html`<p class="empty">Nobody has called a tool yet.</p>`;
   return html`<section class="card" aria-labelledby="recent-title">
@@ -187,7 +185,7 @@ function recentCalls({ recent }: Usage): TemplateResult {
   </section>`;
 }
 
-/** Returns a view of the totals of agents and tools since the hub began to count. */
+/** Returns two tables with the totals of each agent and of each tool. */
 function usageTables({ agents, tools }: Usage): TemplateResult {
   return html`<div class="columns">
     ${totalsTable('Agents', agents, ({ agent }) => html`<bdi>${agent}</bdi>`)}

@@ -9,7 +9,7 @@ import { PageElement } from '../components/page-element.ts';
 import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
 import { CredentialSets, credentialCard } from './network-credentials.ts';
 
-/** Page that adds a device by its setup code, which is typed, pasted or scanned by the camera. It shows every step. */
+/** Page that adds a device by its setup code. A person types, pastes or scans the code. The page then shows each step. */
 export class AddDevicePage extends PageElement {
   #commissioning: Commissioning | undefined;
   #credentials: CredentialSets | undefined;
@@ -141,7 +141,7 @@ export class AddDevicePage extends PageElement {
     }
   }
 
-  /** Puts a setup code into its field. Returns false if the text is no setup code. */
+  /** Puts a setup code into the form and stops the camera. Returns false if the text is not a setup code. */
   #takeCode(text: string): boolean {
     const code = readSetupCode(text);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
@@ -155,7 +155,7 @@ export class AddDevicePage extends PageElement {
     return true;
   }
 
-  /** Shows whether a change of network credentials has succeeded. */
+  /** Waits for a change of network credentials, then shows whether it succeeded. */
   showOutcome(work: Promise<void>, success: string): void {
     void this.attempt(work, success);
   }
@@ -169,7 +169,6 @@ function findingsView(findings: readonly string[]): TemplateResult | typeof noth
 
 const WORDS = { waiting: 'to come', current: 'now', done: 'done', failed: 'failed' } as const;
 
-/** Returns the steps of a commissioning as an accessible list. */
 function stepsView(lines: readonly StepLine[]): TemplateResult {
   const current = lines.find(({ state }) => state === 'current');
   return html`
@@ -186,10 +185,10 @@ function stepsView(lines: readonly StepLine[]): TemplateResult {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Width of the scanned picture in pixels. It is enough for a code that fills half of it, and takes little computation. */
+/** The camera's picture is scaled to this width in pixels, so that decoding is fast. A code that fills half of it can still be read. */
 const WIDTH = 640;
 
-/** The camera that searches for a QR code. It needs a secure origin and the person's permission. */
+/** Searches the camera's picture for QR codes. This needs a secure origin and the person's permission. */
 class QrCamera {
   readonly stream: MediaStream;
   readonly #hub: Pick<HubClient, 'part'>;
@@ -207,7 +206,7 @@ class QrCamera {
     return new QrCamera(await navigator.mediaDevices.getUserMedia({ video, audio: false }), hub);
   }
 
-  /** Shows the camera's picture in `video`. Calls `onText` with each code until it returns true. */
+  /** Shows the camera's picture in `video` and searches it for codes. Calls `onText` with each code until `onText` returns true. */
   watch(video: HTMLVideoElement, onText: (text: string) => boolean): void {
     void video.play();
     const canvas = document.createElement('canvas');
@@ -228,7 +227,7 @@ class QrCamera {
   }
 }
 
-/** Returns the current picture of the camera; undefined before the first one. */
+/** Returns the current picture of the camera; undefined until the camera delivers one. */
 function pictureOf(video: HTMLVideoElement, canvas: HTMLCanvasElement): ImageData | undefined {
   if (video.videoWidth === 0) return undefined;
   const height = Math.round((video.videoHeight / video.videoWidth) * WIDTH);

@@ -1,10 +1,10 @@
-/** The format of a snippet. Tests parse the snippet by it. */
+/** The format of a snippet. The tests parse each snippet in its format. */
 export type SnippetFormat = 'json' | 'toml' | 'shell';
 
-/** Text to paste into a client's configuration, so that its agent can use this hub. */
+/** A text that a person pastes into the configuration of a client, so that the client's agent can use this hub. */
 export interface AgentSnippet {
   readonly client: string;
-  /** How the client connects: `command` starts `atmo mcp` on the client's machine, `http` uses the hub's URL with a token. */
+  /** With `command`, the client starts `atmo mcp` on its own machine. With `http`, the client calls the hub's URL with a token. */
   readonly way: 'command' | 'http';
   /** The file, menu or terminal in which the text must be pasted. */
   readonly place: string;
@@ -12,7 +12,7 @@ export interface AgentSnippet {
   readonly text: string;
 }
 
-/** The facts about this hub and the agent that snippets contain. */
+/** The values that are inserted into the snippets. */
 export interface SnippetFacts {
   /** Origin of the hub as seen by this page, such as `http://127.0.0.1:8081`. */
   readonly hubUrl: string;
@@ -20,7 +20,7 @@ export interface SnippetFacts {
   readonly token?: string;
 }
 
-/** Text in snippets that a person must replace by the token. */
+/** The text in a snippet that a person must replace by the token. */
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
@@ -76,7 +76,7 @@ function curlInitialize(url: string, bearer: string): string {
   return ['curl -sS', ...headers.map((header) => `-H ${quoted(header)}`), `-d ${quoted(body)}`, url].join(' \\\n  ');
 }
 
-/** Returns the text in quotes. Snippets never contain this kind of quote themselves. */
+/** Returns the text in single quotes, for a shell. The texts in snippets contain no single quotes. */
 function quoted(text: string): string {
   return `'${text}'`;
 }
@@ -94,8 +94,8 @@ export interface TlsView {
 }
 
 /**
- * Returns the fingerprint of the hub at `origin`, and the command by which another machine trusts the hub. Returns undefined without TLS,
- * and if the certificate is not signed by the hub's own authority, because other machines may already trust it.
+ * Returns the fingerprint of the hub's certificate authority, and the command with which another machine trusts that authority. Returns
+ * undefined without HTTPS. Also returns undefined if the owner provided the certificate: other machines may already trust it.
  */
 export function trustSteps({ source, fingerprint_sha256: fingerprint }: TlsView, origin: string) {
   if (source !== 'own_authority' || fingerprint === undefined || !origin.startsWith('https:')) return undefined;

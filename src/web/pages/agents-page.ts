@@ -6,7 +6,7 @@ import { RemoteData } from '../components/remote-data.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
-/** Sets of permissions for a new agent. The tokens page offers a finer choice. */
+/** The choices of permissions for a new agent on this page. The tokens page offers more choices. */
 const RIGHTS = {
   use: { title: 'See and control all devices', permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
   look: { title: 'Only look: states, sensors, history', permissions: ['device:read:*', 'sensor:read:*'] },
@@ -55,7 +55,7 @@ export class AgentsPage extends PageElement {
     </section>`;
   }
 
-  /** Returns the steps by which another machine trusts this hub's certificate authority. */
+  /** Returns a view that explains how another machine can trust this hub's certificate authority. */
   #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
     if (!steps) return nothing;

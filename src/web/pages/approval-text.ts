@@ -11,7 +11,7 @@ export interface ApprovalText {
   readonly what: string;
   /** Names of the affected devices, each once. */
   readonly devices: readonly string[];
-  /** The devices in short: their names, or only their number. */
+  /** The devices in a short form: up to three names, or the number of devices if there are more. */
   readonly where: string;
   /** The effects, each once, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
@@ -21,10 +21,10 @@ export interface ApprovalText {
 /** The text that the hub sends in place of a secret. */
 const SECRET = '[secret]';
 
-/** Maximum number of devices that are named. More devices are only counted. */
+/** If a request affects more devices than this, only their number is shown. */
 const MAX_NAMED = 3;
 
-/** Words for the outcome of a request. */
+/** Words for the state of a request that no longer waits. Such a request has expired if its state is still `pending`. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   pending: 'Expired',
   approved: 'Approved',
@@ -33,13 +33,13 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   expired: 'Expired',
 };
 
-/** Returns who approved or denied, such as ` by ann and ben`. Returns an empty text before a decision. */
+/** Returns the persons who approved or denied a request, such as ` by ann and ben`. Returns an empty text if nobody has decided yet. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
   return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
 }
 
-/** Returns a request in words. `schema` describes the tool's parameters, and contains their units. */
+/** Returns a request in words. `schema` is the schema of the tool's parameters, which contains their units. */
 export function approvalText(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalText {
   const targets = approval.effects.map(({ target }) => target.split('/'));
   const known = [...(approval.devices ?? []), ...devices];
@@ -72,13 +72,12 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  // Ids and names are shown unchanged, because a changed text could mean another device.
   if (value === SECRET) return 'given, and shown to nobody';
   const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
 
-/** Returns the value without rounding. The person signs it, so different values must look different. */
+/** Returns a value in its exact form, without rounding. A person signs the request, so different values must look different. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

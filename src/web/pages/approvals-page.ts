@@ -125,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     </li>`;
   }
 
-  /** Returns the schema of the tool's parameters, which contains their units. It is loaded once. */
+  /** Returns the schema of a tool's parameters, which contains their units. It is empty until it has been loaded. */
   #schemaOf(tool: string): JsonSchema | undefined {
     if (!this.#schemas.has(tool)) {
       this.#schemas.set(tool, {});

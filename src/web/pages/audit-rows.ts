@@ -7,7 +7,7 @@ export interface AuditLine {
   readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
   /** The tool's name without namespace and version, or the name of the event. */
   readonly subject: string;
-  /** The parameters, result or reason; empty if the row has none. */
+  /** The parameters, the result, or the reason of a failure; empty if the row has none of them. */
   readonly detail: string;
 }
 
@@ -27,7 +27,7 @@ export function auditLine(
   return reason === '' ? { verdict: 'done', subject, detail: compact(content.result) } : { verdict: 'failed', subject, detail: reason };
 }
 
-/** Returns a tool id without namespace and version: `matter:lamp_turn_on@1.0.0` is `lamp_turn_on`. */
+/** Returns a tool id without namespace and version: `matter:lamp_turn_on@1.0.0` becomes `lamp_turn_on`. */
 export function shortName(tool: string): string {
   return tool.replace(/^[a-z0-9_-]+:/, '').replace(/@[^@]*$/, '');
 }
@@ -54,7 +54,7 @@ export interface AuditFilter {
   readonly kind: string;
 }
 
-/** The filter that every audit row passes. */
+/** A filter without conditions, which every audit row passes. */
 export const NO_FILTER: AuditFilter = { agent: '', tool: '', kind: '' };
 const PAGE_ROWS = 50;
 

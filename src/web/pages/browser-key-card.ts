@@ -11,11 +11,11 @@ interface Approver {
   readonly label?: string;
 }
 
-/** Card that shows whether this browser can sign decisions. If it cannot, the card makes a key and asks an approver to enrol it. */
+/** Card that shows whether this browser can sign decisions. If it cannot, a person can make a key here and ask an approver to enrol it. */
 export class BrowserKeyCard extends LightElement {
   static override properties = { app: { attribute: false }, approvers: { state: true }, ownKey: { state: true }, problem: { state: true } };
   declare app: App;
-  /** The approvers; undefined before the hub's response. */
+  /** The approvers; undefined if the hub has not returned them. */
   declare approvers: readonly Approver[] | undefined;
   declare ownKey: string | undefined;
   declare problem: string | undefined;
@@ -24,7 +24,7 @@ export class BrowserKeyCard extends LightElement {
     const { calls, session } = this.app;
     const load = () => void this.#load();
     load();
-    // The list is loaded again after each call, because an approved key is enrolled only when its call has ended.
+    // A key is enrolled only when the approved call has ended, so the list is loaded again after each call.
     return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load)];
   }
 
@@ -66,7 +66,7 @@ export class BrowserKeyCard extends LightElement {
     await this.#enrolKey(label || undefined);
   }
 
-  /** Calls the tool that enrols the key. The call is repeated after people have approved it. */
+  /** Calls the tool that enrols this browser's key. The call waits for approval, and is repeated when it is approved. */
   async #enrolKey(label = 'a browser'): Promise<void> {
     const person = this.app.session.login?.person;
     if (person === undefined || this.ownKey === undefined) return;
@@ -87,7 +87,7 @@ export class BrowserKeyCard extends LightElement {
     const key = this.app.session.login?.key;
     const signing = key !== undefined && (await this.app.hub.part(() => import('../api/approval-signature.ts')));
     this.ownKey = signing ? await signing.publicKeyOf(key) : undefined;
-    // The card is hidden from callers who may not read the list of approvers.
+    // Without the permission to read the approvers, this request fails and the card is hidden.
     const answer = await this.app.hub.get<{ approvers: readonly Approver[] }>('/api/v1/approvers').catch(() => undefined);
     this.approvers = answer?.approvers;
   }

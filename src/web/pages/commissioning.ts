@@ -13,10 +13,10 @@ interface CommissioningParts {
 interface Progress {
   readonly state: 'idle' | 'running' | 'done' | 'failed';
   readonly steps: CommissionSteps;
-  /** Why the commissioning failed, for a person who has the device at hand. */
+  /** Why the commissioning failed, and what a person at the device can do about it. */
   readonly failure?: { readonly reason: string; readonly advice: string };
   readonly devices: readonly { readonly id: string; readonly name: string }[];
-  /** Problems with the manufacturer's certificates. After a failure the person may accept the device despite them. */
+  /** Problems with the manufacturer's certificates. If the commissioning failed because of them, a person may accept the device anyway. */
   readonly findings: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export class Commissioning {
     try {
       const job = await this.#parts.hub.post('/api/v1/commission?async=true', request);
       this.#jobId = String(job.job_id);
-      // The job is loaded because its events were ignored until its id was known.
+      // Events of the job were ignored until its id was known. Its current state is therefore loaded now.
       await this.#load();
     } catch (error) {
       this.#fail(error);
@@ -58,7 +58,7 @@ export class Commissioning {
     await this.begin({ ...this.#request, accept_attestation: true });
   }
 
-  /** Asks the hub to stop the commissioning. Settings that have reached the device remain. */
+  /** Asks the hub to stop the commissioning. Settings that the device has already received stay on the device. */
   async cancel(): Promise<void> {
     if (this.#jobId !== undefined) await this.#parts.hub.delete(`/api/v1/jobs/${this.#jobId}`).catch(() => undefined);
   }
@@ -70,7 +70,7 @@ export class Commissioning {
     this.#parts.onChange();
   }
 
-  /** Ends the subscription to the job. */
+  /** Stops listening to the job. The job itself continues. */
   stop(): void {
     this.#stopListening?.();
     this.#stopListening = undefined;
@@ -167,13 +167,13 @@ export interface StepLine {
   readonly note: string;
 }
 
-/** Tracks the steps of a commissioning. The job reports each step in a note of the form `step: note`. */
+/** Tracks the steps of a commissioning. The job reports its progress in notes of the form `<step>: <text>`. */
 export class CommissionSteps {
   readonly #notes = new Map<CommissionStep, string>();
   #current: CommissionStep | undefined;
   #end: 'done' | 'failed' | undefined;
 
-  /** Updates the steps by a progress note of the job. A note without a known step is ignored. */
+  /** Handles a progress note of the job. The step in the note becomes the current step. Ignores a note without a known step. */
   advance(note: string): void {
     const [name = '', ...rest] = note.split(': ');
     const step = COMMISSION_STEPS.find((known) => known === name);
@@ -182,7 +182,7 @@ export class CommissionSteps {
     this.#notes.set(step, rest.join(': '));
   }
 
-  /** Marks the step that the failure names as failed. If it names none, marks the current step. */
+  /** Marks a step as failed: `step` if it is a known step, and otherwise the current step. */
   fail(step?: string): void {
     this.#current = COMMISSION_STEPS.find((known) => known === step) ?? this.#current ?? 'parse';
     this.#end = 'failed';
@@ -193,7 +193,7 @@ export class CommissionSteps {
     this.#end = 'done';
   }
 
-  /** Returns all steps. The step `network` is only for devices that get network credentials. */
+  /** Returns a line for each step. The step `network` has a line only if the job has reported it. */
   lines(): readonly StepLine[] {
     const currentIndex = this.#current === undefined ? -1 : COMMISSION_STEPS.indexOf(this.#current);
     const shown = COMMISSION_STEPS.filter((step) => step !== 'network' || this.#notes.has(step) || this.#current === step);
@@ -212,13 +212,13 @@ export class CommissionSteps {
   }
 }
 
-/** A valid setup code, or the mistake in the text, so that the person can correct it. */
+/** A valid setup code, or a description of the mistake in the text, so that the person can correct it. */
 export type SetupCode = { readonly code: string } | { readonly mistake: string };
 
 const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
-/** Parses a typed, pasted or scanned text: a QR code's text, or a pairing code of 11 or 21 digits (Matter Core §5.1.3, §5.1.4). */
+/** Parses a setup code. It is the text of a QR code, or a pairing code of 11 or 21 digits (Matter Core §5.1.3, §5.1.4). */
 export function readSetupCode(text: string): SetupCode {
   const trimmed = text.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());
@@ -237,7 +237,7 @@ function readQrText(text: string): SetupCode {
 
 const FIRST_PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
-/** Checks the last digit by Verhoeff's scheme, which detects every single wrong digit and every swap of adjacent digits. */
+/** Checks the last digit, a Verhoeff check digit. It detects every single wrong digit and every swap of adjacent digits. */
 function isVerhoeff(digits: string): boolean {
   let check = 0;
   for (const [position, digit] of [...digits].reverse().entries()) check = times(check, permuted(Number(digit), position % 8));
@@ -248,7 +248,7 @@ function permuted(digit: number, rounds: number): number {
   return rounds === 0 ? digit : permuted(FIRST_PERMUTATION[digit] ?? 0, rounds - 1);
 }
 
-/** Returns the product of two elements of the dihedral group D5, the symmetry group of a pentagon. */
+/** Returns the product of two elements of the dihedral group D5, on which Verhoeff's check is based. */
 function times(a: number, b: number): number {
   if (a < 5) return b < 5 ? (a + b) % 5 : 5 + ((a + b) % 5);
   return b < 5 ? 5 + ((a - b) % 5) : (a - b + 5) % 5;

@@ -27,7 +27,7 @@ export class DeviceAbout extends LightElement {
   declare app: App;
   declare device: DeviceView;
   declare busy: Check | undefined;
-  /** Former names and who uses them; undefined for callers who do not administer the hub. */
+  /** The former names of the device, and what uses its names. Undefined for callers who do not administer the hub. */
   declare names: JsonObject | undefined;
   declare found: { readonly check: Check; readonly answer?: Json; readonly problem?: string } | undefined;
 
@@ -66,7 +66,7 @@ export class DeviceAbout extends LightElement {
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
   }
 
-  /** Loads the names. Only administrators may read them. */
+  /** Loads the names. The request fails for callers who are not administrators; the names are then undefined. */
   async #loadNames(): Promise<void> {
     const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => undefined);
     [this.names] = objectsOf(answer?.devices);
@@ -97,7 +97,7 @@ export class DeviceAbout extends LightElement {
   }
 }
 
-/** Returns a view of a value that shows each field with its name, at any depth. */
+/** Returns a view of a JSON value. It shows each field with its name, also inside nested objects and lists. */
 function tree(value: Json): TemplateResult {
   if (Array.isArray(value)) return html`<ol class="tree">${value.map((item) => html`<li>${tree(item)}</li>`)}</ol>`;
   if (!isJsonObject(value)) return html`${valueWords(value)}`;

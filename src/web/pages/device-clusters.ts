@@ -137,7 +137,7 @@ export class RawCluster extends LightElement {
   }
 
   async #readAll(): Promise<void> {
-    // The attributes are read one after the other, because a small device can handle only few requests at a time.
+    // The attributes are read one after the other, because a small device can handle only a few requests at a time.
     for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
   }
 
@@ -158,7 +158,7 @@ export class RawCluster extends LightElement {
   }
 }
 
-/** Returns the only value in a response, or the whole response if it has several. If there is a `settled_reason`, it comes first. */
+/** Returns a response as text: its only value, or the whole response if it has several values. A `settled_reason` is put in front. */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];

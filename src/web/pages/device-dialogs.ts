@@ -8,7 +8,7 @@ import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
 
-/** The codes by which another system can also add the device. `devices` is the number of devices that the other system then gets. */
+/** The codes with which another system can add the device too. `devices` is the number of devices that the other system then gets. */
 export type ShareCode = DeviceCodes & { readonly devices: number };
 
 /** Returns the codes in a result of `hub:share_device`. Returns undefined for any other result. */
@@ -26,7 +26,7 @@ interface EditOptions {
   readonly onSave: (change: { readonly name: string; readonly area: string }) => void;
 }
 
-/** Returns the dialog to change name and room. */
+/** Returns the dialog in which a person changes the name and the room of a device. */
 export function editDialog({ device, areas, onClose, onSave }: EditOptions): TemplateResult {
   const submit = (event: SubmitEvent) => {
     const { name = '', area = '' } = formValues(event);
@@ -46,7 +46,7 @@ export function editDialog({ device, areas, onClose, onSave }: EditOptions): Tem
 
 interface RemoveOptions {
   readonly device: DeviceView;
-  /** The devices that are removed together: this device and the others of its bridge or node. */
+  /** The devices that are removed together: first this device, then the other devices of its Matter node. */
   readonly leaving: readonly DeviceView[];
   readonly onClose: () => void;
   readonly onRemove: (options: { readonly isForced: boolean }) => void;
@@ -54,13 +54,13 @@ interface RemoveOptions {
 
 const NAMED_LEAVING = 8;
 
-/** Returns the device and the other devices of its Matter node, because they can only be removed together. */
+/** Returns the device, followed by the other devices of its Matter node. The devices of a Matter node can only be removed together. */
 export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
   const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
   return [device, ...others];
 }
 
-/** Returns the dialog that asks whether to remove the device, and names the devices that are removed with it. */
+/** Returns the dialog that asks whether to remove a device. It also names the devices that are removed with it. */
 export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptions): TemplateResult {
   const isAway = device.reachability === 'unreachable';
   const [, ...others] = leaving;
@@ -94,7 +94,7 @@ interface ShareOptions {
   readonly onClose: () => void;
 }
 
-/** Returns the dialog with the code for another system, as a picture and in digits. */
+/** Returns the dialog that shows the code for another system, as a QR code and in digits. */
 export function shareDialog({ device, code, hub, onClose }: ShareOptions): TemplateResult {
   return modalDialog(
     { title: `Share ${device.name}`, onClose },
@@ -109,7 +109,7 @@ export function shareDialog({ device, code, hub, onClose }: ShareOptions): Templ
 
 const QUIET_MODULES = 4;
 
-/** Returns a text as a QR code. It is black on white in every theme, since cameras need that. */
+/** Returns a text as a QR code. It is black on white in every theme, because cameras may not read other colours. */
 async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
   const { default: encodeQR } = await hub.part(() => import('qr'));
   const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });

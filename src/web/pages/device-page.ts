@@ -23,7 +23,7 @@ import { tileOf } from './device-tile-model.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
-/** Tabs for the parts of the hub's board. The parts come from the configuration, so they cannot be shared, named or inspected. */
+/** The tabs for a device on the hub's board. Such a device comes from the hub's configuration, so the other tabs do not apply to it. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 const RESTORE_TOOL = 'hub:restore_device';
@@ -43,14 +43,14 @@ export class DevicePage extends PageElement {
   /** Name of the reading whose history is visible. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
-  /** The removed device that is probably the same as this device. */
+  /** The removed device that is probably the same physical device as this one. */
   declare formerly: JsonObject | undefined;
   readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
 
   protected override connected(): readonly Stop[] {
     const { calls } = this.app;
-    // The page is rendered periodically because ages grow without an event.
+    // The page is rendered every 5 s, because the ages that it shows grow without an event.
     return [...super.connected(), calls.onEnd((end) => this.#onCallEnd(end)), every(5_000, () => this.requestUpdate())];
   }
 
@@ -95,7 +95,7 @@ export class DevicePage extends PageElement {
     `;
   }
 
-  /** Returns the offer to restore a removed device. A serial number can be forged, so the person who has the device decides. */
+  /** Returns the offer to restore a removed device. A person at the device must decide, because a serial number can be forged. */
   #offer(device: DeviceView): TemplateResult | typeof nothing {
     if (!this.formerly) return nothing;
     const { former, name, removed_at_ms: removedAtMs } = this.formerly;
@@ -159,7 +159,7 @@ export class DevicePage extends PageElement {
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
-    // The rename comes last, so that its notice remains visible. The notice names the consequences.
+    // A new notice replaces the previous one. The rename comes last, so that its notice, which names the consequences, stays visible.
     if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }
@@ -191,7 +191,7 @@ export class DevicePage extends PageElement {
     if (call.params.device_id === this.params.id) this.#showResult(call.tool, result);
   }
 
-  /** Shows the result if the tool has a view for it. Returns false for all other tools. */
+  /** Shows the result and returns true if the tool has its own view for results. Otherwise returns false. */
   #showResult(tool: string, result: Json | undefined): boolean {
     if (tool === SHARE_TOOL) {
       this.code = shareCodeOf(result);
@@ -201,7 +201,7 @@ export class DevicePage extends PageElement {
   }
 }
 
-/** Returns the consequences of a new name in words. */
+/** Returns sentences about the consequences of a new name. */
 function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
   const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
   return [

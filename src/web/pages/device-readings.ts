@@ -22,7 +22,7 @@ const PREFERRED_KINDS = ['temperature', 'power', 'co2', 'humidity', 'brightness'
 interface ReadingsOptions {
   readonly app: App;
   readonly readings: ReadonlyMap<string, ReadingView>;
-  /** Name of the reading whose history is visible; default: the first reading with a number. */
+  /** Name of the reading whose history is visible. If it is undefined, `firstOf` selects a reading. */
   readonly shown: string | undefined;
   readonly show: (name: string) => void;
 }
@@ -40,7 +40,7 @@ export function readingsCard({ app, readings, shown, show }: ReadingsOptions): T
   `;
 }
 
-/** Returns the reading of a preferred kind, else the first reading with a number. */
+/** Returns the reading that is shown at first. Preferred kinds come first, then readings with a number, then all others. */
 function firstOf(all: readonly ReadingView[]): ReadingView | undefined {
   const preferred = PREFERRED_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined);
   return preferred ?? all.find(({ value }) => typeof value === 'number') ?? all[0];
@@ -56,11 +56,11 @@ function readingRow(
 }
 
 const CHANGES_SHOWN = 12;
-/** Minimum time between two loads of a history in milliseconds. A meter may report its power every second. */
+/** Minimum time between two loads of the same history in milliseconds. A meter may report its power every second. */
 const RELOAD_MS = 5_000;
 const [HOUR, DAY] = RANGES;
 
-/** Shows the history of one reading: a curve, or the last changes of a text. */
+/** Shows the history of one reading as a curve. For a reading that is a text, shows a list of its last changes instead. */
 export class ReadingChart extends LightElement {
   static override properties = {
     app: { attribute: false },
@@ -77,7 +77,7 @@ export class ReadingChart extends LightElement {
   #loaded = '';
   #loadedMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** True if a person has chosen the range. Otherwise the page chooses it by the data. */
+  /** True if a person has chosen the range. Otherwise the page chooses a range that suits the length of the history. */
   #isChosen = false;
 
   constructor() {
@@ -152,7 +152,7 @@ export class ReadingChart extends LightElement {
   }
 }
 
-/** Returns whether the history is shorter than an hour. A chart of a whole day would show it as a line at the edge. */
+/** Returns whether the first value is less than an hour old. A chart of a whole day would show such a history as a line at the edge. */
 function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
   return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }

@@ -9,7 +9,7 @@ export interface TileCall {
   readonly params: JsonObject;
   /** The action of the control, such as `Turn on Hall light`. */
   readonly label: string;
-  /** A parameter that only a person can provide, such as a lock's PIN. The page asks for its value if the tool has this parameter. */
+  /** Name of a parameter that only a person knows, such as a lock's PIN. If the tool has this parameter, the page asks for its value. */
   readonly secret?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ColorControl {
 
 export type TileControl = SwitchControl | SliderControl | StepperControl | ButtonsControl | ColorControl;
 
-/** The data of a tile: a device, its readings by name, and its tools by the name of their action. */
+/** The data from which a tile is made. The keys of `readings` are names of readings. `actions` maps names of actions to tool ids. */
 export interface TileSource {
   readonly device: DeviceView;
   readonly readings: ReadonlyMap<string, ReadingView>;
@@ -124,7 +124,7 @@ function sliderOf(source: TileSource): SliderControl | undefined {
     params: { [name]: wanted },
     label: `Set ${source.device.name} to ${wanted} %`,
   });
-  // The lowest brightness is 1 because brightness 0 means off, which the switch shows.
+  // Brightness 0 means off, and the switch shows that. The lowest brightness of the slider is therefore 1.
   const min = name === 'brightness' ? 1 : 0;
   return {
     kind: 'slider',

@@ -4,14 +4,13 @@ import { capital, humanWords, readingName, valueWords } from '../components/form
 import type { IconName } from '../components/icon.ts';
 import { controlsOf, type TileControl, type TileSource } from './device-tile-controls.ts';
 
-/** The colour of a tile: `glow` for a lamp that is on, `alarm` in red, `cool` for states such as moving air or an open lock. */
+/** The colour of a tile. `glow`: a lamp or plug is on. `alarm`: an alarm is active. `cool`: air moves, or something is open or unlocked. */
 export type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
 
 /** The content of a device's tile. */
 export interface TileModel {
   readonly id: string;
   readonly name: string;
-  /** Aliases of the device. */
   readonly aliases: readonly string[];
   readonly icon: IconName;
   readonly tone: TileTone;
@@ -23,7 +22,7 @@ export interface TileModel {
   readonly controls: readonly TileControl[];
 }
 
-/** The kinds of readings that are alarms, with the words for an active alarm. */
+/** The kinds of readings that are alarms. The values are the words for an active alarm. */
 const ALARMS: Readonly<Record<string, string>> = {
   leak: 'Water leak',
   freeze: 'Frost',
@@ -32,7 +31,7 @@ const ALARMS: Readonly<Record<string, string>> = {
   fault: 'Fault',
   door_alarm: 'Door open too long',
 };
-/** The kinds of readings that can be the main value of a tile, preferred kinds first. */
+/** The kinds of readings that can be the main value of a tile. The first kind that a device has is used. */
 const MAIN_KINDS = [
   'on_off',
   'lock',
@@ -47,7 +46,7 @@ const MAIN_KINDS = [
   'air_quality',
   'power',
 ];
-/** Words for true and false, for some kinds of readings. */
+/** The words for true and for false, for some kinds of readings. */
 const YES_NO: Readonly<Record<string, readonly [yes: string, no: string]>> = {
   contact: ['Open', 'Closed'],
   occupancy: ['Somebody is there', 'Nobody there'],
@@ -119,7 +118,6 @@ function iconOf({ device, readings }: TileSource): IconName {
   return TYPE_ICONS.find(([pattern]) => pattern.test(types))?.[1] ?? 'cube';
 }
 
-/** Returns the reading that is the main value of the tile. */
 function mainReading({ readings }: TileSource): ReadingView | undefined {
   const all = [...readings.values()];
   return MAIN_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
@@ -154,7 +152,7 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
-/** Returns at most three values besides the main value. A value with a unit is shown with the reading's name. */
+/** Returns at most three values besides the main value. If a value has a unit, it is shown with the name of its reading. */
 function detailsOf({ readings }: TileSource, main: ReadingView | undefined): readonly string[] {
   const shown = new Set([
     'is_on',
@@ -180,15 +178,15 @@ function detailsOf({ readings }: TileSource, main: ReadingView | undefined): rea
     );
 }
 
-/** Returns the ids of a device's tools by the name of their action, such as `turn_on`. */
+/** Returns the ids of a device's tools. The keys are the names of their actions, such as `turn_on`. */
 export function actionsOf(device: Pick<DeviceView, 'id' | 'name' | 'tools'>): ReadonlyMap<string, string> {
   const slugs = [slugOf(device.name), slugOf(device.id)];
   return new Map(device.tools.map((tool) => [actionOf(tool, slugs), tool]));
 }
 
 /**
- * Returns the action in a tool's name. The name is `matter:<slug>_<action>`. A name that was cut ends with `_` and six hex digits. If
- * several devices have the same slug, six hex digits and `_` come before the action.
+ * Returns the action in a tool's name. The name has the form `matter:<slug>_<action>`. If several devices have the same slug, six hex
+ * digits and `_` come before the action. If the name was too long, it was cut and ends with `_` and six hex digits.
  */
 function actionOf(tool: string, slugs: readonly string[]): string {
   const name = tool.replace(/^[^:]*:/, '').replace(/@.*$/, '');

@@ -21,7 +21,7 @@ import type { TileModel } from './device-tile-model.ts';
 /** Makes the call of a control. Resolves when the hub has responded. */
 export type TileAct = (call: TileCall) => Promise<void>;
 
-/** A tile with a device and its controls. It shows the last report, never a requested state. During a call its control is busy. */
+/** A device's tile with controls. It shows the last reported state, not a requested one. While a call runs, the controls are disabled. */
 export class DeviceTile extends LightElement {
   static override properties = { model: { attribute: false }, act: { attribute: false }, busy: { state: true }, draft: { state: true } };
   declare model: TileModel;
@@ -124,7 +124,7 @@ interface Question {
   readonly answer: (secret: string | undefined) => void;
 }
 
-/** Asks the person for the secret in a call, such as the PIN of a lock. The secret is sent with the call and stored nowhere. */
+/** Asks the person for a secret that a call needs, such as the PIN of a lock. The secret is sent with the call, and is not stored. */
 export class SecretPrompt {
   readonly #hub: Pick<HubClient, 'get'>;
   readonly #onChange: () => void;
@@ -135,7 +135,10 @@ export class SecretPrompt {
     this.#onChange = onChange;
   }
 
-  /** Returns the call, with the secret if the tool takes one. Returns undefined if the person cancels. Throws HubError. */
+  /**
+   * Asks the person for the secret if the tool takes one. Returns the call with the secret, or the unchanged call if there is no secret.
+   * Returns undefined if the person cancels. Throws HubError if the definition of the tool cannot be loaded.
+   */
   async completeCall(call: TileCall): Promise<TileCall | undefined> {
     const { secret: name } = call;
     if (name === undefined) return call;
@@ -154,7 +157,7 @@ export class SecretPrompt {
     const { call, field, isRequired, answer } = this.#open;
     const submit = (event: SubmitEvent) => {
       const { secret = '' } = formValues(event);
-      // The answer must come before the dialog closes, because closing the dialog cancels the call.
+      // The secret is passed on before the dialog closes, because closing the dialog without an answer cancels the call.
       answer(secret);
       closeDialog(event);
     };

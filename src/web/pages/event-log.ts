@@ -5,15 +5,15 @@ export type LoggedEvent = Omit<EventView, 'source'>;
 
 /** The filter of the log. */
 export interface EventFilter {
-  /** An event type or the beginning of one, such as `device.`; an empty text means all events. */
+  /** An event type, or the beginning of one, such as `device.`. If it is empty, all events match. */
   readonly type: string;
-  /** Text to search for in subject and data. Letter case is ignored. */
+  /** Text that the event's subject or data must contain. Letter case is ignored. */
   readonly text: string;
 }
 
 const KEPT = 500;
 
-/** Holds the latest events, newest first. While the log is paused, its list does not change and new events wait. */
+/** Holds the latest events, newest first. While the log is paused, new events are held back and the shown list does not change. */
 export class EventLog {
   #shown: readonly LoggedEvent[] = [];
   #waiting: readonly LoggedEvent[] = [];
@@ -28,7 +28,7 @@ export class EventLog {
     return this.#isPaused;
   }
 
-  /** Number of events that have arrived since the pause began. */
+  /** Number of events that have arrived since the pause began, at most 500. */
   get waitingCount(): number {
     return this.#waiting.length;
   }
@@ -59,7 +59,7 @@ function textOf({ subject, data }: LoggedEvent): string {
   return `${subject} ${JSON.stringify(data)}`.toLowerCase();
 }
 
-/** Names of the kinds of events, by the prefix of their event types. */
+/** Titles for the groups of events. Each key is the prefix of the event types in that group. */
 export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
   ['sensor.', 'Readings'],
   ['device.', 'Devices'],

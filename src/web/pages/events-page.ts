@@ -6,7 +6,7 @@ import { PageElement } from '../components/page-element.ts';
 import { lazyJson } from '../components/text-block.ts';
 import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
-/** Maximum number of events that the page shows at once. The filter also finds older events. */
+/** Maximum number of events that the page shows at once. The filter searches all events of the log, including those that are not shown. */
 const MAX_ROWS = 200;
 
 /** Page that shows events of the home and of the hub as they happen. */

@@ -3,7 +3,7 @@ import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { icon } from '../components/icon.ts';
 import { DEVICE_FAMILIES, GRANT_ACTIONS, type GrantAction, type GrantScope, grantInWords, grantOf, typedGrants } from './tokens.ts';
 
-/** The input of `grantBuilder`: the chosen permissions, the areas and devices to choose from, and the callback for changes. */
+/** The input of `grantBuilder`. `grants` are the chosen permissions. `areas` and `devices` are the scopes that a person can choose. */
 export interface GrantBuilder {
   readonly grants: readonly string[];
   readonly areas: readonly string[];
@@ -13,7 +13,7 @@ export interface GrantBuilder {
 
 const ACTIONS = Object.entries(GRANT_ACTIONS) as readonly (readonly [GrantAction, string])[];
 
-/** Returns a form that adds and removes permissions. They are chosen by action and scope, or typed. */
+/** Returns a form that adds and removes permissions. A person selects the action and the scope of a permission, or types the permission. */
 export function grantBuilder(builder: GrantBuilder): TemplateResult {
   const { grants, areas, devices } = builder;
   return html`<fieldset class="grants">
@@ -59,7 +59,7 @@ function group(label: string, options: readonly (readonly [string, string])[]): 
   return html`<optgroup label=${label}>${options.map(([value, title]) => html`<option value=${value}>${title}</option>`)}</optgroup>`;
 }
 
-/** Adds a permission on Enter, which would otherwise submit the outer form. */
+/** Adds a permission when Enter is pressed. Without this, Enter would submit the form that contains the field. */
 function addOnEnter(event: KeyboardEvent, builder: GrantBuilder): void {
   if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement)) return;
   event.preventDefault();

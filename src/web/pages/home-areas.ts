@@ -6,7 +6,7 @@ import { type TileModel, tileOf } from './device-tile-model.ts';
 /** A room and its devices. */
 export interface AreaView {
   readonly name: string;
-  /** Floor such as `Upstairs`; null if the room has none. */
+  /** Name of the floor, such as `Upstairs`; null if the room has none. */
   readonly floor: string | null;
   /** Short facts about the room, such as `21.5 °C` and `2 lights on`. */
   readonly facts: readonly string[];
@@ -15,14 +15,14 @@ export interface AreaView {
 
 const ELSEWHERE = 'Elsewhere';
 
-/** Returns the rooms of the home, sorted by floor and name. Devices without tools and readings, such as bridges, are omitted. */
+/** Returns the rooms of the home, sorted by floor and name. Omits devices that have neither tools nor readings, such as bridges. */
 export function areasOf(state: HomeState): readonly AreaView[] {
   const shown = state.devices.filter((device) => device.tools.length > 0 || device.readings.length > 0);
   const groups = Map.groupBy(shown, (device) => device.area ?? ELSEWHERE);
   return [...groups].map(([name, devices]) => areaOf(name, devices, state)).toSorted(byFloor);
 }
 
-/** Compares rooms by floor. Rooms without a floor come later, and devices without a room last. */
+/** Compares rooms by floor, then by name. Rooms without a floor come later. The group of devices without a room comes last. */
 function byFloor(a: AreaView, b: AreaView): number {
   const last = (area: AreaView) => (area.name === ELSEWHERE ? 2 : Number(area.floor === null));
   return last(a) - last(b) || (a.floor ?? '').localeCompare(b.floor ?? '') || a.name.localeCompare(b.name);
@@ -34,7 +34,7 @@ function areaOf(name: string, devices: readonly DeviceView[], state: HomeState):
   return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(own), tiles };
 }
 
-/** Returns the weight by which tiles are sorted: tiles with alarms and tiles with controls come before tiles that only show readings. */
+/** Returns the weight of a tile. Heavier tiles come first. An alarm adds most, and up to three controls add a little each. */
 function weight({ controls, tone }: TileModel): number {
   return (tone === 'alarm' ? 100 : 0) + Math.min(3, controls.length);
 }
@@ -47,7 +47,7 @@ interface Pair {
 
 const pairs = new WeakMap<DeviceView, Pair>();
 
-/** Returns a device with its readings and tile. Cached by the device's object, because each change makes a new object (home-store.ts). */
+/** Returns a device with its readings and its tile. The result is cached until home-store.ts replaces the object of the device. */
 function pairOf(device: DeviceView, state: HomeState): Pair {
   const known = pairs.get(device);
   if (known) return known;

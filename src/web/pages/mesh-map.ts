@@ -3,7 +3,7 @@ import { html, svg, type TemplateResult } from 'lit';
 const RADIUS = 26;
 const LONGEST_NAME = 18;
 
-/** Returns a picture of the hubs and their links. The list below it says the same in words. */
+/** Returns a picture of the hubs and their links. The page also lists them in words below the picture. */
 export function meshMap(status: MeshStatus): TemplateResult {
   const { width, height, centre, places } = layOutMesh(status.peers);
   const placed = status.peers.flatMap((peer) => {
@@ -36,7 +36,6 @@ function hub({ x, y }: Point, name: string, tone: 'own' | 'reachable' | 'away'):
   return svg`<g class="hub ${tone}"><circle cx=${x} cy=${y} r=${RADIUS}></circle><text x=${x} y=${y + RADIUS + 18}>${shown}</text></g>`;
 }
 
-/** A position in the picture. */
 interface Point {
   readonly x: number;
   readonly y: number;
@@ -44,12 +43,12 @@ interface Point {
 
 const RING_STEP = 130;
 const MARGIN = 90;
-/** Number of rings. Hubs that are farther away are on the last ring. */
+/** Number of rings. Hubs that are more than three hops away are on the last ring too. */
 const MAX_RING = 3;
 
 /**
- * Returns the positions in the picture. This hub is in the middle, and each other hub is on the ring of its number of hops. The hubs of a
- * ring are sorted by id, so that their positions do not depend on the order of the list.
+ * Returns the positions in the picture. This hub is in the middle. A hub that is two hops away is on the second ring, and so on. The hubs
+ * of a ring are sorted by id, so that their positions do not depend on the order of `hubs`.
  */
 export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   const rings = Map.groupBy(hubs, ({ hops }) => Math.min(Math.max(1, hops), MAX_RING));
@@ -64,7 +63,7 @@ export function layOutMesh(hubs: readonly Pick<MeshPeer, 'id' | 'hops'>[]) {
   return { width: 2 * centre.x, height: 2 * centre.y, centre, places };
 }
 
-/** Returns a point on a ring. `turn` is 0 to 1, clockwise from the top. Rings begin at different angles, so that links stay visible. */
+/** Returns a point on a ring. `turn` is the clockwise angle from the top; 1 is a full turn. Each ring is rotated to keep links visible. */
 function onRing({ x, y }: Point, ring: number, turn: number): Point {
   const angle = 2 * Math.PI * turn - Math.PI / 2 + (ring - 1) * 0.4;
   return { x: Math.round(x + Math.cos(angle) * ring * RING_STEP), y: Math.round(y + Math.sin(angle) * ring * RING_STEP) };
@@ -89,7 +88,7 @@ export interface MeshPeer {
   readonly name: string;
   readonly state: 'fresh' | 'stale' | 'gone' | 'left';
   readonly reachable: boolean;
-  /** Number of hops; 1 means directly connected. */
+  /** Number of hops from this hub; 1 means directly connected. */
   readonly hops: number;
   readonly round_trip_ms?: number;
   readonly address?: string;

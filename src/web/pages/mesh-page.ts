@@ -14,7 +14,7 @@ interface Invite {
   readonly expires_at: string;
 }
 
-/** Page about the hubs of the mesh: how each is reached, and forms to join, to invite and to revoke. */
+/** Page about the hubs of the mesh. It shows how each hub is reached, and has forms to join a mesh, to invite a hub and to revoke one. */
 export class MeshPage extends PageElement {
   readonly #status = new RemoteData<MeshStatus>(() => this.requestUpdate());
   #invite: Invite | undefined;
@@ -152,7 +152,7 @@ export class MeshPage extends PageElement {
   }
 
   /**
-   * Calls an administration tool and returns its result. Returns undefined, and shows a notice, if the call fails or waits for approval.
+   * Calls an administration tool and returns its result. Returns undefined if the call fails or waits for approval. Always shows a notice.
    */
   async #act(call: CallRequest, success: string): Promise<Json | undefined> {
     this.#isBusy = true;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
 
-/** Loads and changes the network credentials for new devices. The hub never returns the secrets in them. */
+/** Loads and changes the network credentials for new devices. The hub never returns passwords and keys. */
 export class CredentialSets {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #onChange: () => void;
@@ -19,14 +19,14 @@ export class CredentialSets {
     return this.#sets;
   }
 
-  /** Loads the list. It is empty for callers who may not administer networks. */
+  /** Loads the list. If the call fails, for example because the caller may not administer networks, the list is empty. */
   async load(): Promise<void> {
     const sets = await this.#hub.invoke('hub:list_credentials').catch(() => []);
     this.#sets = Array.isArray(sets) ? (sets as unknown as readonly CredentialSet[]) : [];
     this.#onChange();
   }
 
-  /** Calls a tool that changes the credentials, then loads them again. */
+  /** Calls a tool that changes the credentials, then loads the list again. */
   async change(tool: string, params: JsonObject): Promise<void> {
     await this.#hub.invoke(tool, params);
     await this.load();

@@ -1,6 +1,6 @@
 import type { TopologyLink, TopologyNode } from '../../core/devices/device-administration.ts';
 
-/** A node of the result of `hub:network_topology`. */
+/** A radio in the result of `hub:network_topology`. It is in a device of this hub, or it is a neighbour of such a device. */
 export type NetworkNode = Omit<TopologyNode, 'device'> & { readonly device?: string };
 
 /** A radio link in the result of `hub:network_topology`. */
@@ -17,7 +17,7 @@ interface SignalQuality {
   readonly isWeak: boolean;
 }
 
-/** A node and the neighbours that it receives, strongest signal first. */
+/** A radio, and the neighbours whose signals it receives, strongest signal first. */
 export interface NodeWithNeighbours {
   readonly node: NetworkNode;
   readonly hears: readonly { readonly name: string; readonly rssi?: number; readonly isChild: boolean; readonly hearing: SignalQuality }[];
@@ -28,14 +28,14 @@ const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
 const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
 
-/** Returns the quality of a signal in dBm. Below -80 dBm, packets get lost in most homes. */
+/** Returns the quality of a signal. `rssi` is its strength in dBm. A signal below -80 dBm is weak: in most homes, packets then get lost. */
 export function signalQuality(rssi: number | undefined): SignalQuality {
   if (rssi === undefined) return { word: 'unknown', isWeak: false };
   if (rssi < WEAK_DBM) return { word: 'weak', isWeak: true };
   return { word: rssi < FAIR_DBM ? 'fair' : 'strong', isWeak: false };
 }
 
-/** Groups the nodes by network: Thread, Wi-Fi, Ethernet, then nodes that reported no network. Within a group, routers come first. */
+/** Groups the radios by network. Thread comes first, then Wi-Fi, Ethernet and unknown networks. In each group, routers come first. */
 export function networkGroups({ nodes, links }: Topology) {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   const groups = Map.groupBy(nodes, groupKey);
@@ -58,8 +58,8 @@ function withNeighbours(node: NetworkNode, links: readonly NetworkLink[], names:
 }
 
 /**
- * Returns the key by which nodes are grouped and sorted. All neighbours that are not devices of this hub form one group after the Thread
- * networks, since their own network name is unknown.
+ * Returns the key by which the radios are grouped and sorted. Radios that are not in a device of this hub share one key, because the name
+ * of their network is unknown. This key comes after those of the Thread networks.
  */
 function groupKey({ kind, network, device }: NetworkNode): string {
   const place = KINDS.indexOf(kind);

@@ -13,7 +13,7 @@ const ROLES: Readonly<Record<string, string>> = {
   SleepyEndDevice: 'sleeps most of the time',
 };
 
-/** Page about the Thread and Wi-Fi networks of the devices, and the signal quality between their radios. */
+/** Page about the Thread and Wi-Fi networks of the devices. It also shows how well their radios receive each other. */
 export class NetworksPage extends PageElement {
   readonly #topology = new RemoteData<Topology>(() => this.requestUpdate());
 

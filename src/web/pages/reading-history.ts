@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.ts';
 import type { ChartPoint } from '../components/chart-geometry.ts';
 import { numberWords } from '../components/formatting.ts';
 
-/** The time ranges to choose from, each with the duration of the buckets to request. */
+/** The time ranges that a person can choose. `every` is the length of the time buckets into which the hub groups the values. */
 export const RANGES = [
   { name: 'hour', title: 'Hour', lengthMs: 3_600_000, every: undefined },
   { name: 'day', title: 'Day', lengthMs: 86_400_000, every: '5m' },
@@ -17,18 +17,18 @@ export interface HistoryPoint {
   readonly value: Json;
 }
 
-/** Minimum share of the range that values must cover. If they cover less, only the covered part is drawn. */
+/** If the values cover less than this share of the range, only the covered part is drawn. */
 const LITTLE = 0.5;
 const SHORTEST_MS = 60_000;
 
-/** The points of a history: means, lows and highs of buckets. Lows and highs are empty for a history without buckets. */
+/** A history. With time buckets, `points` has the mean of each bucket. Otherwise it has all readings, and `lows` and `highs` are empty. */
 export interface HistoryAnswer {
   readonly points: readonly HistoryPoint[];
   readonly lows: readonly HistoryPoint[];
   readonly highs: readonly HistoryPoint[];
 }
 
-/** Returns the path for the history of a sensor: in buckets if `agg` is given, else with every reading. */
+/** Returns the URL path for the history of a sensor. With `agg`, asks for time buckets if the range has them; else for every reading. */
 export function historyPath(
   sensor: string,
   range: HistoryRange,
@@ -40,7 +40,10 @@ export function historyPath(
   return `/api/v1/sensors/${encodeURIComponent(sensor)}/readings?${query}`;
 }
 
-/** Loads a history. Numbers over more than an hour come as mean, minimum and maximum of each bucket. Other histories have every reading. */
+/**
+ * Loads a history. Numbers over more than an hour are loaded in time buckets, with the mean, minimum and maximum of each bucket. All other
+ * histories are loaded with every reading.
+ */
 export async function fetchHistory(
   get: (path: string) => Promise<{ readonly points: readonly HistoryPoint[] }>,
   wanted: { readonly sensor: string; readonly range: HistoryRange; readonly isNumber: boolean; readonly nowMs: number },
@@ -52,7 +55,7 @@ export async function fetchHistory(
   return { points, lows, highs };
 }
 
-/** Returns the points of a curve, up to the current value. Numbers are unchanged; true and false become 1 and 0. */
+/** Returns the points of a curve. The last point is the current value. Numbers are unchanged; true and false become 1 and 0. */
 export function curveOf(
   { points, lows, highs }: HistoryAnswer,
   now: { readonly value: Json; readonly atMs: number },
@@ -62,14 +65,14 @@ export function curveOf(
   return [...known, ...pointOf(now.atMs, { value: now.value })].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Returns the start time of a curve's chart: the start of the range, or the first value's time if the values cover little of the range. */
+/** Returns when a chart starts. This is the start of the range, or the time of the first value if the values cover less than half of it. */
 export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs: number): number {
   const wholeMs = endMs - range.lengthMs;
   const firstMs = curve[0]?.atMs ?? wholeMs;
   return endMs - firstMs < LITTLE * range.lengthMs ? Math.min(firstMs, endMs - SHORTEST_MS) : wholeMs;
 }
 
-/** Returns a description of a curve: its lowest and highest value, and the mean over time. */
+/** Returns a curve in words: its lowest value, its highest value, and its mean over time. */
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
   if (!last) return 'No values in this time.';
@@ -79,7 +82,7 @@ export function curveWords(points: readonly ChartPoint[], unit: string): string 
   return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
 }
 
-/** Returns the mean of the values, weighted by the time for which each one held. */
+/** Returns the mean of the values. Each value is weighted by the time for which it held. */
 function meanOf(points: readonly ChartPoint[]): number {
   const held = points.map(({ value, atMs }, index) => ({ value, ms: (points[index + 1]?.atMs ?? atMs) - atMs }));
   const wholeMs = held.reduce((sum, { ms }) => sum + ms, 0);

@@ -18,14 +18,14 @@ import {
   type TokenView,
 } from './tokens.ts';
 
-/** Page about the tokens of agents, the devices and tools that a token can see, and the agents that run on the hub. */
+/** Page about the tokens of agents and the agents that run on the hub. It can show which devices and tools a token can see. */
 export class TokensPage extends PageElement {
   readonly #tokens = new RemoteData<readonly TokenView[]>(() => this.requestUpdate());
   readonly #agents = new RemoteData<readonly AgentView[]>(() => this.requestUpdate());
   readonly #preview = new RemoteData<TokenPreview>(() => this.requestUpdate());
   #grants: readonly string[] = [];
   #minted: MintedToken | undefined;
-  /** The old token, which the new token will replace. */
+  /** The old token that the new token will replace; undefined if there is none. */
   #narrowed: TokenView | undefined;
   #revoked: TokenView | undefined;
 
@@ -37,7 +37,7 @@ export class TokensPage extends PageElement {
     return [...super.connected(), stop, () => this.#forgetMinted()];
   }
 
-  /** Deletes the text of the new token when the person leaves the page. The text is shown only once. */
+  /** Called when the person leaves the page. Deletes the text of the new token, because it is shown only once. */
   #forgetMinted(): void {
     this.#minted = undefined;
   }
@@ -87,19 +87,19 @@ export class TokensPage extends PageElement {
     </section>`;
   }
 
-  /** Shows the devices and tools that an agent with these permissions could see. The hub makes no token for this. */
+  /** Shows the devices and tools that an agent with these permissions could see. No token is made for this. */
   preview(permissions: readonly string[]): void {
     void this.#preview.load(() => this.app.hub.post<TokenPreview>('/api/v1/tokens/preview', { permissions }));
   }
 
-  /** Puts a token's permissions into the form, to make a token with fewer permissions in its place. */
+  /** Puts a token's permissions into the form. The person removes some of them, and makes a token that replaces the old one. */
   narrow(token: TokenView): void {
     this.#narrowed = token;
     this.#choose(token.permissions);
     this.querySelector('#mint')?.scrollIntoView();
   }
 
-  /** Opens the dialog that asks whether to revoke the token. `undefined` closes it. */
+  /** Opens the dialog that asks whether to revoke a token. If `token` is undefined, closes the dialog. */
   revoke(token: TokenView | undefined): void {
     this.#revoked = token;
     this.requestUpdate();
@@ -136,7 +136,7 @@ export class TokensPage extends PageElement {
       try {
         if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
       } finally {
-        // The text of the new token is returned only once, so it is shown even if the revocation of the old token failed.
+        // The hub returns the text of a token only once. It is therefore shown even if the old token could not be revoked.
         this.#minted = minted;
       }
       this.#reset();
@@ -162,7 +162,7 @@ export class TokensPage extends PageElement {
 
 customElements.define('atmo-page-tokens', TokensPage);
 
-/** Returns the valid tokens as rows, then the ended tokens in a collapsed list. Shows permissions with the names of devices. */
+/** Returns the valid tokens as rows, then the ended tokens in a collapsed list. The permissions are in words, with names of devices. */
 function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: readonly NamedDevice[]): TemplateResult {
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');
@@ -172,7 +172,7 @@ function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: read
   `;
 }
 
-/** Returns who made a token: the owner for `owner:owner`, else the id of the agent. */
+/** Returns who made a token. This is `the owner`, or the id of the agent in a principal such as `agent:<id>`. */
 function makerOf(principal: string): string {
   const [kind = '', ...id] = principal.split(':');
   return kind === 'owner' ? 'the owner' : id.join(':') || kind;
@@ -217,7 +217,7 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   </li>`;
 }
 
-/** Returns a view of the devices and tools that an agent can see, by name. */
+/** Returns a view with the names of the devices and tools that an agent can see. */
 function previewView({ devices, tools }: TokenPreview): TemplateResult {
   return html`<section class="sight" aria-label="What it sees" role="status">
     <p><strong>${devices.length} ${devices.length === 1 ? 'device' : 'devices'}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || 'none'}</bdi></span></p>

@@ -5,7 +5,7 @@ import { areaKey } from '../../core/devices/device-names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 
-/** A token without its text, as in the result of `GET /api/v1/tokens`. */
+/** A token in the result of `GET /api/v1/tokens`. This result never contains the text of a token. */
 export interface TokenView {
   readonly token_id: string;
   readonly agent_id: string;
@@ -47,7 +47,7 @@ export const LIFETIMES: ReadonlyMap<string, number> = new Map([
   ['a year', 31_536_000],
 ]);
 
-/** The devices and tools that a token with certain permissions can see: the result of `POST /api/v1/tokens/preview`. */
+/** The result of `POST /api/v1/tokens/preview`: the devices and tools that a token with the given permissions could see. */
 export interface TokenPreview {
   readonly devices: readonly Pick<DeviceView, 'id' | 'name' | 'area'>[];
   readonly tools: readonly { readonly id: string; readonly name: string }[];
@@ -67,7 +67,7 @@ export const DEVICE_FAMILIES = [
   ...['appliance', 'pump', 'valve', 'camera', 'doorbell', 'lock'],
 ] as const;
 
-/** The scope of a permission: all devices, one device, or the devices that a room or family has at the time of each call. */
+/** The devices to which a permission applies. For a room or family, these are the devices that belong to it at the time of each call. */
 export type GrantScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'area'; readonly area: string }
@@ -84,7 +84,7 @@ export function grantOf(action: GrantAction, scope: GrantScope): string {
     case 'type':
       return `${action}:@type/${scope.type}`;
     case 'device':
-      // The resource of a sensor is `<device>/<reading>`.
+      // A permission for sensors names `<device>/<reading>`. The `*` stands for all readings of the device.
       return action === 'sensor:read' ? `${action}:${scope.device}/*` : `${action}:${scope.device}`;
   }
 }
@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'admin:device': 'administer',
 };
 
-/** Returns a permission in words, with the names and rooms of devices. A permission for which there are no words is returned unchanged. */
+/** Returns a permission in words, with the names of devices and rooms. If there are no words for it, returns the permission unchanged. */
 export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
   const grant = parseGrant(text);
   if (!grant) return `${text} (not a permission)`;
@@ -120,7 +120,7 @@ function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'names
   }
 }
 
-/** Returns a resource in words, such as the sensor and the device in `hall-lamp/temperature`. */
+/** Returns a resource in words. For a sensor such as `hall-lamp/temperature`, these are the names of the device and of the reading. */
 function resourceText(resource: string, devices: readonly NamedDevice[]): string {
   const [device = '', ...reading] = resource.split('/');
   const name = deviceText(device, devices);
@@ -131,11 +131,11 @@ function areaText(key: string, devices: readonly NamedDevice[]): string {
   return nameText(devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key);
 }
 
-/** Parses permissions that a person typed, one per line or separated by commas. Reports each one that cannot be granted. */
+/** Splits a typed text into permissions at blanks, line ends and commas. `mistakes` has the parts that are not permissions. */
 export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
   const all = text.split(/[\s,]+/).filter((grant) => grant !== '');
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 
-/** AGENT_NAME as the `pattern` of an input field. A `pattern` needs no anchors, but its flag `v` needs an escaped hyphen in a class. */
+/** AGENT_NAME as the `pattern` of an input field. Browsers add the anchors, and reject an unescaped hyphen in the character class. */
 export const AGENT_NAME_PATTERN = AGENT_NAME.source.replace(/^\^|\$$/g, '').replace('-]{', '\\-]{');

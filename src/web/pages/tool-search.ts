@@ -9,7 +9,7 @@ export interface MatchView extends ToolView {
   readonly reasons?: readonly string[];
 }
 
-/** The result of `GET /api/v1/tools`: a page of the list, or with `q` the best matches and the tools that almost match. */
+/** The result of `GET /api/v1/tools`. With `q`, it has the best matches and the near misses; without `q`, a page of the list. */
 export interface ToolPage {
   readonly tools: readonly MatchView[];
   readonly near_misses?: readonly MatchView[];
@@ -28,10 +28,10 @@ export interface ToolPage {
 const SEARCH_LIMIT = 20;
 const PAGE_LIMIT = 50;
 
-/** The filter of the tool list. Empty texts have no effect. */
+/** The filter of the tool list. An empty field has no effect. */
 export interface ToolQuery {
   readonly words: string;
-  /** `agent` for tools that agents registered, `system` for all others; empty for both. */
+  /** `agent` selects the tools that agents registered. `system` selects all other tools. An empty text selects both. */
   readonly origin: string;
   readonly category: string;
   readonly area: string;
@@ -42,7 +42,7 @@ export function toolQueryOf({ q = '', origin = '', category = '', area = '' }: R
   return { words: q, origin, category, area };
 }
 
-/** Returns the path for a search, or for one page of the list if there are no words to search. */
+/** Returns the URL path for a search. If there are no words to search for, returns the path for one page of the list. */
 export function toolsPath({ words, origin, category, area }: ToolQuery, cursor = ''): string {
   const limit = String(words === '' ? PAGE_LIMIT : SEARCH_LIMIT);
   const query = new URLSearchParams({ q: words, created_by: origin, category, area, limit, cursor });
@@ -50,7 +50,7 @@ export function toolsPath({ words, origin, category, area }: ToolQuery, cursor =
   return `/api/v1/tools?${query}`;
 }
 
-/** Returns whether an agent or the owner registered the tool while the hub ran. Such a tool can be removed. */
+/** Returns whether an agent or the owner registered the tool while the hub was running. Such a tool can be removed. */
 export function isRegistered({ id, metadata }: ToolView): boolean {
   return isAgentMade(metadata) || id.startsWith('custom:');
 }

@@ -21,11 +21,11 @@ import {
   toolsPath,
 } from './tool-search.ts';
 
-/** The search starts this many milliseconds after the last typed letter. */
+/** The search starts this many milliseconds after the person has typed the last letter. */
 const PAUSE_MS = 250;
 const MAX_READINGS = 6;
 
-/** Page with the tools of this hub and its mesh. It finds them by a sentence, shows the reasons, and offers a form to call each tool. */
+/** Page with the tools of this hub and its mesh. A person can search for tools with a sentence, see why a tool matches, and call it. */
 export class ToolsPage extends PageElement {
   readonly #page = new RemoteData<ToolPage>(() => this.requestUpdate());
   #question: ToolQuery = toolQueryOf({});
@@ -33,7 +33,7 @@ export class ToolsPage extends PageElement {
   #open: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The URL may change the search words while the page is open. */
+  /** Loads the tools when the URL changes the search words, which can happen while the page is open. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#question = toolQueryOf(this.params);
@@ -85,7 +85,7 @@ export class ToolsPage extends PageElement {
     this.requestUpdate();
   }
 
-  /** Opens the dialog that asks whether to remove a tool for everyone. `undefined` closes it. */
+  /** Opens the dialog that asks whether to remove a tool for everyone. If `tool` is undefined, closes the dialog. */
   askRemoval(tool: MatchView | undefined): void {
     this.#removing = tool;
     this.requestUpdate();
@@ -141,7 +141,7 @@ export class ToolsPage extends PageElement {
 
 customElements.define('atmo-page-tools', ToolsPage);
 
-/** Returns further parts of a search result: whether it is unsure, which devices may be meant, and which sensors match. */
+/** Returns the parts of a search result besides the tools: whether it is unsure, which devices may be meant, and which sensors match. */
 function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
   const shown = readings.slice(0, MAX_READINGS);
   return html`
