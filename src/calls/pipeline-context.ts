@@ -104,7 +104,7 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly registry: { get(id: string): RegisteredTool | undefined };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
-  /** Tells how long a call that arrives now may have waited because the process was suspended. */
+  /** `waitedMs` is the time that a newly received call may have waited before the hub read it, because the process was suspended. */
   readonly standstill: Pick<StallDetector, 'waitedMs'>;
   /** This hub as a candidate to run its own tools. Its capabilities and network state are read only when a tool needs them. */
   readonly self: RouteCandidate;

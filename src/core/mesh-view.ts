@@ -29,7 +29,7 @@ export interface RoutePeer {
   /** Number of hops to the hub: 1 for a direct connection, 0 if there is no route. */
   readonly hops: number;
   readonly capabilities: readonly string[];
-  /** False if the hub announces that its machine is offline. */
+  /** False if the hub announces that its machine has no route to another network. */
   readonly isOnline?: boolean;
   /** Limits that the hub announces for its capabilities, by the type of the capability. */
   readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;

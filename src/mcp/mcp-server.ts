@@ -80,7 +80,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
   }
 }
 
-/** Serves a call whose arguments are repeated in headers. The SDK compares headers and arguments by the schema of this server. */
+/** Serves a tool call whose arguments are repeated in headers. To compare both, the SDK asks this class for the tool's parameter schema. */
 class MirroringServer extends McpServer {
   readonly #schema: JsonObject;
 

@@ -205,7 +205,7 @@ function obstacle(definition: ToolDefinition, constraints: RouteConstraints, can
   return undefined;
 }
 
-/** Returns the reason if the call exceeds a limit that the hub announces; otherwise undefined. The hub checks its other limits itself. */
+/** If the call violates a limit that the candidate hub announces, returns a text about it. That hub checks unannounced limits itself. */
 function constraintBroken(
   capabilities: readonly string[],
   { model, imageBytes = 0 }: CallNeeds = {},

@@ -76,7 +76,7 @@ function meshAdvice(mesh: JsonObject): string | undefined {
   return twice.length > 0 ? `several hubs are called ${twice.join(', ')}: give each a mesh.name in its config.yaml` : undefined;
 }
 
-/** Returns the names that several hubs have, including this hub's name. */
+/** Returns the names that occur more than once among this hub and its peers. */
 function sharedNames(mesh: JsonObject): readonly string[] {
   const names = [mesh.hub_name, ...objectsIn(mesh, 'peers').map(({ name }) => name)].map(String);
   return names.filter((name, index) => names.indexOf(name) !== index);

@@ -102,7 +102,7 @@ function missingModel(task: ModelTask): string {
   return `set connectors.models with a model for ${task} in the configuration`;
 }
 
-/** Returns whether `run_model` can run a model. It takes no recordings, so a model with only the task `speech` does not count. */
+/** Returns whether `run_model` can run a model. `run_model` takes no recordings, so a model with only the task `speech` does not count. */
 function isRunnable(registry: ModelRegistry): boolean {
   return registry.tasks().some((task) => task !== 'speech');
 }

@@ -44,7 +44,7 @@ interface BridgedDevice {
   readonly readings: readonly Reading[];
   /** The device; absent for the board itself. */
   readonly device?: Device;
-  /** Returns whether a reading receives commands. */
+  /** Returns whether the bridge may control the device or the output of the board that a sensor belongs to. */
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 

@@ -54,8 +54,8 @@ const SPACE = 'owner-files';
 const GONE = 'is gone';
 
 /**
- * A file that its owner edits. It has no checksum, because the owner may change it at any time. Instead, the hub stores the last text that
- * it accepted. That text stays in force if the file is missing at all paths, is blank or has mistakes.
+ * A file that its owner edits, at one of several possible paths. It has no checksum, because the owner may change it at any time. Instead,
+ * the hub stores the last text that it accepted. If no path has a file, or the file is blank or has mistakes, that text stays in force.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;

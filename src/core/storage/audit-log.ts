@@ -15,7 +15,7 @@ export interface AuditRow {
   readonly hub: string;
   readonly agent?: string;
   readonly token?: string;
-  /** Ids of the token's ancestors, root first. */
+  /** Ids of all tokens in the token's chain: root first, the token itself last. */
   readonly chain?: readonly string[];
   readonly tool?: string;
   readonly request?: string;

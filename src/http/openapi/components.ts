@@ -12,7 +12,7 @@ export const publicSchema = oncePerObject(
     })),
 );
 
-/** Returns whether a schema describes an object without its properties. Client generators would take it for an empty object. */
+/** Returns whether a schema has the type `object` but does not say which properties are allowed. Client generators would allow none. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && properties === undefined && additionalProperties === undefined;
 }

@@ -78,7 +78,7 @@ export interface HubConfig {
     readonly defaultTimeoutMs: number;
     /** What happens if a result does not match the tool's schema. `error`: the call fails. `warn`: the log gets a warning. */
     readonly resultInvalid: 'error' | 'warn';
-    /** True if the hub refuses tools that have a parameter without type or description. */
+    /** True if the hub refuses a tool when the linter warns that a parameter has no type, or that a parameter has no description. */
     readonly refusesUndescribed: boolean;
     readonly logsCalls: boolean;
     /** The feature flags that each tool requires. A key is a tool's id or name. An agent has the flags of its role. */

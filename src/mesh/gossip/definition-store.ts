@@ -181,10 +181,7 @@ function withoutAliases(definition: ToolDefinition): Required<OfferedTool> {
   return { definition: { ...definition, metadata: { ...metadata, tags: metadata.tags.filter((tag) => !isName(tag)) } }, aliases };
 }
 
-/**
- * Checks whether a device's tool has a permission that names the device and is strong enough for the tool's effects. If not, adds an
- * administrator's permission, because agents could otherwise see a tool that they may not use.
- */
+/** Makes a device's tool require `admin:device`, unless it already requires a permission for its device that covers the tool's effects. */
 function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   const { namespace, requires, metadata, execution } = definition;
   if (namespace !== MATTER) return definition;
@@ -194,6 +191,7 @@ function withDevicePermission(definition: ToolDefinition): ToolDefinition {
   // Tools such as commissioning administer a network, and belong to no device.
   const isAdministration = metadata.device === undefined && requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration || requires.permissions.some((permission) => enough.includes(permission))) return definition;
+  // Without this permission, agents could see a tool that they may not use.
   return { ...definition, requires: { ...requires, permissions: [...requires.permissions, STRICTEST] } };
 }
 

@@ -16,7 +16,7 @@ const PARALLEL = 2;
 /** Minimum pause, in milliseconds, between two queries of one neighbour. All `enqueue` calls in between lead to a single query. */
 const PAUSE_MS = 250;
 
-/** Queries a neighbour when its connection comes up and when it is enqueued. Also queries a random neighbour every 30 s. */
+/** Queries a neighbour when it connects, and on a call of `enqueue` or `enqueueAll`. About every 30 s, also queries a random neighbour. */
 export class NeighbourRounds {
   readonly #parts: RoundsCollaborators;
   readonly #random: () => number;

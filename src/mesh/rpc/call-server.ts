@@ -199,7 +199,7 @@ export interface LedgerRecord extends LedgerEntry {
   readonly answer: Promise<Uint8Array>;
   /** Ends the request. If `answer` is undefined, marks the request as one that never ran. */
   settle(answer: Uint8Array | undefined): void;
-  /** The stored answer, for queries of the entry hub. Absent before the request ends, and after the answer was deleted to save memory. */
+  /** The answer, stored for queries by the entry hub. Absent while the request runs, if it never ran, or after deletion to save memory. */
   kept?: Uint8Array | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Time until which the caller waits for the answer, by the monotonic clock. It takes the travel time of the request into account. */
+  /** Time by this hub's monotonic clock until which the caller waits. The request's estimated travel time is already subtracted. */
   readonly untilMs: number;
 }
 

@@ -64,7 +64,7 @@ function planBoth(wanted: number, view: ClusterView): DevicePlan {
   return { steps: isUpwards ? steps.toReversed() : steps, target: { ...setpointTarget('heat', heat), ...setpointTarget('cool', cool) } };
 }
 
-/** Returns heating and cooling setpoints around the wanted temperature. Their distance stays, unless limits or the dead band forbid it. */
+/** Returns setpoints around `wanted`. Keeps the gap between the device's present setpoints, unless limits or the dead band forbid it. */
 function bandAround(wanted: number, view: ClusterView): { readonly heat: number; readonly cool: number } {
   const [heatNow, coolNow] = [view.liveNumber(ATTRIBUTE.heat), view.liveNumber(ATTRIBUTE.cool)];
   const present = heatNow === undefined || coolNow === undefined ? DEFAULT_BAND : coolNow - heatNow;

@@ -164,7 +164,7 @@ interface SensorContext {
   typesOf(device: string): readonly string[];
 }
 
-/** Returns the only sensor with this id, title, alias, device or area. In an area, climate sensors inside appliances do not count. */
+/** Returns the sensor with this id, title, alias, device or area. Throws SENSOR_NOT_FOUND if none fits, AMBIGUOUS_DEVICE if several fit. */
 export function resolveSensorAt(
   place: string,
   readings: readonly Reading[],
@@ -180,6 +180,7 @@ export function resolveSensorAt(
       [...names.deviceAliases(device), ...names.formerNames(device)].some((alias) => foldedName(alias) === wanted),
   );
   const inArea = visible.filter(({ sensor: { area } }) => area !== undefined && isAreaNamed(place, area, names));
+  // A climate sensor inside an appliance, such as a refrigerator's thermometer, does not measure the air of the area.
   const ofRoom = inArea.filter(({ sensor }) => !AMBIENT_KINDS.has(sensor.kind) || isInRoom(typesOf(sensor.device)));
   const matches = [...new Set([...named, ...ofRoom])];
   if (matches.length === 0 && inArea.length > 0) throw onlyAppliances(place, inArea);

@@ -226,7 +226,7 @@ function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
   };
 }
 
-/** Returns the degree to which a meaning meets a need. A related kind of device mostly meets the need; a related room hardly meets it. */
+/** Returns the `fit` of a meaning. If `strength` is below 1, the meaning is only related and fits less, and least if `role` is `place`. */
 function fitOf(strength: number, role: Role): number {
   if (strength === 1) return MEANT;
   return role === 'place' ? NEXT_ROOM_FIT : NEIGHBOUR_FIT;

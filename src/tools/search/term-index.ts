@@ -102,7 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** Updates the index from a list. A list of less than half the index's size is only a part of the home, so it removes no items. */
+  /** Updates the index from a list. If the list is shorter than half the index, assumes it is part of the home and removes no items. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;

@@ -4,7 +4,7 @@ import { icon } from './icon.ts';
 
 export interface ModalOptions {
   readonly title: string;
-  /** Called when the person has closed the dialog. The caller then stops rendering it. */
+  /** Called when the person has closed the dialog. The caller of `modalDialog` must then stop rendering it. */
   readonly onClose: () => void;
 }
 
