@@ -2,16 +2,17 @@
  * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
  * are possible, live tests and the demo. `--no-live` leaves the last two out. Exit 0 only if nothing failed.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture } from './check/command.ts';
-import { LIVE_PLACES, liveFiles } from './check/live-files.ts';
+import { LIVE_PLACES, liveRuns } from './check/live-files.ts';
 import { inPool, type Job } from './check/pool.ts';
 import { withSecondTry } from './check/second-try.ts';
 import { slowest } from './check/slowest.ts';
 import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
-import { outcomeOf } from './check/vitest-report.ts';
+import { outcomeOf, outcomesOf, type VitestReport } from './check/vitest-report.ts';
 
 /** What Node made of the modules that were loaded; of this run only, or it would grow with each change. */
 const COMPILE_CACHE = '.run/compile-cache';
@@ -36,6 +37,12 @@ const DEMO: Check = { title: 'demo', command: ['scripts/demo', '--check'] };
 /** A core: it starts two hubs and a home. */
 const DEMO_PLACES = 4;
 
+/** How a run of vitest ended. */
+interface VitestRun {
+  readonly status: number;
+  readonly report?: VitestReport;
+}
+
 async function runCheck({ title, command: [program, ...args] }: Check): Promise<Outcome> {
   const startMs = performance.now();
   const { status, output } = await capture(program, args);
@@ -56,19 +63,34 @@ function runStatic(): Promise<readonly Outcome[]> {
   );
 }
 
-/** Runs vitest with `options`, behind `prefix`, and shows what it said when it ends. */
-async function runTests(title: string, prefix: readonly string[], options: readonly string[]): Promise<Outcome> {
-  const reportFile = `.run/vitest-${title.replace(/\W+/g, '-')}-${process.pid}.json`;
+/** Runs vitest with `options`, behind `prefix`, and shows what it said when it ends. Without a report it ended before its tests did. */
+async function runVitest(title: string, prefix: readonly string[], options: readonly string[]): Promise<VitestRun> {
+  const reportFile = `.run/vitest-${randomUUID()}.json`;
   mkdirSync('.run', { recursive: true });
   const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', ...options];
   const [program = '', ...args] = [...prefix, ...vitest, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
   const { status, output } = await capture(program, args);
   console.log(`\n${title}\n${output.trimEnd()}`);
-  if (!existsSync(reportFile)) return failure(`${title} ended with status ${status} and without a report`);
-  const outcome = outcomeOf(title, JSON.parse(readFileSync(reportFile, 'utf8')));
+  if (!existsSync(reportFile)) return { status };
+  const report: VitestReport = JSON.parse(readFileSync(reportFile, 'utf8'));
   rmSync(reportFile);
+  return { status, report };
+}
+
+async function runUnitTests(): Promise<Outcome> {
+  const title = 'unit tests';
+  const { status, report } = await runVitest(title, [], ['--project', 'unit']);
+  if (!report) return failure(`${title} ended with status ${status} and without a report`);
+  const outcome = outcomeOf(title, report);
   const isStatusExplained = status === 0 || outcome.tally.failed > 0;
   return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
+}
+
+/** Runs files of live tests one after the other in one private network; an outcome for each. */
+async function runLiveTests(files: readonly string[]): Promise<readonly Outcome[]> {
+  const { status, report } = await runVitest(files.join(', '), ['scripts/in-netns', '--'], ['--project', 'live', ...files]);
+  if (!report) return files.map((file) => failure(`${file} ended with status ${status} and without a report`));
+  return outcomesOf(files, report);
 }
 
 type Command = Check['command'];
@@ -94,33 +116,34 @@ async function runCommands(commands: readonly Command[]): Promise<void> {
 }
 
 /**
- * Each file of live tests in a private network of its own, and the demo beside them. They measure time on machines that others share:
- * what failed runs once more, whole and in a new network, when nothing runs beside it.
+ * The live tests in private networks, and the demo beside them. They measure time on machines that others share: what failed runs once
+ * more, in a new network and alone, when nothing runs beside it.
  */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
-  const runFile = (file: string) => withTotal(file, () => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
-  const runs = liveFiles().map(({ file, places }) => ({ places, run: () => runFile(file) }));
-  const jobs = [{ places: DEMO_PLACES, run: () => runCheck(DEMO) }, ...runs].map(({ places, run }): Job<Tried> => {
-    return { places, run: async () => ({ first: await run(), again: run }) };
-  });
+  const demo: Job<readonly Tried[]> = {
+    places: DEMO_PLACES,
+    run: async () => [{ first: await runCheck(DEMO), again: () => runCheck(DEMO) }],
+  };
+  const jobs = [demo, ...liveRuns().map(({ files, places }) => ({ places, run: () => tryFiles(files) }))];
   const outcomes: Outcome[] = [];
-  for (const { first, again } of await inPool(LIVE_PLACES, jobs)) outcomes.push(await withSecondTry(first, again));
+  for (const { first, again } of (await inPool(LIVE_PLACES, jobs)).flat()) outcomes.push(await withSecondTry(first, again));
   return outcomes;
+}
+
+async function tryFiles(files: readonly string[]): Promise<readonly Tried[]> {
+  const firsts = await runLiveTests(files);
+  return files.map((file, index) => ({
+    first: firsts[index] ?? failure(`${file} did not run`),
+    again: async () => (await runLiveTests([file]))[0] ?? failure(`${file} did not run`),
+  }));
 }
 
 /** The outcome of a first run, and a way to run it again. */
 interface Tried {
   readonly first: Outcome;
   readonly again: () => Promise<Outcome>;
-}
-
-/** With the time of the whole run instead of that of its tests: what they need is started and loaded in it, too. */
-async function withTotal(file: string, run: () => Promise<Outcome>): Promise<Outcome> {
-  const startMs = performance.now();
-  const outcome = await run();
-  return { ...outcome, times: [{ file, seconds: (performance.now() - startMs) / 1000 }] };
 }
 
 const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
@@ -133,7 +156,7 @@ const prepared = runCommands(PREPARE);
 const preparedLive = prepared.then(() => runCommands(values['no-live'] ? [] : PREPARE_LIVE));
 const staticOutcomes = await runStatic();
 await prepared;
-const outcomes = [...staticOutcomes, await runTests('unit tests', [], ['--project', 'unit'])];
+const outcomes = [...staticOutcomes, await runUnitTests()];
 await preparedLive;
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));

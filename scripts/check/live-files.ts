@@ -8,9 +8,12 @@ export const LIVE_PLACES = 11;
 /** Of a file that keeps a core busy, of most files, and of one that mostly waits. */
 const [BUSY_PLACES, USUAL_PLACES, WAITING_PLACES] = [4, 2, 1];
 
-/** A file of live tests and how many places it takes. */
-interface LiveFile {
-  readonly file: string;
+/** Starting vitest and a network takes longer than many a file: small ones share both, one after the other. */
+const FILES_A_RUN = 6;
+
+/** Files of live tests that run one after the other in one private network, and how many places that takes. */
+export interface LiveRun {
+  readonly files: readonly string[];
   readonly places: number;
 }
 
@@ -70,11 +73,24 @@ const LONG: readonly string[] = [
   'virtual-home',
 ].map(testFile);
 
-/** All files of live tests, the long ones first, then the largest: the order by the times that they take ends no sooner. */
-export function liveFiles(): readonly LiveFile[] {
+/**
+ * All files of live tests, in runs that take the longer the earlier they begin: the long files, each alone, then those that share a run,
+ * large and small ones in each, so that all such runs take about the same time, and then the busy files, each alone.
+ */
+export function liveRuns(): readonly LiveRun[] {
   const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
-  const isLong = (file: string): boolean => LONG.includes(file);
-  return [...LONG, ...files.filter((file) => !isLong(file))].map((file) => ({ file, places: placesOf(file) }));
+  const others = files.filter((file) => !LONG.includes(file));
+  const isBusy = (file: string): boolean => placesOf(file) === BUSY_PLACES;
+  const alone = (names: readonly string[]): readonly LiveRun[] => names.map((file) => ({ files: [file], places: placesOf(file) }));
+  const shared = [WAITING_PLACES, USUAL_PLACES].flatMap((places) => {
+    const same = others.filter((file) => placesOf(file) === places);
+    return dealOut(same, Math.ceil(same.length / FILES_A_RUN)).map((dealt) => ({ files: dealt, places }));
+  });
+  return [...alone(LONG), ...shared, ...alone(others.filter(isBusy))];
+}
+
+function dealOut<Item>(items: readonly Item[], hands: number): readonly (readonly Item[])[] {
+  return Array.from({ length: hands }, (_, hand) => items.filter((_, index) => index % hands === hand));
 }
 
 function placesOf(file: string): number {

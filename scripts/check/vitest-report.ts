@@ -5,7 +5,7 @@ import { failure, type Outcome, sum } from './tally.ts';
 const ROOT = new URL('../..', import.meta.url).pathname;
 
 /** The part of vitest's JSON report that counts. */
-interface VitestReport {
+export interface VitestReport {
   readonly success: boolean;
   readonly testResults: readonly {
     readonly name: string;
@@ -48,6 +48,16 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
     notes: [...skippedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
     times: report.testResults.map((file) => ({ file: relative(ROOT, file.name), seconds: (file.endTime - file.startTime) / 1000 })),
   };
+}
+
+/** The outcome of each file of a run. A file that the report lacks has failed; so has every file after an error outside of the tests. */
+export function outcomesOf(files: readonly string[], report: VitestReport): readonly Outcome[] {
+  const hasStrayError = !report.success && report.testResults.every(({ status }) => status !== 'failed');
+  return files.map((file) => {
+    const testResults = report.testResults.filter(({ name }) => relative(ROOT, name) === file);
+    const success = !hasStrayError && testResults.every(({ status }) => status !== 'failed');
+    return outcomeOf(file, { success, testResults });
+  });
 }
 
 /** Enough to see what went wrong where only the end of the output is kept. */

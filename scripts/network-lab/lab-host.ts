@@ -1,6 +1,6 @@
 import { AtmoError } from '../../src/core/errors.ts';
 import { findDebianTool } from './debian-tool.ts';
-import { inNamespace, runTool } from './run-tool.ts';
+import { inNamespace, runIp, runTool } from './run-tool.ts';
 
 /** Namespace that holds the bridges and nothing else (scripts/in-netns). */
 export const SWITCH = 'lan';
@@ -152,9 +152,10 @@ table netdev lab_loss {
     return { receivedBytes: link.stats64.rx.bytes, sentBytes: link.stats64.tx.bytes };
   }
 
-  /** Runs lines of ip(8) on this host. */
-  async ip(...lines: readonly string[]): Promise<void> {
-    for (const line of lines) await runTool('ip', ['-n', this.name, ...line.split(' ')]);
+  /** Runs lines of ip(8) on this host. Options, such as `-4`, are possible where there is one line. */
+  async ip(...lines: readonly [string, ...string[]]): Promise<void> {
+    if (lines.length > 1) await runIp(this.name, lines);
+    else await runTool('ip', ['-n', this.name, ...lines[0].split(' ')]);
   }
 
   /** The host is gone: its cards with it, and its name. What still runs there has no network any more. */
@@ -167,7 +168,8 @@ table netdev lab_loss {
     const { lan, number } = this.#card(index);
     const hex = number.toString(16);
     const device = `eth${index}`;
-    await runTool('ip', ['-n', SWITCH, 'link', 'add', this.#port(index), 'type', 'veth', 'peer', 'name', device, 'netns', this.name]);
+    const port = this.#port(index);
+    await runIp(SWITCH, [`link add ${port} type veth peer name ${device} netns ${this.name}`, `link set ${port} master br${lan} up`]);
     // Own link-local address instead of the kernel's: with `nodad` it is usable at once and needs no sysctl.
     await this.ip(
       `link set ${device} addrgenmode none`,
@@ -178,7 +180,6 @@ table netdev lab_loss {
       `addr add fe80::${77 + lan}:${hex}/64 dev ${device} nodad`,
       `route add 224.0.0.0/4 dev ${device} metric ${index + 1}`,
     );
-    await runTool('ip', ['-n', SWITCH, 'link', 'set', this.#port(index), 'master', `br${lan}`, 'up']);
   }
 
   /** The switch's end of a card's cable; names of interfaces have at most 15 characters. */

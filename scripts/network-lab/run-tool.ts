@@ -10,6 +10,13 @@ export async function runTool(command: string, args: readonly string[], env: Nod
   return stdout;
 }
 
+/** Runs lines of ip(8) in a network namespace, in one process, until one fails; rejects with what that one complained about. */
+export async function runIp(namespace: string, lines: readonly string[]): Promise<void> {
+  const running = execute('ip', ['-n', namespace, '-batch', '-'], { timeout: LIMIT_MS });
+  running.child.stdin?.end(lines.map((line) => `${line}\n`).join(''));
+  await running;
+}
+
 /** Program and arguments that run `command` in a named network namespace. */
 export function inNamespace(namespace: string, command: readonly string[]): readonly [string, ...string[]] {
   return ['nsenter', `--net=/run/netns/${namespace}`, '--', ...command];

@@ -54,12 +54,12 @@ export class DeviceHub implements AsyncDisposable {
   }
 }
 
-/** Resolves once the condition holds, which is checked every 20 ms; returns the time that it took in ms. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<number> {
+/** Resolves once the condition holds, which is checked again and again after a pause; returns the time that it took in ms. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000, pauseMs = 20): Promise<number> {
   const startedMs = performance.now();
   while (!(await condition())) {
     if (performance.now() - startedMs > limitMs) throw new RangeError(`Not within ${limitMs} ms: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return performance.now() - startedMs;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../scripts/bundle.ts';
 import { closingLine } from '../../scripts/check/tally.ts';
-import { outcomeOf } from '../../scripts/check/vitest-report.ts';
+import { outcomeOf, outcomesOf } from '../../scripts/check/vitest-report.ts';
 
 const A_FILE = { name: join(ROOT, 'test/a.test.ts'), startTime: 1_000, endTime: 3_500 };
 
@@ -45,5 +45,22 @@ describe('report of a test run', () => {
 
   test('a run without tests is a failure', () => {
     expect(outcomeOf('unit', { success: true, testResults: [] }).tally.failed).toBe(1);
+  });
+
+  test('of several files says how each ended, and counts one that did not run as failed', () => {
+    const named = (name: string, status: string) => ({ ...file(status, status), name: join(ROOT, name) });
+    const report = { success: false, testResults: [named('test/a.test.ts', 'passed'), named('test/b.test.ts', 'failed')] };
+    const outcomes = outcomesOf(['test/a.test.ts', 'test/b.test.ts', 'test/c.test.ts'], report);
+    expect(outcomes.map(({ tally }) => closingLine(tally))).toEqual([
+      '1 passed, 0 failed, 0 skipped',
+      '0 passed, 1 failed, 0 skipped',
+      '0 passed, 1 failed, 0 skipped',
+    ]);
+  });
+
+  test('of several files blames an error outside of the tests on each of them, since any may have caused it', () => {
+    const names = ['test/a.test.ts', 'test/b.test.ts'];
+    const testResults = names.map((name) => ({ ...file('passed', 'passed'), name: join(ROOT, name) }));
+    expect(outcomesOf(names, { success: false, testResults }).map(({ tally }) => tally.failed)).toEqual([1, 1]);
   });
 });

@@ -12,6 +12,8 @@ const execute = promisify(execFile);
 const HOST_NAME = 'board';
 const COMMAND_LIMIT_MS = 120_000;
 const BOOT_LIMIT_MS = 120_000;
+/** Pause between two looks at a machine: each look starts three programs. */
+export const LOOK_MS = 250;
 const NSPAWN_HINT = 'systemd-nspawn is not here: scripts/netlab tools';
 const NSPAWN_OPTIONS = ['--register=no', '--keep-unit', '--quiet'];
 
@@ -84,7 +86,7 @@ export class DebianMachine {
     if (!tool) throw new AtmoError('NOT_FOUND', NSPAWN_HINT);
     const args = [...NSPAWN_OPTIONS, '--boot', `--hostname=${HOST_NAME}`, '--directory', this.root, 'systemd.unit=multi-user.target'];
     this.#process = spawn(tool.path, args, { env: nspawnSettings(tool).env, stdio: 'ignore' });
-    await until(async () => /running|degraded/.test((await this.run('systemctl is-system-running')).output), BOOT_LIMIT_MS);
+    await until(async () => /running|degraded/.test((await this.run('systemctl is-system-running')).output), BOOT_LIMIT_MS, LOOK_MS);
     // systemd-nspawn closes what is open on a board; bubblewrap writes there for its own namespace.
     await this.must('mount -o remount,bind,rw /proc/sys');
   }

@@ -7,7 +7,7 @@ import { debianArchitecture, THIS_ARCHITECTURE } from '../../../scripts/package/
 import { writeDebianArchive } from '../../../scripts/package/debian-archive.ts';
 import { layOutPackage } from '../../../scripts/package/debian-tree.ts';
 import { until } from '../../matter/device-hub.ts';
-import { DebianMachine, missingForMachine } from './debian-machine.ts';
+import { DebianMachine, LOOK_MS, missingForMachine } from './debian-machine.ts';
 
 const missing = await missingForMachine();
 /** Where they lie in the machine. */
@@ -24,7 +24,7 @@ const STUCK_TOOL = `export function createTool() {
     parameters: { type: 'object', properties: {}, additionalProperties: false }, returns: { type: 'object' },
     permissions: ['test:stuck'],
   };
-  return { definition, execute() { for (;;) Math.sqrt(2); } };
+  return { definition, execute() { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); } };
 }
 `;
 
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
       await machine.must('systemctl daemon-reload && systemctl restart atmosphere-edge');
       const stuckPid = await property('MainPID');
       void machine.run('atmo call get_stuck');
-      await until(async () => Number(await property('NRestarts')) > 0 && (await isUp()), BOOT_LIMIT_MS / 2);
+      await until(async () => Number(await property('NRestarts')) > 0 && (await isUp()), BOOT_LIMIT_MS / 2, LOOK_MS);
       const journal = () => machine.must('journalctl -u atmosphere-edge');
       await expect.poll(journal, { interval: 500 }).toMatch(/Watchdog timeout[\s\S]*outputs safe: pump off[\s\S]*Started/);
       expect(await property('MainPID')).not.toBe(stuckPid);
