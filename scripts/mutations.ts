@@ -1,20 +1,31 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { MUTATIONS, type Mutation, mutated } from './mutation-table.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const COPIED = ['src', 'test', 'scripts', 'package.json', 'tsconfig.json'];
 const LINKED = ['node_modules', 'device-profiles', 'docs'];
-/** The second set runs where the first has noticed nothing. */
-const TESTS = [['test/hub/every-door.test.ts'], ['test/calls', 'test/auth/rules', 'test/http/server', 'test/mesh/rpc', 'test/automations']];
-const LIMIT_MS = 180_000;
+/** A set runs where those before it have noticed nothing. */
+const TESTS = [
+  ['test/hub/every-interface.test.ts', 'test/hub/whole-hub.test.ts'],
+  ['test/hub', 'test/calls', 'test/auth', 'test/http', 'test/mesh/rpc', 'test/mesh/gossip', 'test/automations', 'test/mcp'],
+];
+const LIMIT_MS = 300_000;
+/** A test that waits for what a mutation took out is over soon; the tests themselves would wait for minutes. */
+const TEST_LIMIT_MS = 30_000;
 const COMPILER = {
   extends: './tsconfig.json',
   // What is no longer used by a mutation would be a mistake of the mutation, not of what it takes out.
   compilerOptions: { incremental: true, tsBuildInfoFile: './mutations.tsbuildinfo', noUnusedLocals: false, noUnusedParameters: false },
 };
+
+/** Who noticed a mutation, and the mistake or the test by which. */
+export interface Notice {
+  readonly by: 'types' | 'test';
+  readonly what: string;
+}
 
 /** `mutations [TEXT]`: takes each protection of a call out of a copy of the sources and says who notices; TEXT picks those named so. */
 function main(wanted = ''): number {
@@ -24,58 +35,110 @@ function main(wanted = ''): number {
     for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
     for (const name of LINKED) symlinkSync(join(ROOT, name), join(tree, name));
     writeFileSync(join(tree, 'tsconfig.mutations.json'), JSON.stringify(COMPILER));
-    const unmutated = noticedBy(tree);
-    if (unmutated !== undefined) throw new Error(`Without any mutation there is a failure already: ${unmutated}`);
-    const noticed = mutations.filter((mutation) => isNoticed(mutation, tree)).length;
-    process.stdout.write(`${noticed} of ${mutations.length} mutations were noticed\n`);
-    return noticed === mutations.length ? 0 : 1;
+    const unmutated = noticeIn(tree);
+    if (unmutated) throw new Error(`Without any mutation there is a failure already: ${unmutated.what}`);
+    const verdicts = mutations.map((mutation) => verdictOn(mutation, tree));
+    process.stdout.write(`${summary(verdicts)}\n`);
+    return verdicts.every((verdict) => verdict === 'types' || verdict === 'test') ? 0 : 1;
   } finally {
     rmSync(tree, { recursive: true });
   }
 }
 
-function isNoticed(mutation: Mutation, tree: string): boolean {
+/** Who noticed a mutation; an `error` says nothing about it, such as a test that ran out of time. */
+type Verdict = Notice['by'] | 'nobody' | 'error';
+
+function verdictOn(mutation: Mutation, tree: string): Verdict {
   const path = join(tree, mutation.file);
   const source = readFileSync(path, 'utf8');
   writeFileSync(path, mutated(mutation, source));
-  const by = noticedBy(tree);
-  writeFileSync(path, source);
-  process.stdout.write(`${by === undefined ? 'NOT NOTICED' : 'noticed'}: ${mutation.name}${by === undefined ? '' : ` – ${by}`}\n`);
-  return by !== undefined;
+  try {
+    const notice = noticeIn(tree);
+    const told = notice ? `noticed by ${notice.by === 'types' ? 'the types' : 'a test'}` : 'NOT NOTICED';
+    process.stdout.write(`${told}: ${mutation.name}${notice ? ` – ${notice.what}` : ''}\n`);
+    return notice?.by ?? 'nobody';
+  } catch (error) {
+    process.stdout.write(`ERROR: ${mutation.name} – ${error instanceof Error ? error.message : error}\n`);
+    return 'error';
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+export function summary(verdicts: readonly Verdict[]): string {
+  const count = (wanted: Verdict) => verdicts.filter((verdict) => verdict === wanted).length;
+  const [types, test, nobody, error] = (['types', 'test', 'nobody', 'error'] as const).map(count);
+  return `${verdicts.length} mutations: ${types} noticed by the types, ${test} by a test, ${nobody} by nobody; ${error} ended in an error`;
 }
 
 /** The first mistake that the compiler finds, else the first test that fails; undefined where all is well. */
-function noticedBy(tree: string): string | undefined {
+function noticeIn(tree: string): Notice | undefined {
   const types = run(tree, 'tsc', ['-p', 'tsconfig.mutations.json']);
-  if (types.status !== 0) {
-    const [mistake] = /error TS\d+: .*/.exec(types.stdout) ?? [];
-    if (mistake === undefined) throw new Error(`The compiler found no mistake, but failed: ${types.error?.message ?? types.stderr}`);
-    return `types: ${mistake}`;
-  }
+  if (types.status !== 0) return { by: 'types', what: mistakeIn(types) };
   for (const tests of TESTS) {
-    const failure = firstFailure(tree, tests);
-    if (failure !== undefined) return failure;
+    const failed = failedTest(tree, tests);
+    if (!failed) continue;
+    const again = failedTest(tree, [relative(tree, failed.file), '-t', exactly(failed.name)]);
+    if (!again) throw new Error(`this test is flaky, it failed and then passed: ${failed.name}`);
+    return { by: 'test', what: failed.name };
   }
   return undefined;
 }
 
-interface TestReport {
+function mistakeIn({ stdout, stderr, error }: ReturnType<typeof run>): string {
+  const [mistake] = /^src\/.*error TS\d+: .*/m.exec(stdout) ?? [];
+  if (mistake !== undefined) return mistake;
+  throw new Error(`the compiler failed, but found no mistake in src: ${error?.message ?? (stdout || stderr)}`);
+}
+
+function exactly(name: string): string {
+  return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
+}
+
+/** What vitest writes about a run. */
+export interface TestReport {
   readonly testResults: readonly {
+    /** Path of the file. */
+    readonly name: string;
     readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
   }[];
 }
 
-function firstFailure(tree: string, tests: readonly string[]): string | undefined {
+interface FailedTest {
+  readonly file: string;
+  readonly name: string;
+}
+
+function failedTest(tree: string, tests: readonly string[]): FailedTest | undefined {
   const report = join(tree, 'tests.json');
   rmSync(report, { force: true });
-  const options = ['run', '--config', 'test/vitest.config.ts', '--project', 'unit', '--bail=1', '--reporter=json'];
-  const { status, error } = run(tree, 'vitest', [...options, `--outputFile=${report}`, ...tests]);
+  const limits = [`--testTimeout=${TEST_LIMIT_MS}`, `--hookTimeout=${TEST_LIMIT_MS}`];
+  const options = ['--config', 'test/vitest.config.ts', '--project', 'unit', '--bail=1', '--reporter=json', ...limits];
+  const { status, error, stderr } = run(tree, 'vitest', ['run', ...options, `--outputFile=${report}`, ...tests]);
+  if (error) throw new Error(`the tests did not end: ${error.message}`);
   if (status === 0) return undefined;
-  if (error !== undefined) return `tests: ${error.message}`;
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as TestReport;
-  const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed');
-  return `test: ${failed?.fullName ?? testResults.find(({ message }) => message !== '')?.message ?? 'a file cannot be loaded'}`;
+  if (!existsSync(report)) throw new Error(`the tests ended without a report: ${stderr}`);
+  return firstFailure(JSON.parse(readFileSync(report, 'utf8')));
+}
+
+/** The first test that failed. Throws where it ran out of time, and where none failed, since then a file was not loaded. */
+export function firstFailure({ testResults }: TestReport): FailedTest {
+  const failed = testResults.flatMap(({ name: file, assertionResults }) =>
+    assertionResults.filter(({ status }) => status === 'failed').map((test) => ({ file, name: test.fullName, why: test.failureMessages })),
+  );
+  const [first] = failed;
+  if (!first) {
+    const broken = testResults.find(({ message }) => message !== '');
+    throw new Error(`no test failed, but a file could not be loaded or set up: ${broken?.name} ${broken?.message ?? ''}`);
+  }
+  const late = failed.find(({ why }) => why.some((text) => text.includes('timed out')));
+  if (late) throw new Error(`this test ran out of time: ${late.name}`);
+  return { file: first.file, name: first.name };
 }
 
 function run(cwd: string, program: string, args: readonly string[]) {
@@ -83,4 +146,4 @@ function run(cwd: string, program: string, args: readonly string[]) {
   return spawnSync(program, args, { cwd, encoding: 'utf8', timeout: LIMIT_MS, env: { ...process.env, PATH }, maxBuffer: 1e8 });
 }
 
-process.exitCode = main(process.argv[2]);
+if (import.meta.main) process.exitCode = main(process.argv[2]);

@@ -102,15 +102,12 @@ const PLAIN_ARGUMENTS: Readonly<Record<string, number>> = {
   Ajv2020: 0,
   AtmoError: 2,
   AuditStore: 1,
-  Call: 0,
-  CallPipeline: 1,
   CommissionAttempt: 1,
   Headers: 0,
   HistoryStore: 1,
   'Intl.DateTimeFormat': 1,
   MeshService: 1,
   NatsPublisher: 1,
-  CommandParser: 0,
   ShellParser: 0,
   RedisMirror: 1,
   RelayConnection: 1,
@@ -179,7 +176,54 @@ function spreadCollaborators(file: string, text: string): readonly string[] {
   return found;
 }
 
+/** Names that a module gives to all the parts that it was handed. */
+const ALL_PARTS = /^(parts|collaborators|ports|services|infrastructure|with)$/;
+
+interface Named extends Node {
+  readonly name?: string;
+  readonly property?: Node;
+  readonly expression?: Node;
+  readonly argument?: Node;
+  readonly properties?: readonly (Node & { readonly argument?: Node })[];
+}
+
+/** The last name of `parts`, `this.#parts` and `(parts as Parts)`. */
+function lastName(node: Node): string {
+  const { name, property, expression } = node as Named;
+  return name ?? (property && lastName(property)) ?? (expression && lastName(expression)) ?? '';
+}
+
+/** Where a file spreads all its parts into an object, or takes what is left of them as one object. */
+function spreadParts(file: string, text: string): readonly string[] {
+  if (!text.includes('...')) return [];
+  const found: string[] = [];
+  walk(parseAst(text, { lang: 'ts' }) as Node, (node) => {
+    if (node.type !== 'ObjectExpression' && node.type !== 'ObjectPattern') return;
+    for (const { argument, start, end } of (node as Named).properties ?? [])
+      if (argument && ALL_PARTS.test(lastName(argument))) found.push(`${file}: ${text.slice(start, end)}`);
+  });
+  return found;
+}
+
 describe('collaborators', () => {
+  test('are never spread as a whole, whatever takes them', () => {
+    expect(sources.flatMap((file) => spreadParts(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+  });
+
+  test('that are spread as a whole are found', () => {
+    const found = (text: string) => spreadParts('a.ts', text).length;
+    expect(found('use({ ...parts, a });')).toBe(1);
+    expect(found('class A { #parts = {}; use() { return { ...this.#parts }; } }')).toBe(1);
+    expect(found('const { a, ...ports } = b;')).toBe(1);
+    expect(found('const a = { ...(collaborators as B) };')).toBe(1);
+    expect(found('const a = [...parts]; const b = { ...parts.c, ...rest };')).toBe(0);
+  });
+
+  test('no exemption from passing by name is left over', () => {
+    const all = sources.map((file) => readFileSync(join(SRC, file), 'utf8')).join('\n');
+    expect(Object.keys(PLAIN_ARGUMENTS).filter((name) => !all.includes(`new ${name}(`))).toEqual([]);
+  });
+
   test('are passed by name: no object is spread into a constructor, or into what the hub opens', () => {
     expect(sources.flatMap((file) => spreadCollaborators(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { TokenVerifier } from '../../src/auth/tokens/token-verifier.ts';
 import { generatePrivateKey, hubIdOf, publicKeyOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { NO_REMOTE_GROUPS } from '../../test/no-device-facts.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 
@@ -57,14 +58,14 @@ class BenchHub {
   readonly #hubId = hubIdOf(this.#rawKey);
   readonly #verifier = new TokenVerifier(
     {
-      issuers: new Map([[this.#hubId, this.#rawKey]]),
+      issuers: Object.assign(new Map([[this.#hubId, this.#rawKey]]), { permissionsOf: () => undefined }),
       revocations: { firstRevoked: () => undefined },
       time: { now: systemClock.now, isTrusted: () => true },
       onIssuedAt: () => {},
     },
-    { hubId: this.#hubId },
+    { hubId: this.#hubId, meshId: () => undefined },
   );
-  readonly #authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: this.#verifier });
+  readonly #authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: this.#verifier });
 
   round(): Round {
     const tokens = Array.from({ length: TOKENS_A_ROUND }, () => tokenText(signRoot(this.#claims(), this.#key)));

@@ -19,7 +19,7 @@ import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
-import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts } from '../../test/calls/pipeline-fixture.ts';
+import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts, TEST_OPTIONS } from '../../test/calls/pipeline-fixture.ts';
 
 const SELF = 'hub-bench';
 
@@ -44,21 +44,24 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const tools = new ToolDirectory({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
   const idempotency = new IdempotencyStore({ store, clock });
   const guards = permissiveParts(clock);
-  const pipeline = new CallPipeline({
-    ...guards,
-    registry,
-    tools,
-    validator,
-    authorizer: listAuthorizer,
-    clock,
-    logger,
-    events,
-    jobs,
-    standstill: { waitedMs: 0 },
-    self: { id: SELF, name: 'bench', isLocal: true, isReachable: true, isOnline: true, hops: 0, roundTripMs: 0, capabilities: [] },
-    idempotency,
-    ...(audit && { audit }),
-  });
+  const pipeline = new CallPipeline(
+    {
+      ...guards,
+      registry,
+      tools,
+      validator,
+      authorizer: listAuthorizer,
+      clock,
+      logger,
+      events,
+      jobs,
+      standstill: { waitedMs: 0 },
+      self: { id: SELF, name: 'bench', isLocal: true, isReachable: true, isOnline: true, hops: 0, roundTripMs: 0, capabilities: [] },
+      idempotency,
+      ...(audit && { audit }),
+    },
+    TEST_OPTIONS,
+  );
   const health = { status: 'ok', nodeId: SELF, version: '0', startedAtMs: 0, problems: [] } as const;
   const door = new HttpApi(
     {

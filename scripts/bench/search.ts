@@ -11,6 +11,7 @@ import { mayCallTool } from '../../src/tools/definition/tool-permissions.ts';
 import { CONFIDENT_FROM } from '../../src/tools/search/confidence.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
+import { NO_REMOTE_GROUPS } from '../../test/no-device-facts.ts';
 import { ToolHarness } from '../../test/profiles/tool-harness.ts';
 import type { BenchFigure } from './figure.ts';
 import { describeRowDevice, isRelative, kindOf, meansAction, meansOpposite, rowDeviceId } from './search-homes.ts';
@@ -212,7 +213,9 @@ function guestOf(devices: readonly string[]): (tool: RegisteredTool) => boolean 
   const grants = devices.filter((_, index) => index % 4 === 0).slice(0, 30);
   const permissions = grants.flatMap((device) => [`device:control:${device}`, `device:read:${device}`]);
   const guest: Principal = { id: 'guest', kind: 'agent', permissions };
-  const authorizer = memoizedAuthorizer(new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } }));
+  const authorizer = memoizedAuthorizer(
+    new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } }),
+  );
   return (tool) => mayCallTool(tool, guest, authorizer);
 }
 

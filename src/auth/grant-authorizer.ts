@@ -16,8 +16,8 @@ const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
 interface GrantParts {
   readonly groups: ResourceGroups;
-  /** Groups that contain devices of other hubs. If absent, the devices of other hubs are in no group. */
-  readonly elsewhere?: RemoteGroups;
+  /** Groups that contain devices of other hubs. */
+  readonly elsewhere: RemoteGroups;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
 
@@ -55,8 +55,8 @@ export class GrantAuthorizer implements Authorizer {
 
   elsewhere(hubs: () => readonly HubId[]): Authorizer {
     const { elsewhere, validity } = this.#parts;
-    const groups: ResourceGroups = { isMember: (resource, group) => elsewhere?.isMember(resource, group, hubs()) ?? false };
-    return new GrantAuthorizer({ groups, validity });
+    const groups: ResourceGroups = { isMember: (resource, group) => elsewhere.isMember(resource, group, hubs()) };
+    return new GrantAuthorizer({ groups, elsewhere, validity });
   }
 
   /** Returns the principal's grants; undefined if its token has expired or was revoked. */

@@ -1,8 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { generatePrivateKey } from '../codec/public-key.ts';
 import { AtmoError } from '../core/errors.ts';
-import { readTextIfExists } from '../core/files/file-system.ts';
+import { readTextIfExists, requirePrivateFiles } from '../core/files/file-system.ts';
 import { backupCopyPath, type OnRepaired, RecoverableFile } from '../core/files/recoverable-file.ts';
 
 /** A file that only the user of the hub's process may read. */
@@ -17,17 +16,22 @@ export interface SecretFile {
 
 /**
  * Returns the text of a secret file; undefined if there is neither the file nor its backup copy. Restores a damaged or lost file from the
- * copy. Throws STORAGE_FAILED if others can read the file, or if the copy is damaged and the file is unusable.
+ * copy. Throws STORAGE_FAILED if others can read the file or the copy, or if the copy is damaged and the file is unusable.
  */
 export function readSecretFile(file: SecretFile): string | undefined {
-  requirePrivate(file);
-  return storage(file.path, () => new RecoverableFile(file).read());
+  const { path, ifOthersReadIt } = file;
+  return storage(path, () => {
+    requirePrivateFiles([path, backupCopyPath(path)], ifOthersReadIt);
+    return new RecoverableFile(file).read();
+  });
 }
 
-/** Returns the text of a secret file without a backup copy; undefined if there is no file. Throws STORAGE_FAILED if others can read it. */
-export function readOwnerSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
-  requirePrivate(file);
-  return storage(file.path, () => readTextIfExists(file.path));
+/** Reads a secret file that has no backup copy. Returns undefined if the file is absent. Throws STORAGE_FAILED if others can read it. */
+export function readOwnerSecret({ path, ifOthersReadIt }: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
+  return storage(path, () => {
+    requirePrivateFiles([path], ifOthersReadIt);
+    return readTextIfExists(path);
+  });
 }
 
 /** Writes the file and its copy (mode 0600). After a crash, each has the old or the new text. Throws STORAGE_FAILED if a write fails. */
@@ -43,16 +47,6 @@ export function removeSecretFile(file: SecretFile): void {
 /** Returns the advice to delete a file together with its backup copy. Otherwise, the copy would restore the file. */
 export function deletionHint(path: string): string {
   return `delete it and its copy (rm ${path} ${backupCopyPath(path)})`;
-}
-
-function requirePrivate({ path, ifOthersReadIt }: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): void {
-  const found = storage(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (!found?.isFile() || (found.mode & 0o077) === 0) return;
-  throw new AtmoError(
-    'STORAGE_FAILED',
-    `${path} can be read by other users (mode ${(found.mode & 0o777).toString(8)}). Run \`chmod 600 ${path}\`; if others were on this machine, ${ifOthersReadIt}`,
-    { path },
-  );
 }
 
 function storage<Result>(path: string, work: () => Result): Result {

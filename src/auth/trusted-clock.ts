@@ -95,9 +95,9 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   }
 
   /**
-   * Sets the owner's time, even if it is before the floor. This time is used until the network provides the time. It survives a restart of
-   * the hub, but not of the machine. If the network or the configuration confirms the machine's clock, only corrects the floor, and throws
-   * CONFLICT if `timeMs` differs from that clock by more than a minute.
+   * Sets the owner's time, even if it is before the floor. The hub uses this time until the network provides the time. It survives a
+   * restart of the hub, but not of the machine. If the network or the configuration confirms the machine's clock, only the floor is set, to
+   * that clock's time. In this case, if `timeMs` differs from that clock by more than a minute, throws CONFLICT and changes nothing.
    */
   set(timeMs: number): void {
     const { buildTimeMs } = this.#options;

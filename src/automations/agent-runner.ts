@@ -52,7 +52,19 @@ export class AgentRunner implements Service {
   constructor(parts: AgentParts, options: AgentOptions = {}) {
     this.#agents = new AgentStore(parts);
     this.#parts = {
-      ...parts,
+      clock: parts.clock,
+      logger: parts.logger,
+      events: parts.events,
+      time: parts.time,
+      pipeline: parts.pipeline,
+      authorizer: parts.authorizer,
+      devices: parts.devices,
+      registry: parts.registry,
+      mesh: parts.mesh,
+      validator: parts.validator,
+      readings: parts.readings,
+      store: parts.store,
+      tokens: parts.tokens,
       agents: this.#agents,
       index: new EventIndex(parts.events),
       timeZone: options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -158,7 +170,7 @@ export class AgentRunner implements Service {
     const record: AgentRecord = {
       id: principal.id,
       type: request.type,
-      ...(request.kind !== request.type && { kind: request.kind }),
+      ...(request.kind !== undefined && { kind: request.kind }),
       name: request.name ?? principal.id,
       status: 'active',
       ...(by.kind !== 'owner' && { parent: by.id }),
@@ -202,7 +214,7 @@ export class AgentRunner implements Service {
     }
   }
 
-  /** Marks an agent that cannot be resumed as failing. The agent stays idle until its token ends. */
+  /** Sets the status of an agent to `failing`, because the agent cannot be resumed. The agent stays idle until its token ends. */
   #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
@@ -265,8 +277,8 @@ export class AgentRunner implements Service {
 }
 
 interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
-  /** Type of the agent, in the caller's words. */
-  readonly kind: string;
+  /** Word of the caller for an external agent, if it is not `external`. */
+  readonly kind?: string;
   readonly name?: string;
   readonly ttlMs: number;
 }

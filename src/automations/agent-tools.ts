@@ -1,8 +1,8 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { WRITTEN_LINE } from '../core/untrusted-text.ts';
-import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
+import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { snakeJson } from '../tools/schema/plain-json.ts';
 import { type AgentRunner, childId } from './agent-runner.ts';
@@ -95,7 +95,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
           items: {
             type: 'object',
             required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
-            properties: { agent_type: TEXT, status: { enum: AGENT_STATUSES }, runs: INTEGER },
+            properties: { agent_type: TEXT, kind: TEXT, status: { enum: AGENT_STATUSES }, runs: INTEGER },
           },
         },
       }),
@@ -109,7 +109,8 @@ function agentView(record: AgentRecord, runner: AgentRunner): Json {
   const { lastError, lastRunAtMs, running } = record;
   return snakeJson({
     agentId: record.id,
-    agentType: record.kind ?? record.type,
+    agentType: record.type,
+    kind: record.kind,
     name: record.name,
     status: record.status,
     parent: record.parent,
@@ -134,6 +135,7 @@ const DEFAULT_TTL_SECONDS = 86_400;
 /** Pattern of a single line of visible characters without a slash. */
 const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
 const AUTOMATION = 'automation';
+const EXTERNAL = 'external';
 
 const PARAMETERS = {
   agent_type: p.string({
@@ -166,6 +168,15 @@ const RETURNS = resultSchema({
   expires_at: INSTANT,
 });
 
+/** Canonical parameters of `spawn_agent`. `kind` is the caller's own word for an external agent; the schema lets no caller set it. */
+type CanonicalSpawn = ValuesOf<typeof PARAMETERS> & { readonly kind?: string };
+
+/** Replaces any other word for an external agent by `external`, so that a rule about `external` applies to it. Keeps the word as `kind`. */
+function canonicalSpawn(params: CanonicalSpawn): JsonObject {
+  const { agent_type: word } = params;
+  return { ...params, ...(word !== AUTOMATION && word !== EXTERNAL && { agent_type: EXTERNAL, kind: word }) };
+}
+
 /** Returns `spawn_agent`, which starts an automation of this hub, or mints a token for an external process. */
 function spawnAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
@@ -183,6 +194,7 @@ function spawnAgentTool(runner: AgentRunner): RegisteredTool {
       preferLocal: true,
       tags: ['automation', 'agent', 'rule', 'schedule'],
       parameters: PARAMETERS,
+      canonicalize: canonicalSpawn,
       returns: RETURNS,
       examples: [
         {
@@ -201,9 +213,10 @@ function spawnAgentTool(runner: AgentRunner): RegisteredTool {
         },
       ],
     },
-    async ({ agent_type: kind, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }, { principal }) => {
-      const type: AgentType = kind === AUTOMATION ? AUTOMATION : 'external';
-      const request = { type, kind, config, permissions, ttlMs: ttlSeconds * 1000, ...(name !== undefined && { name }) };
+    async ({ agent_type: word, kind, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }: CanonicalSpawn, { principal }) => {
+      const type: AgentType = word === AUTOMATION ? AUTOMATION : EXTERNAL;
+      const facts = { ...(kind !== undefined && { kind }), ...(name !== undefined && { name }) };
+      const request = { type, config, permissions, ttlMs: ttlSeconds * 1000, ...facts };
       const { record, token } = runner.spawn(request, principal);
       return { agent_id: record.id, status: record.status, token, expires_at: isoTime(record.expiresAtMs) };
     },

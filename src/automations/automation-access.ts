@@ -36,7 +36,7 @@ export function canObserve(about: Trigger | Condition, principal: Principal, aut
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 
-/** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown or hidden from the principal. The message is the same. */
+/** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown. Throws the same error if the principal may not see it. */
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of [...plan.triggers, ...plan.conditions]) {
     if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;

@@ -124,7 +124,7 @@ function invalid(message: string): AtmoError {
   return new AtmoError('VALIDATION_ERROR', message);
 }
 
-/** Returns the checked parameters by name. Throws VALIDATION_ERROR if a number is outside its bounds, or if another value has bounds. */
+/** Returns the checked parameters by name. Throws VALIDATION_ERROR if a number is outside its bounds, or a text or boolean has bounds. */
 export function parseParameters(config: JsonObject, validator: SchemaValidator): Readonly<Record<string, AgentParameter>> {
   const parameters = validator.parameters(PARAMETERS_SCHEMA, config.parameters ?? {}) as Readonly<Record<string, AgentParameter>>;
   for (const [name, parameter] of Object.entries(parameters)) checkParameter(name, parameter, parameter.value);

@@ -7,11 +7,7 @@ import { callerView, canSeeTool, effectsOf } from '../tools/definition/tool-perm
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { LARGE_PARAMS_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-
-/** Maximum nesting depth of previewed calls. It is sufficient for composed tools inside a sequence. */
-const MAX_DEPTH = 6;
-/** Maximum number of calls in one preview. */
-const MAX_CALLS = 256;
+import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 
 /** The parts of the hub that a preview of calls needs. */
 export interface CallPreviewPorts {
@@ -40,10 +36,8 @@ interface PreviewedCall extends Omit<RuledCall, 'principal'> {
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
   const calls = callsOf(ports, request, 0);
-  if (calls.length <= MAX_CALLS) return calls;
-  throw new AtmoError('RESOURCE_EXCEEDED', `${request.tool} would make more than ${MAX_CALLS} calls; call its steps by themselves`, {
-    permanent: true,
-  });
+  if (calls.length <= MAX_NESTED_CALLS) return calls;
+  throw tooManyCalls(request.tool);
 }
 
 function callsOf(
@@ -52,11 +46,12 @@ function callsOf(
   depth: number,
 ): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
-  const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
+  const params = given === undefined ? undefined : canonicalParams(tool, given, ports, viewer);
   // Only the other hub can compute the effects of its tool, so they are unknown here.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
-  const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
+  const inner = tool.innerCalls?.(params) ?? [];
+  if (inner.length > 0 && depth === MAX_CALL_DEPTH) throw tooManyCalls(name);
   const steps = inner.flatMap((step) => {
     try {
       return callsOf(ports, { tool: step.tool, params: step.params, viewer }, depth + 1);
@@ -73,8 +68,8 @@ export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given
   const tool = attempt(() => toolOf(ports, name, viewer));
   if (!tool) return 'none';
   const { isDangerous, tags } = tool.definition.metadata;
-  if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth === MAX_DEPTH) return 'dangerous';
-  const params = given === undefined ? undefined : attempt(() => canonicalParams(tool, given, { ...ports, viewer }));
+  if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth > MAX_CALL_DEPTH) return 'dangerous';
+  const params = given === undefined ? undefined : attempt(() => canonicalParams(tool, given, ports, viewer));
   // A call with invalid parameters is refused and has no effect.
   if (given !== undefined && !params) return 'none';
   const own = params ? (tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
@@ -92,11 +87,7 @@ function toolOf({ registry, authorizer }: CallPreviewPorts, name: string, viewer
   return registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
 }
 
-function canonicalParams(
-  tool: RegisteredTool,
-  given: Json,
-  { validator, authorizer, viewer }: CallPreviewPorts & Pick<PreviewedRequest, 'viewer'>,
-): JsonObject {
+function canonicalParams(tool: RegisteredTool, given: Json, { validator, authorizer }: CallPreviewPorts, viewer: Principal): JsonObject {
   const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
   return tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
 }

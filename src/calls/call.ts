@@ -131,7 +131,7 @@ export class RunningCall {
   readonly requestId: string;
   readonly traceId: string;
   readonly startedMs: number;
-  /** Milliseconds for which the call may have waited while the process was suspended, before the hub received the call. */
+  /** Milliseconds for which the call may have waited unread, because the hub's process was suspended when the call arrived. */
   readonly waitedMs: number;
   /** The facts that the most recent stage returned. */
   facts: CallFacts;

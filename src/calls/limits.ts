@@ -2,6 +2,19 @@ import { type Principal, principalKey } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 
+/** Deepest nesting of composed tools. */
+export const MAX_COMPOSITION_DEPTH = 4;
+/** Deepest nesting of calls that are checked in advance. It is enough for composed tools inside a sequence. */
+export const MAX_CALL_DEPTH = MAX_COMPOSITION_DEPTH + 2;
+/** Largest number of calls inside one call. */
+export const MAX_NESTED_CALLS = 256;
+
+/** Returns the error of a call with more or deeper inner calls than can be checked. */
+export function tooManyCalls(tool: string): AtmoError {
+  const message = `${tool} would make more than ${MAX_NESTED_CALLS} calls, or nest them more than ${MAX_CALL_DEPTH} deep; call its steps by themselves`;
+  return new AtmoError('RESOURCE_EXCEEDED', message, { permanent: true });
+}
+
 /** Milliseconds without a call after which a session ends. The next call of the session begins a new count. */
 const IDLE_MS = 3_600_000;
 const MAX_SESSIONS = 4_096;

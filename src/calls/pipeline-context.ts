@@ -7,7 +7,6 @@ import type { StallDetector } from '../core/health.ts';
 import type { HubId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { PeerDevice, RoutePeer } from '../core/mesh-view.ts';
-import { INVOCATION_POLICY } from '../tools/definition/invocation-policy.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
@@ -133,35 +132,35 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly usage: UsageCounter;
 }
 
-/** The settings of the call pipeline. */
+/** The settings of the call pipeline. All are required, because each missing limit would be a missing check. */
 export interface PipelineOptions {
-  /** Largest number of calls that run at once; default 64. */
-  readonly maxConcurrent?: number;
-  /** Largest number of calls that wait for a slot; default 256. */
-  readonly maxQueued?: number;
-  /** Largest number of running calls of a caller and its descendants; default 16. */
-  readonly maxConcurrentPerCaller?: number;
-  /** Largest number of calls of one caller that wait for a slot; default 256. */
-  readonly maxQueuedPerCaller?: number;
-  /** Time limit of tools that declare no limit; default 30 s. */
-  readonly defaultTimeoutMs?: number;
-  /** Largest number of calls of one session; default unlimited. */
-  readonly maxCallsPerSession?: number;
-  /** Maximum UTF-8 bytes of the JSON text of a call's parameters, for tools that declare no limit; default 64 KiB. */
-  readonly maxParamsBytes?: number;
-  /** Minimum free memory in bytes; default 16 MB. While less is free, new calls are refused. */
-  readonly minFreeBytes?: number;
+  /** Largest number of calls that run at once. */
+  readonly maxConcurrent: number;
+  /** Largest number of calls that wait for a slot. */
+  readonly maxQueued: number;
+  /** Largest number of running calls of a caller and its descendants. */
+  readonly maxConcurrentPerCaller: number;
+  /** Largest number of calls of one caller that wait for a slot. */
+  readonly maxQueuedPerCaller: number;
+  /** Time limit of tools that declare no limit. */
+  readonly defaultTimeoutMs: number;
+  /** Largest number of calls of one session. */
+  readonly maxCallsPerSession: number;
+  /** Maximum UTF-8 bytes of the JSON text of a call's parameters, for tools that declare no limit. */
+  readonly maxParamsBytes: number;
+  /** Minimum free memory in bytes. While less is free, new calls are refused. */
+  readonly minFreeBytes: number;
   /** Ids or names of tools that the owner has disabled; read again for each call. */
-  readonly disabledTools?: readonly string[];
+  readonly disabledTools: readonly string[];
   /**
    * Tools of this hub, by id or name, that another hub may run if this hub cannot reach the tool's service. All parameters then go to that
-   * hub. Default: no tool. The list is read again for each call.
+   * hub. The list is read again for each call.
    */
-  readonly failOverTools?: readonly string[];
-  /** What happens if a result violates its tool's schema: `error` (default) fails the call, `warn` only logs the violation. */
-  readonly resultInvalid?: 'error' | 'warn';
-  /** Logs one line for each finished call; default true. */
-  readonly logCalls?: boolean;
+  readonly failOverTools: readonly string[];
+  /** What happens if a result violates its tool's schema: `error` fails the call, `warn` only logs the violation. */
+  readonly resultInvalid: 'error' | 'warn';
+  /** Logs one line for each finished call. */
+  readonly logCalls: boolean;
 }
 
 /** The collaborators of the stages, and the state of the pipeline. */
@@ -181,28 +180,48 @@ export interface StageContext extends PipelineCollaborators {
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 
-const DEFAULTS = { maxConcurrent: 64, maxQueued: 256, maxConcurrentPerCaller: 16, maxQueuedPerCaller: 256 } as const;
-const DEFAULT_MAX_PARAMS_BYTES = 65_536;
-const DEFAULT_MIN_FREE_BYTES = 16_000_000;
-
-/** Returns the context of the stages, with defaults for absent options. */
+/** Returns the context of the stages of one pipeline. */
 export function stageContext(collaborators: PipelineCollaborators, options: PipelineOptions, isDraining: () => boolean): StageContext {
   const { clock, process } = collaborators;
   return {
-    ...collaborators,
+    clock,
+    logger: collaborators.logger,
+    events: collaborators.events,
+    audit: collaborators.audit,
+    registry: collaborators.registry,
+    validator: collaborators.validator,
+    authorizer: collaborators.authorizer,
+    standstill: collaborators.standstill,
+    self: collaborators.self,
+    jobs: collaborators.jobs,
+    idempotency: collaborators.idempotency,
+    approvals: collaborators.approvals,
+    rules: collaborators.rules,
+    rateLimiter: collaborators.rateLimiter,
+    router: collaborators.router,
+    tools: collaborators.tools,
+    jobPlaces: collaborators.jobPlaces,
+    mesh: collaborators.mesh,
+    validity: collaborators.validity,
+    time: collaborators.time,
+    sealSecret: collaborators.sealSecret,
+    features: collaborators.features,
+    roleOf: collaborators.roleOf,
+    process,
+    usage: collaborators.usage,
     gates: new CallerConcurrencyLimiter({
-      maxRunning: options.maxConcurrent ?? DEFAULTS.maxConcurrent,
-      maxWaiting: options.maxQueued ?? DEFAULTS.maxQueued,
-      maxRunningPerCaller: options.maxConcurrentPerCaller ?? DEFAULTS.maxConcurrentPerCaller,
-      maxWaitingPerCaller: options.maxQueuedPerCaller ?? DEFAULTS.maxQueuedPerCaller,
+      maxRunning: options.maxConcurrent,
+      maxWaiting: options.maxQueued,
+      maxRunningPerCaller: options.maxConcurrentPerCaller,
+      maxWaitingPerCaller: options.maxQueuedPerCaller,
     }),
-    memory: new MemoryGuard({ clock, process }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
-    sessions: new SessionCallLimit(clock, { maxCalls: options.maxCallsPerSession ?? Number.POSITIVE_INFINITY }),
-    disabledTools: options.disabledTools ?? [],
-    failOverTools: options.failOverTools ?? [],
-    resultInvalid: options.resultInvalid ?? 'error',
-    defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,
-    maxParamsBytes: options.maxParamsBytes ?? DEFAULT_MAX_PARAMS_BYTES,
+    memory: new MemoryGuard({ clock, process }, { minFreeBytes: options.minFreeBytes }),
+    sessions: new SessionCallLimit(clock, { maxCalls: options.maxCallsPerSession }),
+    disabledTools: options.disabledTools,
+    failOverTools: options.failOverTools,
+    resultInvalid: options.resultInvalid,
+    defaultTimeoutMs: options.defaultTimeoutMs,
+    maxParamsBytes: options.maxParamsBytes,
     isDraining,
     running: new WeakSet(),
     stepsLeft: new WeakMap(),

@@ -6,6 +6,7 @@ import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
 import { type ApprovedCall, type CallFacts, isElsewhere, type RepeatedCall, RunningCall, riskOf, secretsOf, toolIdOf } from './call.ts';
 import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer } from './call-audit.ts';
+import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
 import {
   type AsyncAnswer,
@@ -33,9 +34,9 @@ export class CallPipeline implements ToolCaller {
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
 
-  constructor(collaborators: PipelineCollaborators, options: PipelineOptions = {}) {
+  constructor(collaborators: PipelineCollaborators, options: PipelineOptions) {
     this.#usage = collaborators.usage;
-    this.#logsCalls = options.logCalls ?? true;
+    this.#logsCalls = options.logCalls;
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
     const { audit, clock, time } = this.#context;
     this.#auditWriter = new CallAuditWriter({ audit, clock, time });
@@ -247,10 +248,6 @@ export class CallPipeline implements ToolCaller {
   }
 }
 
-/** Maximum nesting depth of the checked calls. It equals the maximum nesting depth of composed tools. */
-const MAX_PREFLIGHT_DEPTH = 4;
-const MAX_PREFLIGHT_CALLS = 256;
-
 /** A request to check a call without running it. `params` is absent if the parameters are unknown. */
 type PreflightRequest = Omit<CallRequest, 'params'> & { readonly params?: unknown };
 
@@ -266,7 +263,7 @@ interface PreflightStep {
  */
 class RecursivePreflight {
   readonly #judge: (asked: PreflightRequest) => Promise<PreflightStep>;
-  #callsLeft = MAX_PREFLIGHT_CALLS;
+  #callsLeft = MAX_NESTED_CALLS;
 
   constructor(judge: (asked: PreflightRequest) => Promise<PreflightStep>) {
     this.#judge = judge;
@@ -274,7 +271,8 @@ class RecursivePreflight {
 
   async run(asked: PreflightRequest, depth = 0): Promise<Preflight> {
     const { verdict, innerCalls } = await this.#judge(asked);
-    if (!verdict.allowed || depth === MAX_PREFLIGHT_DEPTH) return verdict;
+    if (!verdict.allowed || innerCalls.length === 0) return verdict;
+    if (depth === MAX_CALL_DEPTH) return tooMany(asked.tool);
     let whole = verdict;
     for (const inner of innerCalls) {
       this.#callsLeft -= 1;
@@ -305,6 +303,5 @@ function errorOfInnerCall(outer: string, inner: string, error: ErrorBody): Error
 }
 
 function tooMany(tool: string): Preflight {
-  const message = `${tool} would make more than ${MAX_PREFLIGHT_CALLS} calls; call its steps by themselves`;
-  return { allowed: false, error: { code: 'RESOURCE_EXCEEDED', message, details: { permanent: true }, retryable: false } };
+  return { allowed: false, error: tooManyCalls(tool).toBody() };
 }

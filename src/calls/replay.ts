@@ -155,8 +155,8 @@ export interface DeterminismFinding {
 const CHECK_RUN: RunContext = { runId: 'self-check', logicalTimeMs: Date.UTC(2026, 0, 1), randomSeed: '00112233445566778899aabbccddeeff' };
 
 /**
- * Checks whether tools are as deterministic as they declare, because the replay relies on it. Runs each deterministic or bounded tool
- * without side effects twice with each of its examples, and twice with sample parameters from its schema.
+ * Checks whether tools are as deterministic as they declare, because the replay relies on it. Checks the deterministic and the bounded
+ * tools that have no side effects. Each tool runs twice with each of its examples, and twice with sample parameters from its schema.
  */
 export async function checkDeterminism(tools: readonly RegisteredTool[]): Promise<readonly DeterminismFinding[]> {
   const findings: DeterminismFinding[] = [];

@@ -23,7 +23,7 @@ export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' |
   readonly toolCallRequest: ModelCall;
   /** Id of the trace to which the call belongs. */
   readonly correlationId?: string;
-  /** Data about the user. AgentOS tools receive it, like `sessionData`, in addition to the ids. */
+  /** Data about the user. AgentOS tools receive it with the caller's id, and receive `sessionData` with the session's id. */
   readonly userContext?: JsonObject;
   readonly sessionData?: JsonObject;
 }
@@ -73,7 +73,7 @@ interface OrchestratorOptions {
 }
 
 /**
- * The tool interface of an embedded hub for its program, with the method names of AgentOS. Every call passes the same pipeline as a call
+ * The methods with which a program uses the tools of its embedded hub, named as in AgentOS. Every call passes the same pipeline as a call
  * over HTTP. Only `registerTool`, `registerCapability` and `unregisterTool` throw errors, and `call` rejects for an invalid token.
  */
 export class ToolOrchestrator {

@@ -137,8 +137,8 @@ function resultOf(job: JsonObject): JsonObject {
 const USUAL_PARAMS_BYTES = 65_536;
 
 /**
- * Parses `key=value` words and converts each value to the type in the tool's schema. `key=@FILE` sets the content of a file, `key=@-` sets
- * the content of stdin, and `key=@@x` sets the text `@x`. A value of a wrong type remains text; the hub then reports the mistake.
+ * Parses `key=value` words and converts each value to the type in the tool's schema. `key=@FILE` reads the value from a file,
+ * `key=@-` reads the value from stdin, and `key=@@x` means the text `@x`. A value of a wrong type remains text; the hub then reports it.
  */
 export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
   const properties = objectOf(objectOf(tool.parameters).properties);

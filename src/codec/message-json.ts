@@ -69,8 +69,8 @@ export function joinedJson(pieces: JsonPieces): string {
 }
 
 /**
- * Returns the wire type of RFC 8785 text of at most `max` bytes, in which bytes may replace base64 strings. `arrives` selects the decoded
- * form: `in pieces`, which the hub can forward unchanged, or `in one` string, which the hub can parse.
+ * Returns the wire type for RFC 8785 text of at most `max` bytes, whole or in pieces (`JsonPieces`). `arrives` is the form after decoding.
+ * `in pieces`: the form that was sent, which the hub can forward unchanged. `in one`: one string, which the hub can parse.
  */
 export function jsonPieces({ max, arrives }: { readonly max: number; readonly arrives: 'in pieces' | 'in one' }): WireType<JsonPieces> {
   const check = (value: unknown, at: ValuePath): JsonPieces => {

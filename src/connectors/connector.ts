@@ -54,7 +54,7 @@ export interface ConnectionEvents {
 
 /**
  * Returns a tool that uses a service. If the service is absent, the tool is listed, but its calls fail with NOT_CONFIGURED and name
- * `setting`. In that case, `define` gets undefined as the service, and only the handler of the tool may use it.
+ * `setting`. `define` may use the service only inside the tool's handler, because `define` gets undefined if the service is absent.
  */
 export function toolOver<Part>(service: Part | undefined, setting: string, define: (service: Part) => RegisteredTool): RegisteredTool {
   return service === undefined ? unconfigured(define(undefined as never), `set ${setting} in the configuration`) : define(service);

@@ -30,8 +30,8 @@ export interface TrustedTime {
 }
 
 /**
- * Source of the time: the owner set it (`owner`), the owner declared the machine's clock right (`configuration`), or the machine's clock
- * follows the network, a hardware clock or the host of a virtual machine (`network`, `hardware`, `host`). `nothing`: unconfirmed.
+ * Source of the time. `owner`: the owner set it. `configuration`: the owner configured trust in the machine's clock. `network`, `hardware`,
+ * `host`: the machine's clock follows the network, a hardware clock or the host of a virtual machine. `nothing`: unconfirmed.
  */
 export type TimeSource = 'owner' | 'configuration' | 'network' | 'hardware' | 'host' | 'nothing';
 

@@ -74,7 +74,7 @@ export const ERROR_CODES = {
   SHUTTING_DOWN: code(503, 'later', 5, 'The hub is stopping and takes no new calls'),
   HUB_UNREACHABLE: code(503, 'later', 5, 'No hub answers at the address'),
   CONFIG_INVALID: code(500, 'changed', 2, 'A configuration, manifest or profile file has a mistake; the message names file and line'),
-  INTERNAL_ERROR: code(500, 'never', 1, 'A bug in the hub or in a tool; the log has the stack under the same trace id'),
+  INTERNAL_ERROR: code(500, 'never', 1, 'A bug in the hub or a tool; the hub logs the stack with the trace id or request id of the answer'),
 } as const satisfies Record<string, ErrorKind>;
 
 /** An error code of the table. */
@@ -115,7 +115,7 @@ export class AtmoError extends Error {
 /** Returns an AtmoError unchanged. Any other error is a bug of `culprit`: it becomes INTERNAL_ERROR, and only the log has its text. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
-  const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;
+  const message = `${culprit} failed unexpectedly; the hub's log has the reason`;
   return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }
 

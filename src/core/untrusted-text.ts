@@ -75,7 +75,7 @@ export function plain(text: string): string {
   return [...clean].slice(0, 64).join('').trim();
 }
 
-/** Returns JSON of another hub or a device, with `visibleText` applied to all texts and member names in it. */
+/** Applies `visibleText` to all texts and member names in JSON from another hub or a device, and returns the result. */
 export function visibleJson(value: Json): Json {
   return mapTexts(value, visibleText);
 }

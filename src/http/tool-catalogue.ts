@@ -155,7 +155,7 @@ export class ToolCatalogue {
     return this.#parts.tools.modelName(tool);
   }
 
-  /** Returns whether the tool can be called without a further setting of the owner, here or on another hub. */
+  /** Returns false if this hub lacks a setting of the owner for the tool, and no other hub has the tool. Otherwise returns true. */
   isReady(tool: RegisteredTool): boolean {
     return this.#parts.tools.isReady(tool);
   }

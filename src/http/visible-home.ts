@@ -103,7 +103,7 @@ export class VisibleHome {
     return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
   }
 
-  /** Returns the area with this name or alias. Throws NOT_FOUND, or AMBIGUOUS_DEVICE if several areas match. Both name candidates. */
+  /** Returns the area with this name or alias. Throws NOT_FOUND, or AMBIGUOUS_DEVICE if several areas match. The error lists candidates. */
   area(principal: Principal, text: string): string {
     return resolveArea(text, this.areas(principal), this.names);
   }

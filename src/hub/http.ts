@@ -201,10 +201,10 @@ export class HttpApi implements Service {
   }
 
   async start(): Promise<void> {
-    const { metrics, mesh, meshDrops } = this.#collaborators;
+    const { metrics, mesh, meshDrops, events, directory, readings, jobs, tools, health } = this.#collaborators;
     this.#feed.start();
     registerMeshMetrics(metrics, { view: mesh.view, drops: meshDrops });
-    const stopFigures = registerHubMetrics(metrics, { ...this.#collaborators, feed: this.#feed });
+    const stopFigures = registerHubMetrics(metrics, { events, directory, readings, jobs, tools, health, feed: this.#feed });
     this.#stopWatching = [stopFigures, this.#visibility.start()];
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);

@@ -95,7 +95,7 @@ export async function openToolServices(
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
-  // A hub may list a token as revoked without the right to revoke it. So calls are aborted only if their token is no longer valid.
+  // A revocation can come from a hub that may not revoke the token. So calls are aborted only if their token is no longer valid.
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
@@ -151,6 +151,11 @@ function ownCandidate(
   };
 }
 
+/** Largest number of calls of one caller that wait for a slot. */
+const MAX_QUEUED_PER_CALLER = 256;
+/** Below this number of free bytes of memory, new calls are refused. */
+const MIN_FREE_BYTES = 16_000_000;
+
 type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy'> & {
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
@@ -161,7 +166,6 @@ type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jo
 function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
   const { tools, roles } = config;
   const { auth, store, clock, logger, events } = collaborators;
-  const { disabled, failOver, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
   const roleOf = ({ token }: Principal) => token && auth.tokens.find(token.id)?.role;
   // An agent has the feature flags of the role for which its token was minted.
   const featuresOf = (principal: Principal) => {
@@ -191,12 +195,25 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       validity: auth.authenticator,
       time: auth.time,
       sealSecret: (value) => auth.key.sealSecret(value),
-      features: { required: features, granted: featuresOf },
+      features: { required: tools.features, granted: featuresOf },
       roleOf,
       process,
       usage: parts.usage,
     },
-    { ...bounds, logCalls: logsCalls, disabledTools: disabled, failOverTools: failOver },
+    {
+      maxConcurrent: tools.maxConcurrent,
+      maxQueued: tools.maxQueued,
+      maxConcurrentPerCaller: tools.maxConcurrentPerCaller,
+      maxQueuedPerCaller: MAX_QUEUED_PER_CALLER,
+      defaultTimeoutMs: tools.defaultTimeoutMs,
+      maxCallsPerSession: tools.maxCallsPerSession,
+      maxParamsBytes: tools.maxParamsBytes,
+      minFreeBytes: MIN_FREE_BYTES,
+      disabledTools: tools.disabled,
+      failOverTools: tools.failOver,
+      resultInvalid: tools.resultInvalid,
+      logCalls: tools.logsCalls,
+    },
   );
 }
 

@@ -36,17 +36,17 @@ export interface MatterSettings {
  * was never valid before. Throws SERVICE_UNAVAILABLE if the network interface is missing.
  */
 export async function openMatterController(
-  { takenOf, ...collaborators }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
+  { takenOf, clock, logger, problems, anchor, store }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
   settings: MatterSettings,
 ): Promise<MatterController> {
   const { stateDir, isBleEnabled, clusterModelsDir } = settings;
   if (settings.interface !== undefined) requireInterface(settings.interface);
-  const ble = isBleEnabled ? await openBle(collaborators.logger) : undefined;
+  const ble = isBleEnabled ? await openBle(logger) : undefined;
   const { contents, faults, keep } = readClusterModels(clusterModelsDir, takenOf);
   keep();
-  reportStaleFolder(collaborators, { path: clusterModelsDir, faults });
+  reportStaleFolder({ logger, problems }, { path: clusterModelsDir, faults });
   const node = present({ stateDir, clusters: contents, interface: settings.interface, ble });
-  return new MatterController(collaborators, node, settings);
+  return new MatterController({ clock, logger, problems, anchor, store }, node, settings);
 }
 
 interface MatterControllerCollaborators extends MatterNodeCollaborators {

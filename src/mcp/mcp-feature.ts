@@ -57,7 +57,7 @@ export interface McpFeature {
   readonly capabilities: JsonObject;
   /** Functions that handle requests, by method name such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
-  /** Returns the parameter schema of a tool if clients repeat its arguments in headers. Calls with different headers are refused. */
+  /** Returns a tool's parameter schema if clients repeat arguments in headers. A call is refused if a header differs from the argument. */
   mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
   /** Throws an error if this client would never be notified of one of these resources, or if there are too many resources. */
   admitSubscriptions?(uris: readonly string[], listener: McpListener): void;

@@ -108,7 +108,7 @@ export class NotificationChannels implements AsyncDisposable {
     this.#rest();
   }
 
-  /** Returns the channels of the account with the most channels, or `own` if that account has only one channel or no more than `own`. */
+  /** Returns the channels of the account with the most channels, if these are at least two and more than in `own`. Else returns `own`. */
   #ofGreediest(own: readonly ChannelEntry[]): readonly ChannelEntry[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
     const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);

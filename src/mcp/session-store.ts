@@ -157,7 +157,7 @@ export class SessionStore implements Disposable {
   }
 }
 
-/** Removes sessions until their total length is within the limit: each time the oldest one of the agent with the greatest total length. */
+/** While all sessions together are too long, removes the oldest session of the account whose sessions have the greatest total length. */
 function withinBounds(sessions: readonly StoredSession[]): readonly StoredSession[] {
   const measured = sessions
     .map((stored) => ({ stored, account: accountOf(stored), length: JSON.stringify(storedForm(stored)).length }))

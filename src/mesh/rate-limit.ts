@@ -37,8 +37,8 @@ const MAX_BUCKETS = 4_096;
 
 /**
  * Limits the rate of each name with a token bucket. A used bucket moves to the younger of two generations. When the younger generation is
- * full, it replaces the older one. In a single map, finding the oldest entry would be slow, because the search walks past all deleted
- * entries.
+ * full, it replaces the older one, whose remaining buckets are discarded. No search for the oldest bucket is needed. In a single `Map`,
+ * such a search would be slow, because the iterator passes every entry that was deleted earlier.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;

@@ -75,7 +75,7 @@ function moveAside(stateDir: string, aside: string): void {
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {
-    // An earlier attempt has moved `name`. An interrupted start then made an empty folder with this name, which is removed.
+    // If `name` is also in `aside`, an earlier attempt moved it. An interrupted start then made an empty folder `name`, which is removed.
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }

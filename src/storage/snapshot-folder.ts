@@ -15,7 +15,7 @@ export interface Snapshot {
 type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
-/** Maximum number of attempts. An attempt fails during a transaction of this thread, which ends within one turn of the event loop. */
+/** Maximum number of attempts to copy. An attempt fails if this thread is in a transaction, which ends within one event-loop turn. */
 const TRIES = 10;
 /** Value of `errcode` (SQLITE_OK) in the error that Node.js throws if the database is busy. */
 const NO_ERROR = 0;
@@ -101,7 +101,7 @@ function markOf(path: string, measure: Measure): FileMark | undefined {
 }
 
 /**
- * Copies a database, if needed in several attempts. The first step runs in another thread. If this thread is in a transaction then,
+ * Copies a database, if needed in several attempts. The first step runs in another thread. If this thread is in a transaction meanwhile,
  * sqlite3_backup_step returns SQLITE_BUSY, and Node.js throws "not an error". Node.js itself retries only later steps.
  */
 async function copy(database: DatabaseSync, path: string): Promise<void> {

@@ -34,7 +34,8 @@ export class SqliteFile implements Service {
 
   constructor(collaborators: StorageServices, options: SqliteFileOptions) {
     const folder = new SnapshotFolder(options.snapshots.directory, options.path, options.snapshots.kept);
-    this.#parts = { ...collaborators, options, folder, anchor: collaborators.fileAnchors.of(options.anchor) };
+    const { clock, logger, events, problems, fileAnchors } = collaborators;
+    this.#parts = { clock, logger, events, problems, fileAnchors, options, folder, anchor: fileAnchors.of(options.anchor) };
     this.#name = basename(options.path);
   }
 
@@ -175,7 +176,7 @@ interface FileParts extends StorageServices {
 
 interface Opened {
   readonly database: DatabaseSync;
-  /** How a file was recovered that was damaged, missing, emptied or older than its anchor; absent if the file was sound or new. */
+  /** How the file was recovered if it was damaged, missing, emptied or older than its anchor; absent if it was sound or new. */
   readonly recovery?: 'restored' | 'begun-anew' | 'kept-older';
 }
 

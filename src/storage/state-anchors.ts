@@ -29,8 +29,8 @@ const NO_DIGEST = '-';
 
 /**
  * Manages the file `anchors` of a state directory, which has a line of fixed length for each anchored file. After each commit, one write
- * replaces the line in place. The write takes some microseconds and is never synced. After a power cut, the line may therefore be ahead of
- * its database. So only the synced generation of a line from an earlier boot is used.
+ * replaces the line in place. The write takes some microseconds and is never synced. So after a power cut, a line may be ahead of its
+ * database. If a line is from an earlier boot, the hub uses only its synced generation.
  */
 export class StateAnchors implements Service {
   readonly #path: string;

@@ -135,7 +135,7 @@ export class WritableCopy implements AsyncDisposable {
   }
 }
 
-/** If this process is root, runs `work` as the owner of `path`. The hub could not read files that root creates. */
+/** If this process is root, runs `work` as the owner of `path`. Otherwise root would own new files, and the hub could not read them. */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const { geteuid, getegid, setegid, seteuid } = process;
   const owner = statSync(path, { throwIfNoEntry: false });

@@ -66,7 +66,7 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** If the URL names no page, opens one without a history entry. Reads the URL itself, because its `hashchange` event may still come. */
+  /** If the URL names no page, opens `path` without a history entry. Checks the URL: `place` follows the URL only after a `hashchange`. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();

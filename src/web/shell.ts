@@ -115,7 +115,7 @@ export class Shell extends LightElement {
     return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
   }
 
-  /** Returns the dialog that asks whether to sign in with a link. The author of the link could then watch what the person does. */
+  /** Returns the dialog that asks before a sign-in with a link: the author of the link could watch what the person does with that login. */
   #offer({ session }: App): TemplateResult | typeof nothing {
     if (!session.offered) return nothing;
     const { person } = session.offered;

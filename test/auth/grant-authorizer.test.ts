@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import type { ResourceGroups } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 
 const groups: ResourceGroups = { isMember: (resource, { by, name }) => by === 'type' && name === 'light' && resource.startsWith('lamp') };
-const authorizer = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
+const authorizer = new GrantAuthorizer({ groups, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } });
 
 function agent(...permissions: readonly string[]): Principal {
   return { id: 'agent-1', kind: 'agent', permissions };
@@ -51,7 +52,7 @@ describe('what a principal may do', () => {
 describe('a token that has ended', () => {
   test('grants nothing from that moment on', () => {
     let isValid = true;
-    const watching = new GrantAuthorizer({ groups, validity: { isStillValid: () => isValid } });
+    const watching = new GrantAuthorizer({ groups, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => isValid } });
     const principal = agent('*');
     expect(watching.authorize(principal, ['notify:send'])).toEqual({ allowed: true });
     isValid = false;

@@ -38,6 +38,15 @@ test.each([0o640, 0o604, 0o620])('a file of mode %o is refused with the command 
   expect(open).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining(`chmod 600 ${path}`) }));
 });
 
+test.each([0o640, 0o604])('a copy of mode %o is refused as the file is, since it holds the same key', (mode) => {
+  open();
+  chmodSync(backupCopyPath(path), mode);
+  const command = `chmod 600 ${backupCopyPath(path)}`;
+  expect(open).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining(command) }));
+  rmSync(path);
+  expect(open).toThrow(expect.objectContaining({ message: expect.stringContaining(command) }));
+});
+
 test.each([
   ['nothing', () => ''],
   ['half a key', () => readFileSync(path, 'utf8').slice(0, 60)],

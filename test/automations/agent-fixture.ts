@@ -2,6 +2,7 @@ import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
+import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
@@ -17,6 +18,7 @@ import { makePipeline, makeTool, NO_OTHERS, owner, settled } from '../calls/pipe
 import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
 /** What an automation needs that watches the sensor and switches the lamp. */
@@ -29,6 +31,7 @@ interface FixtureOptions {
   readonly store?: MemoryKeyValueStore;
   readonly hub?: Awaited<ReturnType<typeof tokenServices>>['hub'];
   readonly approvals?: ApprovalQueue;
+  readonly rules?: PipelineCollaborators['rules'];
   readonly timeZone?: string;
   readonly isTimeTrusted?: () => boolean;
 }
@@ -42,11 +45,12 @@ interface LampCall {
 }
 
 /** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
-export async function agentFixture({ approvals, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: FixtureOptions = {}) {
+export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: FixtureOptions = {}) {
   const tokens = await tokenServices(kept);
   const { clock, store, events, hub, issuer, verifier } = tokens;
   const authorizer = new GrantAuthorizer({
     groups: NO_GROUPS,
+    elsewhere: NO_REMOTE_GROUPS,
     validity: { isStillValid: (principal) => verifier.isStillValid(principal) },
   });
   const fixture = makePipeline({
@@ -56,6 +60,7 @@ export async function agentFixture({ approvals, timeZone = 'UTC', isTimeTrusted 
     capabilities: () => ['agent_runtime'],
     idempotency: new IdempotencyStore({ store, clock }),
     ...(approvals && { approvals }),
+    ...(rules && { rules }),
   });
   const readings = new CurrentReadings();
   const devices = new MemoryDirectory();

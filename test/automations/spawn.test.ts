@@ -199,10 +199,31 @@ describe('spawn_agent', () => {
   });
 });
 
-test('any other word is the type of an external agent', async () => {
+test('any other word is the kind of an external agent, and rules and the journal see what it is', async () => {
+  const judged: JsonObject[] = [];
+  const rules = {
+    judge: ({ params }: { readonly params: JsonObject }) => {
+      judged.push(params);
+      return params.agent_type === 'external' ? ({ kind: 'deny', rule: 'quiet', reason: 'no' } as const) : ({ kind: 'allow' } as const);
+    },
+  };
+  const denied = await startedFixture({ rules });
+  for (const agent_type of ['external', 'researcher', 'External', 'Automation']) {
+    expect(codeOf(await denied.call('spawn_agent', { agent_type, name: 'ida', permissions: ENOUGH }))).toBe('RULE_BLOCKED');
+  }
+  expect(judged.map(({ agent_type, kind }) => [agent_type, kind])).toEqual([
+    ['external', undefined],
+    ['external', 'researcher'],
+    ['external', 'External'],
+    ['external', 'Automation'],
+  ]);
   const fixture = await startedFixture();
   const params = { agent_type: 'researcher', name: 'ida', permissions: ENOUGH };
   expect(await fixture.call('spawn_agent', params)).toMatchObject({ status: 'success' });
-  expect(resultOf(await fixture.call('list_agents'))).toMatchObject({ agents: [{ agent_id: 'ida', agent_type: 'researcher' }] });
-  expect(codeOf(await fixture.call('spawn_agent', { ...params, agent_type: 'a\u{e0041}b' }))).toBe('VALIDATION_ERROR');
+  expect(resultOf(await fixture.call('list_agents'))).toMatchObject({
+    agents: [{ agent_id: 'ida', agent_type: 'external', kind: 'researcher' }],
+  });
+  for (const extra of [{ agent_type: 'a\u{e0041}b' }, { agent_type: 'external', kind: 'researcher' }]) {
+    expect(codeOf(await fixture.call('spawn_agent', { ...params, ...extra }))).toBe('VALIDATION_ERROR');
+  }
 });

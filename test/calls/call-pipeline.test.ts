@@ -10,6 +10,7 @@ import { AtmoError, toAtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { ToolHandler } from '../../src/tools/definition/tool-definition.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 import { RemoteToolsFake } from '../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from './approvals-fake.ts';
 import { agent, codeOf, makePipeline, makeTool, owner, settled } from './pipeline-fixture.ts';
@@ -604,7 +605,7 @@ describe('what changes while a call waits for its slot', () => {
 
   test('a call whose token was revoked does not run', async () => {
     let isValid = true;
-    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => isValid } });
+    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => isValid } });
     const { answer, ran } = await queued(
       () => {
         isValid = false;

@@ -3,7 +3,7 @@ import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import { CallPipeline } from '../../src/calls/pipeline.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
-import { agent, makePipeline, makeTool, settled } from './pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, settled, TEST_OPTIONS } from './pipeline-fixture.ts';
 
 const me = agent('device:control');
 const acting = { permissions: ['device:control'], execution: { side_effects: true, async_allowed: true } };
@@ -98,10 +98,8 @@ describe('an idempotency key', () => {
     const setup = countingRoom(() => new Promise(() => {}));
     void setup.call({ n: 1 });
     await settled();
-    const afterCrash = new CallPipeline({
-      ...setup.collaborators,
-      idempotency: new IdempotencyStore({ store: setup.store, clock: setup.clock }),
-    });
+    const idempotency = new IdempotencyStore({ store: setup.store, clock: setup.clock });
+    const afterCrash = new CallPipeline({ ...setup.collaborators, idempotency }, TEST_OPTIONS);
     const answer = await afterCrash.call({ principal: me, tool: 'probe', params: { n: 1 }, idempotencyKey: 'k' });
     expect(answer).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
     expect(setup.counter.runs).toBe(1);

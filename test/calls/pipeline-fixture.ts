@@ -15,6 +15,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/storage/audit-sink.ts';
+import { INVOCATION_POLICY } from '../../src/tools/definition/invocation-policy.ts';
 import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { RegisteredTool, ToolHandler } from '../../src/tools/definition/tool-definition.ts';
 import { toolId } from '../../src/tools/definition/tool-names.ts';
@@ -23,6 +24,7 @@ import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 
 export const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
@@ -37,7 +39,11 @@ export function withToken(principal: Principal, facts: Partial<TokenFacts> = {})
 }
 
 /** Decides by the grants, with tokens that never end and no groups of devices. */
-export const listAuthorizer: Authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
+export const listAuthorizer: Authorizer = new GrantAuthorizer({
+  groups: NO_GROUPS,
+  elsewhere: NO_REMOTE_GROUPS,
+  validity: { isStillValid: () => true },
+});
 
 type ToolInput = Record<string, unknown> & { readonly handler?: ToolHandler } & Partial<
     Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable' | 'isolation' | 'aliases'>
@@ -116,10 +122,26 @@ type RoomParts = Partial<Omit<PipelineCollaborators, 'self'>> & {
   readonly remote?: RemoteTools;
 };
 
+/** Limits that a test of something else does not reach. */
+export const TEST_OPTIONS: PipelineOptions = {
+  maxConcurrent: 64,
+  maxQueued: 256,
+  maxConcurrentPerCaller: 16,
+  maxQueuedPerCaller: 256,
+  defaultTimeoutMs: INVOCATION_POLICY.timeoutMs,
+  maxCallsPerSession: Number.POSITIVE_INFINITY,
+  maxParamsBytes: 65_536,
+  minFreeBytes: 16_000_000,
+  disabledTools: [],
+  failOverTools: [],
+  resultInvalid: 'error',
+  logCalls: true,
+};
+
 /** A pipeline with everything around it in memory. */
 export function makePipeline(
   { remote = NO_OTHERS.tools, self: ownFacts, capabilities = () => ['sensor_access', 'matter_bridge'], ...extra }: RoomParts = {},
-  options: PipelineOptions = {},
+  options: Partial<PipelineOptions> = {},
 ) {
   const clock = new ManualClock();
   const guards = permissiveParts(extra.clock ?? clock);
@@ -167,7 +189,7 @@ export function makePipeline(
     audit,
     ...extra,
   };
-  const pipeline = new CallPipeline(collaborators, options);
+  const pipeline = new CallPipeline(collaborators, { ...TEST_OPTIONS, ...options });
   return { clock, validator, registry, tools, events, heard, store, jobs, idempotency, audited, pipeline, collaborators };
 }
 

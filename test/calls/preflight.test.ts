@@ -63,6 +63,28 @@ describe('a preflight', () => {
     expect(used).toEqual(['ap-1']);
   });
 
+  test.each([
+    [6, { allowed: true }],
+    [7, { allowed: false, error: { code: 'RESOURCE_EXCEEDED', details: { permanent: true } } }],
+  ])('of calls that are nested %i deep judges the innermost, or refuses what it cannot judge', async (levels, verdict) => {
+    const { pipeline, registry } = makePipeline();
+    registry.register(makeTool({ name: 'level0' }));
+    for (let level = 1; level <= levels; level++)
+      registry.register({ ...makeTool({ name: `level${level}` }), innerCalls: () => [{ tool: `level${level - 1}`, params: {} }] });
+    expect(await pipeline.preflight({ principal: owner, tool: `level${levels}`, params: {} })).toMatchObject(verdict);
+  });
+
+  test('refuses a call whose innermost call is refused', async () => {
+    const { pipeline, registry } = room();
+    for (let level = 1; level <= 6; level++) {
+      const inner = level === 1 ? { tool: 'dim', params: { device_id: 'lock-1' } } : { tool: `level${level - 1}`, params: {} };
+      registry.register({ ...makeTool({ name: `level${level}` }), innerCalls: () => [inner] });
+    }
+    expect(await pipeline.preflight({ principal: holder, tool: 'level6', params: {} })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED' },
+    });
+  });
+
   test('of a stopping hub answers that', async () => {
     const { pipeline } = room();
     await pipeline.drain(10);

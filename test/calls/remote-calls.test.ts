@@ -7,6 +7,7 @@ import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
 import { type RegisteredTool, unconfigured } from '../../src/tools/definition/tool-definition.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 import { processorMs } from '../processor-time.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
 import { agent, codeOf, makePipeline, makeTool, owner, settled, withToken } from './pipeline-fixture.ts';
@@ -418,6 +419,18 @@ describe('a device of another hub', () => {
     expect(router.asked.map(({ call: { params } }) => params)).toEqual([{ device_id: 'attic-lamp' }, { device_id: 'ATTIC lamp' }]);
   });
 
+  test("is not called in a way that the other hub's tool does not support", async () => {
+    const peers = [makePeer('hub-2', { devices: [lamp] })];
+    const streaming = makeTool({
+      ...definition,
+      execution: { stream_supported: true },
+      ...(own.canonicalize && { canonicalize: own.canonicalize }),
+    });
+    const { call, router } = makeHouse({ own: [streaming], others: [toolOf(['hub-2'], definition)], peers });
+    expect(await call(dim('attic-lamp', { wantsChunks: true }))).toMatchObject({ error: { code: 'NOT_SUPPORTED' } });
+    expect(router.hubs).toEqual([]);
+  });
+
   test('goes to no other hub that has the same tool, however near', async () => {
     const peers = [makePeer('hub-2', { devices: [lamp], roundTripMs: 40 }), makePeer('hub-3', { roundTripMs: 1 })];
     const { call, router } = makeHouse({ own: [own], others: [toolOf(['hub-2', 'hub-3'], definition)], peers });
@@ -521,7 +534,7 @@ describe('a job on another hub', () => {
 
 test('a token that ended is not sent on', async () => {
   const validity = { isStillValid: () => false };
-  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity });
+  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity });
   const { call, router } = makeHouse({ others: [toolOf(['hub-2'])] }, { validity, authorizer });
   expect(codeOf(await call({ principal: withToken(agent()) }))).toBe('TOKEN_INVALID');
   expect(router.asked).toEqual([]);

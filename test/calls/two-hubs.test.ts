@@ -8,6 +8,7 @@ import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { tokenServices } from '../auth/tokens/token-fixture.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
 import { codeOf, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
@@ -28,7 +29,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
     { issuers, revocations, time, onIssuedAt: () => {} },
     { hubId: executor.hub.hubId, meshId: () => MESH },
   );
-  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: verifier });
+  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: verifier });
   const far = makePipeline({ self: { id: executor.hub.hubId }, authorizer, validity: verifier, ...(approvals && { approvals }) });
   const mesh = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions: ceiling }) };
   const tokens = new MeshTokens({ hub: entry.hub, mesh, time: entry.time });
@@ -51,7 +52,7 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
     router,
     remote: new RemoteToolsFake([toolOf([executor.hub.hubId], DIM)]),
     mesh: { peers: () => [makePeer(executor.hub.hubId)] },
-    authorizer: new GrantAuthorizer({ groups: NO_GROUPS, validity: entry.verifier }),
+    authorizer: new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: entry.verifier }),
   });
   return { entry, executor, near, far };
 }

@@ -109,7 +109,7 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
 interface FixtureOptions extends Partial<HttpApiOptions> {
   readonly approvals?: ApprovalQueue;
   readonly features?: ToolFeatures;
-  readonly pipeline?: PipelineOptions;
+  readonly pipeline?: Partial<PipelineOptions>;
   /** The mesh that the hub is in. */
   readonly ports?: MeshPorts;
 }

@@ -44,9 +44,21 @@ export function mcpRequest(method: string, params: object) {
   };
 }
 
+/** A body that is sent when something else has happened, which begins when the body is read. */
+function lateBody(text: string, before: () => Promise<unknown>): ReadableStream<Uint8Array> {
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    await before();
+    controller.enqueue(Buffer.from(text));
+    controller.close();
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
+}
+
 /** A whole hub as the program makes it, without Matter and without sockets: requests and other hubs reach it inside this process. */
 export class WholeHub implements AsyncDisposable {
   readonly hub: Hub;
+  /** What happens once between the headers and the body of the next request that has one and is not the owner's. */
+  beforeBody: (() => Promise<unknown>) | undefined;
   readonly #stateDir: string;
   #app: HttpApp | undefined;
 
@@ -86,12 +98,22 @@ export class WholeHub implements AsyncDisposable {
     return readFileSync(join(this.#stateDir, 'owner.token'), 'utf8').trim();
   }
 
+  /** File with the key with which the owner approves calls. */
+  get ownerKeyFile(): string {
+    return join(this.#stateDir, 'owner.key');
+  }
+
   /** Answers as the network interface of the hub does. */
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set('host', HOST);
     if (!this.#app) throw new Error('the hub has not started');
-    return this.#app.request(String(url), { ...init, headers });
+    const { beforeBody } = this;
+    const isOwners = headers.get('authorization') === `Bearer ${this.ownerToken}`;
+    if (!beforeBody || isOwners || typeof init.body !== 'string') return this.#app.request(String(url), { ...init, headers });
+    this.beforeBody = undefined;
+    const body = lateBody(init.body, beforeBody);
+    return this.#app.request(String(url), { ...init, headers, body, duplex: 'half' });
   }
 
   /** The JSON of an answer over HTTP; `{}` for none. */

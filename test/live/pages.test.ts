@@ -35,6 +35,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
  */
 const FILLED_IN: Readonly<Record<string, string>> = {
   'sudo atmo commission CODE': 'sudo atmo commission "$OTHER_CODE"',
+  "sudo atmo credentials wifi home 'Our net'": "echo 'long enough' >wifi.txt && COMMAND",
   'sudo atmo commission 34970112332': 'COMMAND && lamp_is_there',
   "sudo atmo commission 34970112332 --name 'Ceiling lamp'": 'once_it_pairs COMMAND',
   'sudo atmo device recognised': 'COMMAND | grep living-room-lamp',

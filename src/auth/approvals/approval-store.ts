@@ -35,7 +35,7 @@ import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
-/** Maximum number of used approvals that can still be returned. It is far above the number of calls that run at once. */
+/** Maximum number of used approvals that `giveBack` can reopen. It is far above the number of calls that run at once. */
 const MAX_GIVEN_BACK = 1_000;
 /** Minimum delay of the timer in milliseconds. Without it, the timer would fire continuously while the disk is full. */
 const MIN_TIMER_MS = 1_000;
@@ -56,8 +56,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
   /**
-   * Ids of requests whose approvals this process used. An approval that an earlier process used cannot be returned, because its call may
-   * have taken effect.
+   * Ids of requests whose approvals this process used. `giveBack` reopens only these requests. An approval that an earlier process used
+   * stays used, because its call may have taken effect.
    */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
@@ -141,7 +141,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
-    // A call can match two requests: one whose approval was returned, and one made in the meantime. If one is denied, the call is denied.
+    // A call can match two requests: one that `giveBack` reopened, and one made in the meantime. If either is denied, the call is denied.
     return matching.find(({ state }) => state === 'denied') ?? matching[0];
   }
 
@@ -301,7 +301,9 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   if (!key) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
   if (decision.decision === 'deny') return key;
   if (isOwnRequest(record, person) || record.requester.keys.includes(key.key)) {
-    refuseDecision(`${person} cannot approve what ${record.requester.id} asks for: who asks never approves, another person has to`);
+    const reason = record.requester.id.startsWith(`${person}/`) ? `it acts under ${person}'s login` : 'who asks never approves';
+    const others = `another approver has to, or the owner with "sudo atmo approve ${record.id}"`;
+    refuseDecision(`${person} cannot approve what ${record.requester.id} asks for, because ${reason}; ${others}`);
   }
   if (key.serial > record.newestEnrolment) {
     refuseDecision(`Key ${key.keyId} of ${person} was enrolled after the request was made; it counts for the next one`);
@@ -324,7 +326,7 @@ interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit
   readonly time: Pick<TrustedTime, 'now'>;
 }
 
-/** Writes changes of approval requests to the audit log, and emits events. The parameters are only in the audit rows of the call itself. */
+/** Writes changes of requests to the audit log and emits events, both without the call's parameters. The call's audit rows have them. */
 class ApprovalNotifier {
   readonly #collaborators: NotifierServices;
 

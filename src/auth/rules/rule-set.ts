@@ -263,7 +263,7 @@ function kindOf({ call }: CallView): 'owner' | 'agent' {
   return call.principal.kind === 'owner' ? 'owner' : 'agent';
 }
 
-/** Compares the effect's action with the patterns. Returns `unforeseen` for an effect with unforeseen values but no single action. */
+/** Compares the effect's action with the patterns. If the effect has no `action` but has unforeseen values, returns `unforeseen`. */
 function actionTruth(patterns: readonly NamePattern[], { action, effect }: EffectView): Truth {
   if (action) return truth(anyOf(patterns, action));
   return effect.unforeseen && effect.unforeseen.length > 0 ? 'unforeseen' : 'no';

@@ -26,6 +26,7 @@ const SETTLE_MS = 200;
 const SPACE = 'rules';
 const TAKEN = 'taken';
 const PROBLEM = 'rules';
+const MISTAKE = 'rules.yaml has a mistake, and the rules that were taken last hold; "atmo rules check" says what is wrong';
 const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
 
 /** The parts of the hub that the rules use. */
@@ -51,7 +52,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #hash: string | undefined;
   /** Fingerprint of the file when it was last read. */
   #signature: string | undefined;
-  /** Fingerprint at the last check that found a change. If the next check finds the same fingerprint, the hub reads the file. */
+  /** Fingerprint at the last check that found a change. The hub reads the file when the next check finds no further change. */
   #seen: string | undefined;
   #problem: string | undefined;
   #cancelCheck: (() => void) | undefined;
@@ -172,7 +173,8 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
   #refuse(problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
-    this.#ports.problems.raise(PROBLEM, `${problem} (the rules that were taken last hold)`);
+    // Everyone can read the lines of /healthz, so the line has no words of the rules: they name devices and people.
+    this.#ports.problems.raise(PROBLEM, MISTAKE);
     this.#ports.logger.warn('rules.refused', { reason: problem });
     this.#ports.events.emit('hub.warning', 'rules', { warning: 'rules.refused', reason: problem });
     void this.#note('rules.refused', { reason: problem });

@@ -55,8 +55,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#ports.seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#ports.seal.isSealed(bearer)) return { principal };
     }
-    // If the token is bound to this hub's key, the proof must be signed with the previous key of the chain, which signed the token. A thief
-    // who has only the token's text lacks that key.
+    // If the last key of the chain is this hub's key, the key before it signed the token. The proof must then be signed with that earlier
+    // key. A thief who has only the token's text lacks the earlier key.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';

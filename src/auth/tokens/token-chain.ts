@@ -135,9 +135,9 @@ export class TokenSeal {
   }
 
   /**
-   * Returns false if a token that is bound to this hub's key may come from a thief. A token that this hub signed needs the seal, because
-   * anyone who saw a child token can cut its parent token out of the chain. A root token of another hub is refused. Any other token is
-   * accepted here, because it also needs a proof of possession of the key that signed it.
+   * Returns whether to accept the token's text. A token that is not bound to this hub's key is accepted here. If this hub signed a bound
+   * token, the text needs the seal: anyone who saw a child token can cut out its parent. If another hub issued it as a root token, it is
+   * refused. If another key signed it, it is accepted here, because the bearer must also prove possession of that key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;
@@ -161,7 +161,7 @@ export class TokenSeal {
 export interface TrustedIssuers {
   get(hubId: string): string | undefined;
   /** Returns the permissions that the hub's tokens may have at most; undefined if there is no limit. */
-  permissionsOf?(hubId: string): readonly string[] | undefined;
+  permissionsOf(hubId: string): readonly string[] | undefined;
 }
 
 /** Returns the trusted issuers: this hub without limits, and other hubs within the permissions that the mesh grants them. */

@@ -36,7 +36,7 @@ export class TokenIssuer implements TokenAuthority {
   readonly #seal: TokenSeal;
   readonly #meshId: () => string | undefined;
 
-  constructor(ports: IssuerCollaborators, { meshId = () => undefined }: { readonly meshId?: () => string | undefined } = {}) {
+  constructor(ports: IssuerCollaborators, { meshId }: { readonly meshId: () => string | undefined }) {
     this.#ports = ports;
     this.#seal = new TokenSeal(ports.hub.privateKey);
     this.#meshId = meshId;
@@ -198,7 +198,7 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 const SPACE = 'access.tokens';
 /** Time for which the record of an expired or revoked token is kept for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** Maximum number of records of an agent's descendants. Above it, only records of expired or revoked tokens are deleted. */
+/** Limit for the records of an agent's descendants. Above it, records of expired or revoked tokens are deleted. Records of others stay. */
 const MAX_OF_FAMILY = 256;
 
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };

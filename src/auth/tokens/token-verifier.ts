@@ -29,7 +29,7 @@ interface VerifierCollaborators {
 export interface VerifierOptions {
   readonly hubId: string;
   /** Returns the id of the hub's current mesh, if any. */
-  readonly meshId?: () => string | undefined;
+  readonly meshId: () => string | undefined;
   /** Largest number of cached tokens; default 1,024. */
   readonly maxCached?: number;
 }
@@ -43,7 +43,7 @@ export class TokenVerifier {
   /** Principals of tokens whose permissions are narrowed on this hub, cached so that each call gets the same object. */
   readonly #narrowed = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
-  constructor(ports: VerifierCollaborators, { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions) {
+  constructor(ports: VerifierCollaborators, { hubId, meshId, maxCached = 1024 }: VerifierOptions) {
     this.#ports = ports;
     this.#options = { hubId, meshId, maxCached };
   }
@@ -118,7 +118,7 @@ export class TokenVerifier {
     const { issuer } = chain[0];
     const beyond = this.#beyondTrust(issuer, principal.permissions);
     if (beyond.length === 0) return verified;
-    const permissions = commonPermissions(principal.permissions, this.#ports.issuers.permissionsOf?.(issuer) ?? []);
+    const permissions = commonPermissions(principal.permissions, this.#ports.issuers.permissionsOf(issuer) ?? []);
     if (permissions.length === 0) {
       const who = { agent_id: principal.id, token_id: principal.token.id };
       refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
@@ -133,7 +133,7 @@ export class TokenVerifier {
   /** Returns the permissions that the issuer may not grant on this hub; all permissions if the issuer is no longer trusted. */
   #beyondTrust(issuer: string, permissions: readonly string[]): readonly string[] {
     if (this.#ports.issuers.get(issuer) === undefined) return permissions;
-    const ceiling = this.#ports.issuers.permissionsOf?.(issuer);
+    const ceiling = this.#ports.issuers.permissionsOf(issuer);
     return ceiling === undefined ? [] : excessPermissions(permissions, ceiling);
   }
 

@@ -3,8 +3,9 @@ import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type CallerView, isActing, type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
+import { MAX_COMPOSITION_DEPTH } from '../limits.ts';
 import type { ToolRecord } from '../registration/tool-record.ts';
-import { type Composition, compositionJson, MAX_COMPOSITION_DEPTH } from './composition.ts';
+import { type Composition, compositionJson } from './composition.ts';
 import {
   fillReferences,
   hasReferences,

@@ -24,6 +24,7 @@ import type { RecordReader } from '../../tools/schema/record-reader.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../../tools/schema/schema-walk.ts';
 import { hasSecrets, maskSecrets, SECRET_MASK, withSecretMembers } from '../../tools/schema/secrets.ts';
+import { MAX_COMPOSITION_DEPTH } from '../limits.ts';
 import { countReferences, hasReferences, parameterOf, referencedParameters, referencedSteps, SEQUENCE, type Step } from './steps.ts';
 
 /** The steps of a composed tool in order, and the template of its result. */
@@ -122,7 +123,7 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): CheckedSt
   return { step: { tool: storedName(name, tool), params }, permissions };
 }
 
-/** Fills the placeholders of a permission with the values that the schema names for them. The maker needs these permissions too. */
+/** Fills a permission's placeholders with values from the tool's schema. The tool's maker needs the resulting permissions as well. */
 function permissionsForDefaults(permission: string, parameters: JsonSchema): readonly string[] {
   return placeholdersOf(permission).flatMap((name) =>
     valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
@@ -160,9 +161,6 @@ function storedName(written: string, tool: RegisteredTool): string {
   const version = parseToolName(written)?.version;
   return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
 }
-
-/** Deepest nesting of composed tools. */
-export const MAX_COMPOSITION_DEPTH = 4;
 
 /**
  * Throws CONFLICT if a composed tool would call itself, directly or through other tools, or if calls would be nested more than four deep.

@@ -196,7 +196,7 @@ export interface ToolResponse {
   };
 }
 
-/** Converts an answer to a `ToolResponse`. An error becomes its `data`. `source` tells whether a program's cache or a mock answered. */
+/** Converts an answer to a `ToolResponse`. `data` is the result or the error. `source` is the origin of a result: tool, cache or test. */
 export function toToolResponse(answer: CallAnswer, source: ResponseSource = 'tool'): ToolResponse {
   const { response_hash, request_id, trace_id, execution } = answer;
   const { duration_ms, ...where } = execution;

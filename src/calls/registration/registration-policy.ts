@@ -23,14 +23,17 @@ const MAX_DEFINITION = 16_384;
 /** Namespaces of the hub's own tools. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 
+/** Matches joiner and non-joiner. People may write them. In an agent's tool, they could make two different titles look equal. */
+const JOINER = /[\u200c\u200d]/;
+
 /** Derives a tool's origin from its maker. A claim in the record is ignored, because the record's author can write anything there. */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
 
 /**
- * Throws VALIDATION_ERROR if the namespace is not allowed for the maker, an agent's tool claims to belong to a device or an area, the title
- * or the description is too long, or a text contains characters that can hide something from people.
+ * Throws VALIDATION_ERROR in four cases: the maker may not use the namespace; an agent's tool names a device or an area; the title or the
+ * description is too long; a text contains characters that can hide something from people, or (for an agent's tool) joiners.
  */
 export function requireAllowedName(definition: ToolDefinition): void {
   const { namespace, description, metadata } = definition;
@@ -44,15 +47,15 @@ export function requireAllowedName(definition: ToolDefinition): void {
       pointer: '/metadata',
     });
   }
+  const isShown = (text: string) => isWrittenVisibly(text) && !(isOfAgent && JOINER.test(text));
   for (const [name, text, limit] of [
     ['title', metadata.title, MAX_TITLE],
     ['description', description, MAX_DESCRIPTION],
   ] as const) {
     if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
-    if (!isWrittenVisibly(text)) throw wrongText(name, 'holds characters that nobody sees');
+    if (!isShown(text)) throw wrongText(name, 'holds characters that nobody sees');
   }
-  if (textsIn({ ...definition }).some((text) => !isWrittenVisibly(text)))
-    throw wrongText('definition', 'holds characters that nobody sees');
+  if (textsIn({ ...definition }).some((text) => !isShown(text))) throw wrongText('definition', 'holds characters that nobody sees');
 }
 
 /** Returns all strings in a value, including the keys of objects. */
@@ -71,7 +74,7 @@ export function requireBoundedDefinition({ metadata, parameters, returns, ...res
   if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
 }
 
-/** Throws PERMISSION_DENIED if an agent's step calls a tool that acts with all rights of its caller: the agent may have fewer rights. */
+/** Throws PERMISSION_DENIED if an agent's step would act with all rights of whoever calls the agent's tool, even rights the agent lacks. */
 export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
   const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
   if (maker.kind === 'owner' || !isDelegating) return;

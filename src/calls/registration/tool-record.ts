@@ -88,7 +88,7 @@ function readRecord(body: JsonObject, origin: Origin): ToolDefinition {
     safety_level: reader.oneOf('safety_level', ['low', 'medium', 'high']) ?? 'medium',
     created_by: origin.createdBy,
   };
-  // These fields are only accepted here: the hub sets the first two itself, and other functions read the rest.
+  // A record may contain these fields, but they are ignored here: the hub sets the first two itself, and other functions read the rest.
   for (const key of ['created_by', 'created_at', 'exec', 'steps', 'result']) reader.any(key);
   reader.end();
   return fromHdnRecord(record);

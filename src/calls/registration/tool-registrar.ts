@@ -58,7 +58,7 @@ const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 /** Whether a record is stored on the disk. Tools of the bootstrap file are not stored, because the file is read at each start. */
 export type Persistence = 'kept' | 'for this run';
 
-/** Registers composed tools and programs. Steps run with the rights of the tool's caller; at registration, the maker needs them too. */
+/** Registers composed tools and programs. Steps run with the rights of the tool's caller. To register, the maker needs the same rights. */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
   readonly #allowed: readonly string[] | undefined;
@@ -74,7 +74,7 @@ export class ToolRegistrar {
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        // Without a setting, the default for agents is not applied again: a tool that is already registered stays registered.
+        // If the owner has not set `allowed`, a stored tool of an agent stays registered, even if it requires more than ALLOWED_TO_AGENTS.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireBoundedDefinition(record.definition);
         this.#enter(record);
@@ -154,10 +154,12 @@ export class ToolRegistrar {
     if (exec) return { definition: this.#judgedProgram(definition, exec, maker), exec, ...made };
     if (!composition) return { definition, ...made };
     requireKnownParameters(composition, parameterNames(definition));
+    const { authorizer, validator } = this.#with;
+    const by = { authorizer, validator, maker, parameters: definition.parameters };
     const judged = composition.steps.map((step) => {
       const tool = this.#toolOfStep(step.tool, maker);
       this.#requireRunnable(step.tool, tool);
-      return { tool, ...checkStep(step, tool, { ...this.#with, maker, parameters: definition.parameters }) };
+      return { tool, ...checkStep(step, tool, by) };
     });
     const permissions = judged.flatMap((one) => one.permissions);
     const tools = judged.map(({ tool }) => tool);
@@ -202,7 +204,7 @@ export class ToolRegistrar {
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
-  /** Returns whether the definition is a newer version of a tool, and the maker registered all of the tool's versions. */
+  /** Returns whether the tool exists, the maker registered all its versions, and the definition has a newer version than all of them. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
     const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);

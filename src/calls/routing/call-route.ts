@@ -4,6 +4,7 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isActing, notConfigured, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '../call.ts';
+import { MAX_CALL_DEPTH } from '../limits.ts';
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
 
@@ -69,8 +70,8 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
 }
 
 /**
- * Returns the route of a call. If no hub supports the parameters, this hub runs the call if it can: the tool reports the most precise
- * error.
+ * Returns the route of a call. If no hub supports the call's parameters but this hub has the tool, the call runs here. It then fails, but
+ * the tool's own error is the most precise one.
  */
 function routeOf(call: ScheduledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
@@ -255,7 +256,7 @@ export async function runOnHub(candidate: RouteCandidate, call: ConfirmedCall, r
 export function canTryNextHub(call: ConfirmedCall, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
   if (call.running.deadline.signal.aborted) return false;
-  // An error from a relaying hub is not signed. If it is false, the call may have run, and the next hub could run it a second time.
+  // A relaying hub's error is not signed. It may claim falsely that the call did not run. The next hub could then run it a second time.
   if (details.via !== undefined && isActing(call.tool.definition)) return false;
   if (!call.running.isDispatched) return NEXT_HUB_CODES.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
@@ -295,15 +296,12 @@ function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
 
-/** Deepest nesting of composed tools. */
-const MAX_DEPTH = 4;
-
 /**
  * Returns the reason if no call of the tool could run now: no hub can run it, its device is unreachable, or a tool that it calls cannot
  * run. Returns undefined if a call could run.
  */
 export function obstacleTo(tool: RegisteredTool, context: CandidateContext, depth = 0): string | undefined {
-  return hubObstacle(tool, context) ?? (depth < MAX_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
+  return hubObstacle(tool, context) ?? (depth < MAX_CALL_DEPTH ? stepObstacle(tool, context, depth) : undefined) ?? deviceObstacle(tool);
 }
 
 /** Returns the reason if no call of the tool can run until the hubs change. Returns undefined if a call can run or may run later. */

@@ -5,7 +5,7 @@ import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
 import { judgeOf, placeholdersOf } from '../../tools/definition/tool-permissions.ts';
 import { isDeviceNamed, isInRoom } from '../../tools/names/resolve-names.ts';
-import { isNamed, type Purpose, type SupportedCall, type ValidatedCall } from '../call.ts';
+import { isNamed, type Purpose, type ResolvedCall, type ValidatedCall } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
 import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
 
@@ -15,7 +15,7 @@ export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUN
 /** Tag of a tool that takes a room as its parameter instead of a device. */
 const ROOM = 'room';
 
-/** The device that a call is about: the caller's `text`, the permission (`template`) and the `name` of its placeholder. */
+/** The device of a call. `name` is the parameter, `text` is its value, and `template` is the permission with the placeholder `{name}`. */
 interface Subject {
   readonly text: string;
   readonly template: string;
@@ -23,14 +23,14 @@ interface Subject {
 }
 
 /**
- * Returns the call with the tool (of the same id) of the hub that has the device. Throws AMBIGUOUS_DEVICE if several reachable hubs have
- * both the tool and the device. Throws `error` if no reachable hub has both, or if `error` does not report a missing device.
+ * Redirects a call to the hub that has the device: returns the call with that hub's tool of the same id. Throws AMBIGUOUS_DEVICE if several
+ * reachable hubs have the tool and the device. Throws `error`, the local error, if none has both or if `error` reports no missing device.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
   context: StageContext,
   error: unknown,
-): Promise<SupportedCall<P>> {
+): Promise<ResolvedCall<P>> {
   const subject = NOT_FOUND_CODES.has(toAtmoError(error).code) ? subjectOf(call) : undefined;
   if (!subject) throw error;
   const hubs = hubsWith(subject, call, context);
@@ -87,7 +87,7 @@ function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal
   return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
-/** Returns whether the caller may see a device of the hub in the room, and a tool of that device shares a tag with the called tool. */
+/** Returns whether the hub has a device in the wanted room that the caller may see and that has a tool with a tag of the called tool. */
 function measuresIn(
   { id, devices = [] }: CallPeer,
   { text, template, name }: Subject,

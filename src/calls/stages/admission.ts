@@ -135,13 +135,13 @@ export async function canonicalizeParameters<P extends Purpose>(call: ValidatedC
   } catch (error) {
     // The other hub's tool with this id may have another definition, so the checks of the tool are repeated.
     const redirected = call.running.keep(await redirectToDeviceHub(call, context, error));
-    const permitted = checkFeatures(checkStaticPermissions(redirected, context), context);
+    const permitted = checkFeatures(checkStaticPermissions(refuseUnsupportedMode(redirected), context), context);
     const read = call.running.keep(readParameters(refuseDisabledTools(permitted, context), context));
     return validateParameters(read, context) as CanonicalCall<P>;
   }
 }
 
-/** Claims the idempotency key of the call. If an earlier call had the key, returns the call with the answer of that call instead. */
+/** Claims the idempotency key of `call`. If an earlier call had the key, returns `call` with the earlier call's answer as `repeated`. */
 export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, context: StageContext): Promise<ClaimedCall | RepeatedCall> {
   const { idempotencyKey: key, principal } = call.request;
   const claimed = call as AuthorizedCall as ClaimedCall;

@@ -181,6 +181,6 @@ export function memoizedAuthorizer(authorizer: Authorizer): Authorizer {
       known.set(permission, verdict);
       return verdict;
     },
-    ...(authorizer.elsewhere && { elsewhere: (hubs) => authorizer.elsewhere?.(hubs) ?? authorizer }),
+    elsewhere: (hubs) => authorizer.elsewhere(hubs),
   };
 }

@@ -4,7 +4,7 @@ import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall } from
 import type { RuledCall as NamedCall, PlannedProgram, RuleVerdict } from '../../core/auth/principal.ts';
 import { readsIn } from '../../core/devices/action-descriptions.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { toPublicDefinition } from '../../tools/definition/public-definition.ts';
 import type { CallerView, InnerCall, RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../../tools/definition/tool-names.ts';
@@ -22,6 +22,7 @@ import {
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
+import { MAX_CALL_DEPTH, MAX_NESTED_CALLS } from '../limits.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
 
@@ -204,9 +205,8 @@ function approvalReason(call: RuledCall): string {
   return riskOf(call) === 'dangerous' ? `${call.tool.id} is dangerous` : `The rule ${call.rule} wants people to approve ${call.tool.id}`;
 }
 
-/** Maximum nesting depth of a plan. Registration permits only four levels, but a step may later denote a tool with more levels. */
-const MAX_DEPTH = 6;
-const MAX_CALLS = 256;
+/** The schema of the parameters of an unknown tool: each parameter whose name means a secret counts as secret. */
+const SECRET_BY_NAME: JsonSchema = { 'x-secret-members': true };
 /** Maximum length of a plan that is shown to approvers, in characters of JSON text. */
 const MAX_PLAN_LENGTH = 262_144;
 
@@ -254,7 +254,7 @@ interface PlanStep {
 
 class Planner {
   readonly #parts: PlanningContext;
-  #callsLeft = MAX_CALLS;
+  #callsLeft = MAX_NESTED_CALLS;
 
   constructor(parts: PlanningContext) {
     this.#parts = parts;
@@ -262,7 +262,7 @@ class Planner {
 
   of({ tool, params, written }: PlanStep, depth: number): PlannedCall {
     this.#callsLeft -= 1;
-    if (this.#callsLeft < 0 || depth > MAX_DEPTH) throw planTooLong(tool);
+    if (this.#callsLeft < 0 || depth > MAX_CALL_DEPTH) throw planTooLong(tool);
     const { definition } = tool;
     const given = params ?? written;
     const program = programOf(tool, params);
@@ -284,12 +284,13 @@ class Planner {
     const tool = this.#parts.find(name);
     const asWritten = params ?? written ?? {};
     if (tool) return this.of({ tool, params: params && this.#canonical(tool, params), written: asWritten }, depth);
+    // Without the tool's schema, only the names of the parameters tell which of them are secret.
     return {
       tool: name,
       title: name,
-      params: displayedParams(asWritten),
+      params: displayedParams(maskSecrets(SECRET_BY_NAME, asWritten)),
       definition: '',
-      arguments: argumentsHash(asWritten),
+      arguments: argumentsHash(maskSecrets(SECRET_BY_NAME, asWritten, this.#parts.seal)),
       targets: [],
     };
   }
@@ -306,12 +307,12 @@ class Planner {
 
   /** Returns the hash of a tool's definition. `seal` protects the implementation in it, which may contain secret settings. */
   #definitionHash({ definition, program, implementation }: RegisteredTool): string {
-    const parts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
-    return sha256Hex(canonicalJson({ ...parts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
+    const facts = { definition: toPublicDefinition(definition), program: copyJson(program?.(undefined) ?? null) };
+    return sha256Hex(canonicalJson({ ...facts, ...(implementation && { implementation: this.#parts.seal(implementation()) }) }));
   }
 }
 
-/** Returns the program with masked secrets. Its `versions` belong to the real arguments, but secret texts are removed from them. */
+/** Returns the program with masked secrets. Its `versions` are those for the unmasked parameters, but contain no secret texts. */
 function programOf({ program, definition: { parameters } }: RegisteredTool, params: JsonObject | undefined): PlannedProgram | undefined {
   if (!program || !params || !hasSecrets(parameters)) return program?.(params);
   const { versions } = program(params);

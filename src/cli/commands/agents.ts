@@ -119,6 +119,6 @@ function agentRow(agent: JsonObject): readonly unknown[] {
   const { parameters, last_error: error } = agent;
   const shown = Object.entries(objectOf(parameters)).map(([name, value]) => `${name}=${value}`);
   const problem = isJsonObject(error) ? `${error.code}: ${error.message}` : agent.reason;
-  const { agent_id: id, agent_type: type, status, runs, last_run_at: lastRun, expires_at: until } = agent;
-  return [id, type, status, runs, lastRun, shown, until, problem];
+  const { agent_id: id, agent_type: type, kind, status, runs, last_run_at: lastRun, expires_at: until } = agent;
+  return [id, kind === undefined ? type : `${type} (${kind})`, status, runs, lastRun, shown, until, problem];
 }

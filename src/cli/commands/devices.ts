@@ -29,7 +29,7 @@ export const devices: Command = {
   },
 };
 
-/** Lists the devices of another hub. Finds the devices in the metadata of that hub's tools, which contains the device's id and area. */
+/** Lists the devices of another hub. Finds the devices by that hub's tools: a device's tool has metadata with the device's id and area. */
 async function listElsewhere(call: Invocation): Promise<void> {
   const [wanted] = call.operands;
   const devices = new Map<string, { readonly id: string; readonly area: string | null; readonly tools: readonly string[] }>();
@@ -186,7 +186,7 @@ export const share: Command = {
   },
 };
 
-/** Returns texts on a pairing window. `whole` is what it opens: the device or its bridge. `many` is its number of devices if above 1. */
+/** Returns what a pairing window opens. `whole` is the id of the device or bridge. `many` says how many devices `whole` has, if several. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
   const { opened, devices } = objectOf(answer);
   return {

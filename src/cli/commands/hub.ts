@@ -152,6 +152,10 @@ export const safeOutputs: Command = {
   },
 };
 
+/** The commands that let other machines reach an installed hub. */
+export const OPENING =
+  'echo ATMO_HTTP_HOST=0.0.0.0 | sudo tee -a /etc/atmosphere-edge/environment && sudo systemctl restart atmosphere-edge';
+
 const SHA256 = /^([0-9a-f]{2}:?){32}$/i;
 
 const showTls: Command = {
@@ -162,7 +166,7 @@ const showTls: Command = {
     const facts = await hub.get('/api/v1/tls');
     const url = String(facts.url);
     if (facts.enabled !== true) {
-      output.answer(facts, () => `No other machine reaches the hub: it listens on ${url} alone. Set ATMO_HTTP_HOST to 0.0.0.0 for TLS\n`);
+      output.answer(facts, () => `No other machine reaches the hub: it listens on ${url} alone. To open it, over TLS: ${OPENING}\n`);
       return;
     }
     const certificate = facts.source === 'own_authority' ? `${url}/ca.crt` : undefined;

@@ -97,7 +97,9 @@ async function loginWithToken(call: Invocation, given: string): Promise<void> {
   if (!isSecureUrl(url)) throw usage(`A login is kept for https:// or for the end of a tunnel on this machine, not for ${url}`);
   const token = await readInput(given, call.io);
   if (isOwnersToken(token))
-    throw usage("The owner's token stays on the hub; mint one for yourself there: sudo atmo token mint --agent NAME --allow '*' --ttl 90d");
+    throw usage(
+      "The owner's token stays on the hub. Make one there: sudo atmo token mint --agent NAME --allow '*' --allow admin:approvals --ttl 90d",
+    );
   const facts = await factsOf(call, token);
   const person = call.text('person') ?? String(facts.agent_id);
   const file = loginPath(homeOf(call.io.env));

@@ -9,6 +9,7 @@ import type { HubClient } from '../hub/hub-client.ts';
 import { approverKeyFile, rawKeyOf, readApproverKey } from '../identity/approver-key.ts';
 import { approverKeyPath, type Credential, findCredential, homeOf, isLoopback, readLogin } from '../identity/credential.ts';
 import { type Block, paragraph, qrBlock } from '../terminal/blocks.ts';
+import { OPENING } from './hub.ts';
 
 export const monitor: Command = {
   name: 'monitor',
@@ -45,7 +46,7 @@ async function requirePage({ hub }: Invocation): Promise<void> {
     if (!(error instanceof AtmoError) || error.code !== 'NOT_FOUND') throw error;
     throw new AtmoError(
       'NOT_FOUND',
-      'This hub has no monitor page: build it with "npm run build" in the checkout, then start the hub anew',
+      'This hub has no monitor page: install the package again, or run "npm run build" in the checkout; then restart the hub',
     );
   }
 }
@@ -54,7 +55,7 @@ async function addressForOthers({ hub }: Invocation): Promise<string> {
   if (!isLoopback(hub.url)) return hub.url;
   const { enabled, url } = await hub.get('/api/v1/tls');
   if (enabled === true && typeof url === 'string') return url;
-  throw usage(`A phone cannot reach ${hub.url}; let the hub answer in your network first: http.host in its config.yaml, or ATMO_HTTP_HOST`);
+  throw usage(`A phone cannot reach ${hub.url}; let the hub answer in your network first (http.host): ${OPENING}`);
 }
 
 async function openHere(call: Invocation, link: string): Promise<void> {

@@ -118,7 +118,7 @@ const whoami = requestCommand({
   examples: ['whoami'],
   async request(call) {
     const credential = findCredential(call.io.env);
-    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "atmo login", or set ATMO_TOKEN');
+    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "sudo atmo login", or set ATMO_TOKEN');
     const { token, source } = credential;
     const facts = isOwnersToken(token)
       ? { agent_id: 'owner', permissions: ['*', 'admin:*'] }
@@ -191,8 +191,8 @@ function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, per
 }
 
 /**
- * Checks by the same rules as the hub whether grants cover the required permissions. A malformed required permission is never covered.
- * Throws VALIDATION_ERROR if a grant is malformed. If `note` is set, grants for a @type or @area could not be checked here.
+ * Checks by the hub's rules whether grants cover the required permissions. A malformed required permission is never covered. Throws
+ * VALIDATION_ERROR if a grant is malformed. Returns a `note` if a permission is missing and a grant for a @type or @area was ignored.
  */
 function checkGrants(allow: readonly string[], require: readonly string[]) {
   const grants = allow.map(requireGrant);
@@ -214,8 +214,8 @@ interface KnownResources {
 const MAX_SLIPS = 2;
 
 /**
- * Returns a sentence for each grant that is probably misspelled: no tool requires its action, but one requires a similar action; or it has
- * no resource, but tools require one; or the hub has no such device or area. Such a grant may be right for a later device.
+ * Returns a sentence for each probable mistake in a grant: an action that no tool requires, but that is similar to a required action; an
+ * action without a resource, if tools require it only with a resource; or an unknown device or area. The grant may be for a later device.
  */
 export function lintGrants(grants: readonly string[], known: KnownResources): readonly string[] {
   const required = known.tools.flatMap(requiredPermissions);

@@ -84,7 +84,7 @@ function whyOf({ reasons }: JsonObject): string {
   return textsOf(reasons).join(', ');
 }
 
-/** Returns what a tool that almost matches lacks: words of the sentence that it does not match, and settings that the hub lacks. */
+/** Returns the reasons why a tool is no full match: words of the sentence that the tool does not match, and missing settings of the hub. */
 function lackOf({ reasons }: JsonObject): string {
   return textsOf(reasons)
     .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))

@@ -141,7 +141,7 @@ function certificateFinding({ enabled, url, certificate_ends_at: endsAt }: JsonO
 }
 
 async function pageFinding(hub: HubClient): Promise<Finding> {
-  const advice = 'build it with "npm run build" in the checkout, then start the hub anew';
+  const advice = 'install the package again, or run "npm run build" in the checkout; then restart the hub';
   const page = await bodyOf(hub, '/');
   if (page === undefined) return warning('this hub has none', advice);
   const assets = [...page.matchAll(ASSET)].map(([, path = '']) => path);

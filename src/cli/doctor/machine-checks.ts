@@ -32,7 +32,7 @@ const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not 
 /** Checks that this version of Node.js can run the hub. */
 export function nodeCheck(version: string): Finding {
   const isNew = Number(version.split('.')[0]) >= OLDEST_NODE;
-  return isNew ? ok(version) : failed(version, `run scripts/atmo, which brings Node ${OLDEST_NODE}`);
+  return isNew ? ok(version) : failed(version, `run atmo of the package, or ./scripts/atmo in a checkout: both bring Node ${OLDEST_NODE}`);
 }
 
 /** Checks that the machine's clock is not before the earliest possible time. */
@@ -85,7 +85,7 @@ export function tokenCheck(env: CliIo['env']): Finding {
   const file = ownerTokenFile(env);
   if (file === undefined) {
     const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
-    return failed(`no ${places.join(' or ')}`, 'start a hub once (atmo serve), or set ATMO_TOKEN');
+    return failed(`no ${places.join(' or ')}`, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_TOKEN');
   }
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) === 0) return ok(file);
@@ -107,7 +107,7 @@ export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResu
   const dir = stateDirs(env).find((candidate) => existsSync(candidate));
   if (dir === undefined) {
     const found = `none of ${stateDirs(env).join(', ')}`;
-    return [named('state directory', failed(found, 'start a hub once (atmo serve), or set ATMO_STATE_DIR'))];
+    return [named('state directory', failed(found, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_STATE_DIR'))];
   }
   const directory = named('state directory', directoryCheck(dir));
   if (!canAccess(dir, constants.R_OK | constants.X_OK))

@@ -13,7 +13,7 @@ const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
 
-/** Checks whether this machine can reach devices and other hubs. The checks send no packets to other machines. */
+/** Checks what this machine needs to reach devices and other hubs: interfaces, multicast, ports and time. No packet leaves the machine. */
 export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPorts): Promise<readonly CheckResult[]> {
   return Promise.all([
     named('interfaces', interfaceCheck()),

@@ -64,7 +64,7 @@ function executionFinding(calls: readonly JsonObject[]): Finding {
   const [last] = failures;
   if (!last) return ok(`${calls.length} calls, none failed`);
   const found = `${failures.length} of ${calls.length} calls failed, the last with ${last.error} at ${last.ts}`;
-  return warning(found, 'call it alone with atmo call; the log has details under the same trace id');
+  return warning(found, 'call it alone with atmo call; after an INTERNAL_ERROR it tells how to find the reason in the log');
 }
 
 function resultFinding(calls: readonly JsonObject[]): Finding {

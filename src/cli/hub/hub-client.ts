@@ -223,8 +223,14 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
-  const details = objectOf(body.details);
+  const details = { ...objectOf(body.details), ...(code === 'INTERNAL_ERROR' && logIdIn(answer)) };
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${approvalAdvice(details)}, then call again` : message, details);
+}
+
+/** Returns `log_id`, the id with which the hub logs an error: the call's trace id, or the id of the request. */
+function logIdIn({ trace_id: traceId, instance }: JsonObject): JsonObject {
+  const [id] = /[\w-]{8,64}$/.exec(String(traceId ?? instance ?? '')) ?? [];
+  return id === undefined ? {} : { log_id: id };
 }
 
 /** Returns the code of an error in a response; undefined if the code is unknown. */

@@ -116,7 +116,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
   }
 }
 
-/** Throws HUB_UNREACHABLE unless the process at `url` proves that it has the hub's private key. No other process must get the token. */
+/** Throws HUB_UNREACHABLE unless the process at `url` proves that it has the hub's private key. Send the token only after this proof. */
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
@@ -143,7 +143,7 @@ function portOf(url: string): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** Returns a `fetch` that over TLS trusts only the hub's authority, if known. Use it for one hub only: the setting is process-wide. */
+/** Returns a `fetch` for one hub only. If the authority of an https hub is known, the whole process then trusts only that authority. */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   let prepared: string | undefined;
   return (text, init) => {

@@ -33,8 +33,8 @@ export function rawKeyOf(key: KeyObject): string {
 }
 
 /**
- * Returns the path of the key to sign with: the given path, or without it the path in ATMO_APPROVER_KEY_FILE. Without both, takes the
- * user's key file, or the owner's key file if the user has none. Throws VALIDATION_ERROR if neither file exists.
+ * Returns the path of the key to sign with: `given`, or else the path in ATMO_APPROVER_KEY_FILE. If neither is set, returns the path of
+ * the user's key file or, if the user has none, the path of the owner's key file. Throws VALIDATION_ERROR if neither file exists.
  */
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;

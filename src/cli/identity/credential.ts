@@ -82,7 +82,7 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
   }
 }
 
-/** Throws UNAUTHENTICATED if this user may not open a state directory, because the owner's token may be there. */
+/** Throws UNAUTHENTICATED if this user cannot open a state directory of a local hub. The owner's token could be in that directory. */
 function requireOpenDirs(env: Environment): undefined {
   for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
     try {

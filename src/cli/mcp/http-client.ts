@@ -177,7 +177,7 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
   return { refusal: errorResponse(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
 }
 
-/** Returns notifications that lists and resources may have changed. The bridge sends them if it may have missed the hub's notifications. */
+/** Returns a change notification for each list and resource. The bridge sends these if it may have missed notifications of the hub. */
 export function changeNotifications(lists: readonly string[], uris: Iterable<Json>, params?: JsonObject): readonly McpMessage[] {
   return [
     ...lists.map((kind) => ({ jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) })),

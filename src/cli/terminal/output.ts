@@ -128,5 +128,6 @@ const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, st
 export function nextStep({ code, message, details }: AtmoError): string | undefined {
   if (message.includes('atmo ')) return undefined;
   if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;
+  if (code === 'INTERNAL_ERROR' && 'log_id' in details) return `journalctl -u atmosphere-edge | grep ${details.log_id}`;
   return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, pattern]) => of === code && pattern.test(message))?.[2];
 }

@@ -129,9 +129,9 @@ const KEY_BYTES = 32;
 const TOKEN_MEMBERS = ['mesh_id', 'issuer_id', 'nonce', 'signature'] as const;
 
 /**
- * Returns a function that creates the first frame of a connection: `register_mesh` with the founder's key, `join` without it. The `join`
- * frame contains the token if one is configured. Throws CONFIG_INVALID if both secrets are set, or if one is malformed or of another mesh
- * or node.
+ * Returns a function that creates the first frame of a connection: `register_mesh` with the founder's key, `join` without it. If a token
+ * is configured, the `join` frame contains the token. Throws CONFIG_INVALID if key and token are both set, if the key is malformed or
+ * belongs to another mesh, or if the token is malformed or belongs to another mesh or node.
  */
 export function createMeshJoin(
   { meshId, meshKey, token }: Pick<AtmosphereConfig, 'meshId' | 'meshKey' | 'token'>,

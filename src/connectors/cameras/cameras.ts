@@ -64,7 +64,7 @@ async function takePicture(camera: Camera, request: FrameRequest, run: PictureRu
   return isPicture ? takeSnapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
 }
 
-/** Downloads a picture and returns it unchanged if it matches the request. Otherwise ffmpeg converts it; not every hub has ffmpeg. */
+/** Downloads a picture. A picture that matches the request is returned unchanged and needs no ffmpeg. ffmpeg converts any other picture. */
 async function takeSnapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
     if (camera.login !== undefined && isUnauthorized(error)) return undefined;

@@ -37,14 +37,14 @@ const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,t
 /** Maximum number of pixels that ffmpeg decodes. Without this limit, a small file could declare a size that takes gigabytes of memory. */
 const MAX_PIXELS = 50_000_000;
 
-/** Returns ffmpeg's input for a URL. The URL may contain a login, so it is not an argument, which every user of the machine could read. */
+/** Returns ffmpeg's input for a URL. The URL may contain a login. So the URL goes to standard input: all local users can read arguments. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
   return { args: ['-protocol_whitelist', NETWORK_PROTOCOLS, '-f', 'concat', '-safe', '0', '-i', 'pipe:0'], input: list };
 }
 
-/** Takes a picture with ffmpeg. Rejects with SERVICE_UNAVAILABLE and ffmpeg's message if ffmpeg fails, otherwise like `runProgram`. */
+/** Takes a picture with ffmpeg. Rejects like `runProgram`, and with SERVICE_UNAVAILABLE and ffmpeg's message if ffmpeg fails. */
 export async function ffmpegFrame({ args, ...input }: FfmpegInput, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { format } = request;
   const bounds = ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS)];
@@ -86,8 +86,8 @@ const SETTLE_MS = 500;
 const DEFAULT_SIZE: FrameSize = { width: 1280, height: 960 };
 
 /**
- * Takes a picture with a camera that is connected to the board, by rpicam-still of Raspberry Pi OS. If the program fails, rejects with
- * SERVICE_UNAVAILABLE and the program's message; otherwise rejects like `runProgram`.
+ * Takes a picture by rpicam-still of Raspberry Pi OS, with a camera that is connected to the board. Rejects like `runProgram`, and with
+ * SERVICE_UNAVAILABLE and the program's message if rpicam-still fails.
  */
 export async function rpicamFrame(camera: number, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { width, height } = await frameSize(camera, request.within ?? DEFAULT_SIZE, run);

@@ -174,7 +174,7 @@ export class CollectionStore implements Disposable {
     });
   }
 
-  /** Saves the number of changes outside of the file. Ignores errors: an older, smaller number causes no false report of a loss. */
+  /** Saves the file's number of changes in the anchor. Ignores errors: the anchor's old number is smaller and reports no false loss. */
   #saveGeneration(generation: number): void {
     try {
       this.#options.anchor.synced({ generation, digest: '' });

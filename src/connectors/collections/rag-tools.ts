@@ -30,7 +30,7 @@ const collectionParameter = p.string({
   default: 'default',
 });
 
-/** Returns the model of a collection. If there is none, throws NOT_FOUND with the collections that the caller may search. */
+/** Returns a collection's info. If the collection does not exist, throws NOT_FOUND with the collections that the caller may search. */
 function requireCollection(store: CollectionStore, collection: string, grants: readonly string[]): CollectionInfo {
   const facts = store.info(collection);
   if (facts) return facts;

@@ -13,7 +13,7 @@ export interface FilePath {
 
 const PLAIN_CHARACTER = /^[A-Za-z0-9_@.-]$/;
 const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
-/** Maximum length of a canonical path in characters. Permissions contain paths, and their length is limited. */
+/** Maximum length of a canonical path in characters. A permission contains a path, and the length of a permission is limited. */
 const MAX_LENGTH = 240;
 
 /**

@@ -33,9 +33,9 @@ const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREA
 
 /**
  * Calls a service that the owner configured, and resolves if the status is 2xx. Otherwise rejects with SERVICE_UNAVAILABLE (no connection,
- * or status 503), RATE_LIMITED (status 429), OUTCOME_UNKNOWN (a changing request got no response, or status 502 or 504), SERVICE_REFUSED
- * (any other status, which is in `details.status`), PAYLOAD_TOO_LARGE (the response is too large), or the signal's reason. The message for
- * an error status quotes the beginning of the response.
+ * a lost connection, or status 503), RATE_LIMITED (status 429), SERVICE_REFUSED (any other status, which is in `details.status`),
+ * PAYLOAD_TOO_LARGE (the response is too large), or the signal's reason. If a changing request was sent but got no complete response, or
+ * got status 502 or 504, rejects with OUTCOME_UNKNOWN instead. The message for an error status quotes the beginning of the response.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { url, method, signal, maxBytes = MAX_BYTES } = call;

@@ -37,7 +37,7 @@ export async function sendRequest(
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));
-  // After a response or an error, this has no effect. Otherwise the server switched to another protocol (RFC 9110 §15.2.2).
+  // Has an effect only without a prior response or error. In that case, the server switched to another protocol (RFC 9110 §15.2.2).
   request.once('close', () => fail('another protocol'));
   request.once('error', (error) => fail(connectionCode(error)));
   request.end(body);

@@ -138,7 +138,7 @@ export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, sign
   try {
     return await orAborted(Promise.race([session, broken.promise]), signal);
   } catch (error) {
-    // nodemailer reads the stream only after the server has requested the mail. After the stream's end, it sends the final line.
+    // If the stream has ended, the mail may have been sent: nodemailer reads the stream at the server's request, then sends the final line.
     throw smtpError(error, { isSent: content.readableEnded, signal });
   } finally {
     connection.close();

@@ -20,7 +20,7 @@ export class ModelRegistry {
   readonly #models: ReadonlyMap<string, NamedModel>;
   readonly #defaults: ModelsConfig['defaults'];
 
-  /** Throws CONFIG_INVALID if a model names an unknown endpoint, a default model lacks its task, or a secret cannot be read. */
+  /** Throws CONFIG_INVALID if a model's endpoint is unknown, a task's default model does not have that task, or a secret cannot be read. */
   constructor(config: ModelsConfig | undefined, env: NodeJS.ProcessEnv) {
     const endpoints = Object.entries(config?.endpoints ?? {}).map(([name, { url, key }]) => {
       const secret = key === undefined ? {} : { key: readSecret(key, env) };

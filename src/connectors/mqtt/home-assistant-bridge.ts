@@ -6,6 +6,7 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubEvent } from '../../core/events.ts';
 import { present } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
 import { type ConnectorContext, optionalSecret } from '../connector.ts';
 import { type AgentCalls, TokenAgent } from '../connector-agent.ts';
 import { BrokerConnection, type MqttConnection, type MqttMessage } from './broker-connection.ts';
@@ -183,7 +184,7 @@ export function openMqtt(context: ConnectorContext, config: MqttConfig): { reado
   const id = clientId ?? new BridgeTopics(hub.name, { discoveryPrefix: '' }).node;
   const address = present({ url, clientId: id, user, secret: optionalSecret(password, env), caFile });
   const link = new BrokerConnection(logger, address);
-  const running = bridge && openBridge({ ...context, logger }, link, bridge);
+  const running = bridge && openBridge(context, logger, { link, config: bridge });
   return {
     link,
     service: {
@@ -196,8 +197,13 @@ export function openMqtt(context: ConnectorContext, config: MqttConfig): { reado
   };
 }
 
-function openBridge(context: ConnectorContext, link: MqttConnection, config: BridgeConfig): HomeAssistantBridge {
-  const { clock, logger, events, readings, devices, hub, registry, agents } = context;
+interface BridgeLink {
+  readonly link: MqttConnection;
+  readonly config: BridgeConfig;
+}
+
+function openBridge(context: ConnectorContext, logger: Logger, { link, config }: BridgeLink): HomeAssistantBridge {
+  const { clock, events, readings, devices, hub, registry, agents } = context;
   const { commands, permissions } = config;
   if (commands && !permissions) {
     throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs permissions, such as ["device:control:@type/light"]');

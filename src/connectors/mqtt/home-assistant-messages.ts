@@ -44,7 +44,7 @@ interface BridgedDevice {
   readonly readings: readonly Reading[];
   /** The device; absent for the board itself. */
   readonly device?: Device;
-  /** Returns whether the bridge may control the device or the output of the board that a sensor belongs to. */
+  /** Returns whether the bridge may control a sensor's device. For the sensor of a board's output, the result is about that output. */
   readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 

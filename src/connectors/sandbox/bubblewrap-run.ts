@@ -104,7 +104,7 @@ function spawnBubblewrap({ bubblewrap, options, command, hasNetwork, stdin }: Bu
   return child;
 }
 
-/** Lowers bubblewrap's priorities for processor and memory. Children inherit them: bubblewrap starts none before it gets its options. */
+/** Lowers bubblewrap's processor and memory priorities. Call this before the options are sent: all children then inherit the priorities. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -277,7 +277,7 @@ function foldersTo(path: string): readonly string[] {
   return parent === '/' || parent.startsWith('/usr') ? [] : [...foldersTo(parent), '--perms', '0755', '--dir', parent];
 }
 
-/** Returns options for a system folder such as /bin. If the folder is a link (into /usr on modern systems), they create the same link. */
+/** Returns options for a system folder such as /bin. If the folder is a link (into /usr on new systems), the options create that link. */
 function systemFolder(path: string): readonly string[] {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return [];

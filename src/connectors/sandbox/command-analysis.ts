@@ -27,7 +27,7 @@ const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|nod
 /** Programs and shell builtins that run a command which is among their arguments. */
 const RUNNERS =
   /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
-/** Options after which a runner's command begins. For a runner that is not listed, the command begins after its own options. */
+/** Options after which a runner's command begins. For a runner that is not listed, the command begins after the runner's own options. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
   ['script', /^$/],
@@ -97,7 +97,7 @@ class CommandAnalyzer implements CommandAnalysis {
   isComputed = false;
   unreadable: string | undefined;
   readonly #stdin: string | undefined;
-  /** Texts that were already parsed, each with its `isFed` and `place`. No text is parsed twice in the same way. */
+  /** Texts that were already parsed, each with its `isFed` and `place`. No text is parsed twice with the same `isFed` and `place`. */
   readonly #texts = new Set<string>();
   #characters = 0;
 
@@ -148,7 +148,7 @@ class CommandAnalyzer implements CommandAnalysis {
     if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
     else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
     else {
-      // If the text is the standard input, `isFed` is false: the text is all of the input, so its commands get no other input.
+      // If the text is the whole standard input, `isFed` is false: the commands in the text get no input from outside of the text.
       const { commands, unreadable } = parseShell(text, { isFed, place });
       this.unreadable ??= unreadable;
       for (const inner of commands) this.visit(inner, depth + 1);
@@ -266,7 +266,7 @@ function isInput({ text, isComputed }: ShellWord): boolean {
   return isComputed || INPUT_FILES.test(text);
 }
 
-/** Returns the arguments of `xargs` with its input as computed words: words with the placeholder of `-I`, or else a new last word. */
+/** Adds the input of `xargs` to its arguments. With `-I`, words with the placeholder become computed. Without `-I`, appends FROM_INPUT. */
 function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   const option = args.findIndex(({ text }) => REPLACE_OPTION.test(text));
   if (option === -1) return [...args, FROM_INPUT];
@@ -276,7 +276,7 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.map((arg, index) => (index > option + 1 && arg.text.includes(place) ? { ...arg, isComputed: true } : arg));
 }
 
-/** Returns the commands of a runner. They begin after an option of RUN_OPTIONS; a runner that is not listed there needs no such option. */
+/** Returns the commands of a runner. RUN_OPTIONS says where a command begins. A runner such as `find` may have several commands. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
   if (!option) return [behindOptions(name, args)];

@@ -52,7 +52,7 @@ function commandTools(services: CommandServices): readonly RegisteredTool[] {
   const named = services.commands.entries().map(([name, config]) => namedTool(name, config, services));
   const lines = [execTool(services), shellTool(services)];
   if (named.length === 0) return lines.map((tool) => unconfigured(tool, SETTING));
-  // Until the first program starts, the tools are unavailable only if bubblewrap is missing. That start shows whether the sandbox works.
+  // The tools are unavailable if bubblewrap is missing or the sandbox does not work. The start of the first program tests the sandbox.
   return [...named, ...lines].map((tool) => whileConfigured(tool, () => services.programs.missingSetting('cmd')));
 }
 

@@ -47,8 +47,8 @@ export class GrantedPowers {
   }
 
   /**
-   * Describes the rights of a program with these powers. Also returns a version of each file among the arguments that the program can
-   * see, since other programs may change the file. A version contains the inode and the change time, which no program can set.
+   * Describes the rights of a program with these powers. If the program or an argument names a file in a visible folder, also returns the
+   * file's version: other programs may change the file. A version contains the inode and the change time, which no program can set.
    */
   inspect(
     { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['inspect']>[0],

@@ -120,7 +120,7 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Matches arguments with templates. A template with parameters may match no argument. `failed` keeps the attempts that failed. */
+/** Matches arguments with templates. May skip a template with parameters, since these may be optional. `failed` keeps failed attempts. */
 function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
   const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;

@@ -103,8 +103,8 @@ const REGEXP_CHARACTERS = /[.*+?^${}()|[\]\\]/g;
 
 /**
  * Parses a pattern. `/etc/shadow` means this path and all paths below it. `.ssh/` means all paths in which a file or folder has this name.
- * Any other text, such as `rm -r`, means a program with these options and arguments. In such a name, and in a program's name, `*` matches
- * any characters.
+ * Any other text, such as `rm -r`, means a program with these options and arguments. In a program's name, and in a name such as `.ssh`,
+ * `*` matches any characters.
  */
 function parsePattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);

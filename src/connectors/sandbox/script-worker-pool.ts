@@ -13,7 +13,7 @@ const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackS
 const IDLE_MS = 30_000;
 /** Maximum number of concurrent calls, each of which runs in a thread with separate memory. */
 const MAX_CONCURRENT = 4;
-/** Maximum length of a result in characters of JSON. Parsed, nested lists take twenty times as much memory as their text. */
+/** Maximum length of a result in characters of JSON. After parsing, nested lists take twenty times as much memory as their JSON. */
 const MAX_ANSWER_CHARACTERS = 4_194_304;
 /** `threadId` of a thread that has ended. */
 const ENDED = -1;

@@ -57,7 +57,7 @@ async function outcomeOf(given: ScriptJob): Promise<ScriptOutcome> {
   }
 }
 
-/** Runs JavaScript in QuickJS, which has a memory limit. A larger limit on its WebAssembly memory holds even if QuickJS exceeds its own. */
+/** Runs JavaScript in QuickJS. QuickJS limits the script's memory. If that limit fails, a larger limit on the WebAssembly memory holds. */
 async function runQuickJs({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptJob): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');

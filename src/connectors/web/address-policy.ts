@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { addressBytes } from '../../core/ip-address.ts';
 
-/** Returns whether the owner's list of hosts contains this URL's host or this IP address. The address may be private. */
+/** Returns whether the owner's list of hosts contains this URL's host or this IP address. The list may contain private addresses. */
 type HostRule = (url: URL, address: string) => boolean;
 
 /** JSON Schema pattern of an allowed host: a name, an IP address or a network. A port may follow. */
@@ -71,8 +71,8 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 /**
- * IPv6 networks with public addresses (RFC 4291 §2.4). Not among them are loopback, local, multicast, mapped IPv4 and local NAT64 addresses
- * (RFC 8215). For an address in the well-known NAT64 network 64:ff9b::/96, the IPv4 address in it decides (RFC 6052).
+ * IPv6 networks with public addresses (RFC 4291 §2.4). Loopback, local, multicast, mapped IPv4 and local NAT64 (RFC 8215) addresses are not
+ * public. An address in the well-known NAT64 network 64:ff9b::/96 is public only if the IPv4 address in it is public (RFC 6052).
  */
 const GLOBAL_IPV6 = ['2000::/3', '64:ff9b::/96'];
 /** Networks inside GLOBAL_IPV6 that are not public. In order: protocol assignments (with Teredo), documentation, 6to4, documentation. */

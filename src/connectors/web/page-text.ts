@@ -230,7 +230,7 @@ class TextBuilder {
   #length = 0;
   /** Prefix of every new line, such as `> `. */
   prefix = '';
-  /** List mark, such as `- `, that replaces the end of the prefix in the next line. */
+  /** List mark of the next line, such as `- `. The mark replaces the same number of characters at the end of the line's prefix. */
   item = '';
   #lead = '';
   #breaks = 0;
@@ -246,7 +246,7 @@ class TextBuilder {
     return this.#parts.join('').trim();
   }
 
-  /** Sets a text that begins the next line after its prefix, such as `## `. Ignored within open marks, which contain no line breaks. */
+  /** Sets a text, such as `## `, that follows the next line's prefix. Ignored while a mark such as `**` is open: no line begins there. */
   set lead(lead: string) {
     if (this.#marks.length === 0) this.#lead = lead;
   }

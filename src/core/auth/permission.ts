@@ -145,8 +145,8 @@ export function excessPermissions(permissions: readonly string[], held: readonly
 }
 
 /**
- * Returns each grant of one list that a grant of the other list includes. Omits grants that overlap only partly. Throws VALIDATION_ERROR if
- * a grant is malformed.
+ * Returns each grant, from either list, that a grant of the other list includes. Omits grants that overlap only partly. Throws
+ * VALIDATION_ERROR if a grant is malformed.
  */
 export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
   const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));

@@ -91,7 +91,7 @@ export function foreignAgentId(id: string, hubId: string): string {
   return root.includes('@') ? id : [`${root}@${hubId}`, ...children].join('/');
 }
 
-/** Returns the hub's id in the id of another hub's agent; undefined for an agent of this hub. */
+/** Returns the id of the hub to which an agent belongs, read from the agent's id; undefined for an agent of this hub. */
 export function hubOfForeignAgent(id: string): string | undefined {
   const root = rootAgentOf(id);
   const at = root.indexOf('@');
@@ -142,11 +142,8 @@ export interface Authorizer {
   canSee(principal: Principal, permission: string): boolean;
   /** Returns whether the principal has `permission`. For a template (`device:control:{device_id}`), one possible resource is enough. */
   mayTry(principal: Principal, permission: string): boolean;
-  /**
-   * Returns an authorizer for resources of the given hubs, which uses the device types and areas that they announce. If this method is
-   * absent, this authorizer also decides about resources of other hubs.
-   */
-  elsewhere?(hubs: () => readonly HubId[]): Authorizer;
+  /** Returns an authorizer for resources of other hubs. It uses the device types and areas that `hubs` announce. */
+  elsewhere(hubs: () => readonly HubId[]): Authorizer;
 }
 
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];

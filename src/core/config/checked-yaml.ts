@@ -39,7 +39,7 @@ function parsed(text: string, file: string) {
     if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // Endless aliases and too deep nesting make the parser throw its own errors.
+    // An AtmoError is the one that is thrown above. Endless aliases and too deep nesting make the parser throw other errors.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
@@ -73,7 +73,7 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 /** Options of the validator. It does not validate the schemas, because that takes longer than compiling them. The tests do it. */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
 
-/** Returns the message about a missing key; undefined for other errors. Also names an unknown key beside it, a likely misspelling of it. */
+/** Returns a message for a missing key; undefined for other errors. The message also names an unknown key, as a likely misspelling. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
   const { missingProperty: missing }: { missingProperty?: unknown } = params;
   if (typeof missing !== 'string') return undefined;
@@ -118,8 +118,8 @@ function invalid(file: string, line: number, problem: string): AtmoError {
 }
 
 /**
- * Returns the part of a schema that matters for a value: it omits properties that the value lacks, except those with a default and required
- * ones. Validation has the same result as with the whole schema, but compiling takes much less time and memory.
+ * Returns the part of a schema that matters for a value. A property that the value lacks is omitted, unless it is required or has a
+ * default. Validation has the same result as with the whole schema, but compiling takes much less time and memory.
  */
 export function relevantSchema(schema: JsonSchema, value: unknown): JsonSchema {
   const { properties, required, additionalProperties } = schema;

@@ -7,7 +7,7 @@ import type { JsonObject, JsonSchema } from '../json.ts';
 export const section = <const Properties extends Schemas>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, default: {}, properties }) as const;
 
-/** Returns a schema like `section`. But if the file lacks the section, it stays absent and gets no defaults. */
+/** Returns the schema of a section that may be absent. If the file lacks the section, no defaults apply. Unknown keys are refused. */
 export const optionalSection = <const Properties extends Schemas, const Required extends readonly string[] = readonly []>(
   properties: Properties,
   required?: Required,

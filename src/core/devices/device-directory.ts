@@ -88,7 +88,7 @@ export class CombinedDirectory implements DeviceDirectory {
     return this.#parts.find((part) => part.get(id) !== undefined);
   }
 
-  /** Returns whether to pass on a change of `part`. If another directory counts for this device, the change is not passed on. */
+  /** Returns whether to pass on a change that `part` reported. Returns false if another directory is the first that has the device. */
   #owns(part: DeviceDirectory, { device }: DeviceChange): boolean {
     const owner = this.#ownerOf(device.id);
     return owner === undefined || owner === part;

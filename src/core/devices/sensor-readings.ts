@@ -45,7 +45,7 @@ export interface HistoryQuery {
   /** Start of the range, milliseconds since 1970. The range includes its start and its end. */
   readonly startMs: number;
   readonly endMs: number;
-  /** How readings are combined. `avg` is the mean of the stored readings. An unchanged value is stored again only after some minutes. */
+  /** How to combine readings. `avg` is the mean of stored readings, not weighted by time. A steady value is stored every few minutes. */
   readonly aggregation: Aggregation;
   /** Width of a bucket; default: the whole range. Buckets begin at multiples of this width since 1970 (UTC). Ignored for `none`. */
   readonly everyMs?: number;
@@ -65,9 +65,9 @@ export interface ReadingStore {
   /** Adds or changes a sensor. If `info` is null, removes the sensor but keeps its history. */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
-   * Stores a reading with its time, milliseconds since 1970. It goes to the history, and becomes the current reading unless that one is
-   * newer. If `atMs` is 0, the time is unknown: the reading does not go to the history, and gets the time of the last stored value if both
-   * values are equal. Null and non-finite numbers mean no value. Throws VALIDATION_ERROR if `atMs` is not a finite number.
+   * Stores a reading with its time, milliseconds since 1970. It goes to the history, and becomes the current reading unless the current
+   * reading has a later time. If `atMs` is 0 (unknown time), the reading does not go to the history. If the last value there is equal, the
+   * reading takes that value's time. Null and non-finite numbers mean no value. Throws VALIDATION_ERROR if `atMs` is not finite.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
   setReachability(device: DeviceId, reachability: Reachability): void;

@@ -121,6 +121,17 @@ export function setAsideUnlessFile(path: string): string | undefined {
   return found && !found.isFile() ? setAside(path) : undefined;
 }
 
+/** Throws STORAGE_FAILED if other users can access one of the files. `ifOthersReadIt` is the advice at the end of the message. */
+export function requirePrivateFiles(paths: readonly string[], ifOthersReadIt: string): void {
+  for (const path of paths) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isFile() || (found.mode & 0o077) === 0) continue;
+    const mode = (found.mode & 0o777).toString(8);
+    const advice = `Run \`chmod 600 ${path}\`; if others were on this machine, ${ifOthersReadIt}`;
+    throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode}). ${advice}`, { path });
+  }
+}
+
 /**
  * Creates a folder and its parents with mode 0700 if they do not exist. Throws the errors of mkdir(2). Creates one folder at a time: a
  * recursive `mkdir` never ends on a file system such as /proc, which refuses a new folder with ENOENT.

@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { KeyValueStore } from '../storage/key-value-store.ts';
 import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts';
 
-/** Stores the text of a file that the hub last accepted. It shows whether a missing file was lost or never existed. */
+/** Stores the last text of a file that the hub accepted. If the file is missing, a stored text shows that the file was lost. */
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
@@ -18,7 +18,7 @@ export interface AcceptedText {
   forget(): void;
 }
 
-/** Describes how the owner empties a file on purpose: the owner writes `text` into it. */
+/** Tells how the owner empties a file on purpose: by writing `text` into it. A blank file counts as damaged. */
 interface EmptyForm {
   /** What the owner achieves with an empty file, such as `to have no rules`. */
   readonly purpose: string;
@@ -75,8 +75,8 @@ export class OwnerFile<Content> {
   }
 
   /**
-   * Returns the text in force. For a missing file, returns undefined if the owner had emptied it before or no text was ever accepted. For a
-   * faulty file, throws its error if no text was ever accepted.
+   * Returns the text in force: the text of the file, or the accepted text if the file is missing or faulty. Returns undefined if the file
+   * is missing and the accepted text is absent or `nothing.text`. Throws the error of a faulty file if no accepted text can be used.
    */
   load(): OwnerText<Content> | undefined {
     const { read, parse, nothing } = this.#parts;
@@ -216,8 +216,8 @@ const EMPTY_JSON = 'null';
 
 /**
  * Reads the owner's files in a folder, each like an `OwnerFile`. If a file is missing, blank or has mistakes, its accepted text stays in
- * force. The owner ends this by writing `null` into the file. If another file has the same subject, the accepted text does not count, and a
- * missing file is no fault. Throws a file's error if no text of the file was ever accepted.
+ * force until the owner writes `null` into the file. If a valid file has the same subject as an accepted text, the accepted text is not in
+ * force, and the absence of its file is no fault. Throws a file's error if no text of the file was ever accepted.
  */
 export function readOwnerFolder<Content>(parts: OwnerFolderParts<Content>): OwnerFolder<Content> {
   const { path, names, subjectOf, takenOf } = parts;
@@ -253,7 +253,7 @@ export function reportStaleFolder(
   logger.error('owner_files_refused', { path, reason });
 }
 
-/** Reads one file. Returns undefined if the file is missing and its accepted text is `null`, the empty text. */
+/** Reads one file. Returns undefined if the file is missing and its accepted text is `null`, which stands for an emptied file. */
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],

@@ -38,8 +38,8 @@ export interface FileAnchor {
    */
   least(): FileMark | undefined;
   /**
-   * Called when a commit survives a crash of the process, but not yet a power cut. Also called at a start with the state of the file that
-   * the hub accepts, even if that file is older.
+   * Called when a commit survives a crash of the process, but not yet a power cut. Also called when the hub accepts the file at a start,
+   * even if the file is older than the stored state.
    */
   committed(mark: FileMark): void;
   /** Called when a commit survives a power cut. */

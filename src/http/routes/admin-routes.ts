@@ -179,7 +179,7 @@ export function approvalRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route
 const MAX_PERMISSIONS = 64;
 const LISTED = { type: 'array', items: { type: 'object' } };
 
-/** Returns the route that lists the devices and tools that an agent with given permissions would see, if the caller sees them too. */
+/** Returns the route that lists what an agent with given permissions would see. Devices and tools hidden from the caller are left out. */
 export function previewRoutes({ catalogue, home }: { readonly catalogue: ToolCatalogue; readonly home: VisibleHome }): readonly Route[] {
   return [
     defineRoute({

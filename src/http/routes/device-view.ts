@@ -17,7 +17,7 @@ interface DeviceViewContext {
   readonly names?: HomeNames;
 }
 
-/** Returns a device in the API's format. `matter_node_id` is the id of its Matter node; elsewhere, `node_id` is the id of a hub. */
+/** Returns a device in the API's format. The id of its Matter node is named `matter_node_id`, because `node_id` means a hub's id. */
 export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAMES }: DeviceViewContext) {
   return {
     id: device.id,

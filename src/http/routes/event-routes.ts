@@ -10,7 +10,7 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Maximum number of pending bytes of a listener; above it, the listener is disconnected. A board's memory suffices for all listeners. */
+/** Above this number of pending bytes, a listener is disconnected. The limit keeps the bytes of all listeners within a board's memory. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
 /** Maximum number of streams of one account (an agent and its descendants), so that other accounts get streams too. */

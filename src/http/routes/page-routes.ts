@@ -107,7 +107,7 @@ export class PageFiles {
   async shell(acceptEncoding: string | undefined): Promise<PageFile> {
     const file = await this.#read('index.html', acceptEncoding);
     if (file) return file;
-    throw new AtmoError('NOT_CONFIGURED', 'The monitor page is not built; run scripts/setup in the checkout, or install a release');
+    throw new AtmoError('NOT_CONFIGURED', 'The hub has no page: install the package again, or run ./scripts/setup in the checkout');
   }
 
   /** Resolves with an asset of the page. Rejects with NOT_FOUND if the name is not an asset of the build. */

@@ -259,7 +259,7 @@ function invalidBody(message: string): AtmoError {
 const STEP_TOOL = { type: 'string', description: 'Name of the tool that the step calls' };
 const PARAMETER_TYPES = { type: 'object', description: 'Parameter to type word (`int`, `string?`), or a JSON Schema' };
 
-/** Schema of the body that registers a tool: a record of the HTTP tool service, with the steps or the program of the tool. */
+/** Schema of the body that registers a tool. The body is a tool in the format of the HTTP tool service, and can have `steps` or `exec`. */
 const REGISTRATION_BODY = {
   type: 'object',
   required: ['description'],

@@ -163,8 +163,8 @@ class RouteDispatcher {
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
     const lock = this.#lockOn(source, bearer);
-    // All programs on this machine are one source. It is not locked out here, because one program with a wrong token would lock out all
-    // others. Only the wrong token itself is refused with `lock`, below.
+    // All programs on this machine share the source `local`. While this source is locked out, valid tokens of its programs still work.
+    // Otherwise one program with a wrong token would lock out all others. A wrong token gets the error in `lock` (see `catch`).
     if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
@@ -330,7 +330,6 @@ function matches(type: string, range: string): boolean {
   return range.endsWith('/*') ? type.startsWith(range.slice(0, -1)) : type === range;
 }
 
-/** Minimum length of a response that is compressed. */
 const MIN_COMPRESSED_BYTES = 1_400;
 const CACHING = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' };
 const compressors = {

@@ -310,7 +310,7 @@ export function serverUrl({ host, port }: HttpAddress, certified: readonly strin
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Returns the first address other than loopback, since every machine can use it. A host name works only where it can be resolved. */
+/** Returns the first IP address other than loopback, else the first of `names`. A host name works only on machines that can resolve it. */
 function bestName(names: readonly string[]): string {
   return names.find((name) => isIP(name) !== 0 && !isLoopback(name)) ?? names[0] ?? 'localhost';
 }

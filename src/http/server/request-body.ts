@@ -85,7 +85,7 @@ export function requireContent(bytes: Uint8Array, contentSha256: string | undefi
   );
 }
 
-/** Reads a streamed body. If the body exceeds the limit, cancels the stream and throws the error. */
+/** Reads a streamed body. If `bound.admit` refuses the body's size with an error, cancels the stream and throws the same error. */
 async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -22,7 +22,7 @@ export interface TlsOptions {
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
-  /** Clock in milliseconds since 1970. It never returns a time before one that is known to have passed. */
+  /** Clock in milliseconds since 1970. If the machine's clock shows an impossibly early time, this clock shows a later time. */
   readonly time: { now(): number };
   readonly events: Pick<EventBus, 'emit'>;
   readonly problems: Pick<HubProblems, 'raise'>;
@@ -82,7 +82,7 @@ export class CertificateManager implements Service {
   /** The current certificate. Throws CONFLICT before the start. */
   get served(): ServedCertificate {
     if (this.#served) return this.#served;
-    throw new AtmoError('CONFLICT', 'The certificate is not there before the door has started; wait for start()');
+    throw new AtmoError('CONFLICT', 'The certificate is not there before the HTTP interface has started; wait for start()');
   }
 
   onChange(listener: (served: ServedCertificate) => void): void {

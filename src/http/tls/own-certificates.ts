@@ -1,8 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { type OnRepaired, RecoverableFile } from '../../core/files/recoverable-file.ts';
+import { requirePrivateFiles } from '../../core/files/file-system.ts';
+import { backupCopyPath, type OnRepaired, RecoverableFile } from '../../core/files/recoverable-file.ts';
 import type { CertificateSource, ServedCertificate } from './certificate-manager.ts';
 import { makeAuthority, makeServerCertificate, nameScopeFor, nameScopeOf, namesIn, permits } from './x509.ts';
 
@@ -69,9 +70,11 @@ export class OwnCertificates implements CertificateSource {
     const authority = pairOf(text, key);
     if (authority?.certificate.ca) return authority;
     const [certificate, secret] = [this.#files.path('ca.crt'), this.#files.path('ca.key')];
+    const all = [certificate, secret].flatMap((path) => [path, backupCopyPath(path)]).join(' ');
     throw new AtmoError(
       'STORAGE_FAILED',
-      `${certificate} and ${secret} are no authority and its key. Restore both from a backup, or delete both: the next start makes a new authority, which every client then has to trust anew`,
+      `${certificate} and ${secret} are no authority and its key. Restore both from a backup, or delete both and their copies ` +
+        `(rm ${all}): the next start makes a new authority, which every client then has to trust anew`,
       { path: certificate },
     );
   }
@@ -87,7 +90,7 @@ export class OwnCertificates implements CertificateSource {
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
   }
 
-  /** Returns the current certificate; undefined if it is missing or damaged, and must be replaced. */
+  /** Returns the current certificate. If it is missing or damaged, returns undefined; a new certificate is then needed. */
   #present() {
     const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
     const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
@@ -158,18 +161,12 @@ export class TlsFiles {
     return join(this.#directory, name);
   }
 
-  /** Returns the text of a file; undefined if the file is missing. Throws STORAGE_FAILED if other users have access to the file. */
+  /** Returns the text of a file; undefined if the file is missing. Throws STORAGE_FAILED if other users can access it or its copy. */
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      const mode = found?.isFile() ? found.mode : 0;
-      if ((mode & 0o077) === 0) return this.#kept(name).read();
-      throw new AtmoError(
-        'STORAGE_FAILED',
-        `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run chmod 600 ${path}; if others were on this machine, delete the folder instead: the next start makes new certificates`,
-        { path },
-      );
+      requirePrivateFiles([path, backupCopyPath(path)], 'delete the folder instead: the next start makes new certificates');
+      return this.#kept(name).read();
     });
   }
 

@@ -104,7 +104,7 @@ export interface HubConfig {
   readonly rulesFile: string;
   /** Roles for which tokens can be minted, by name. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
-  /** When the machine's clock is trusted. `auto`: with evidence. `always`: without evidence. `never`: only the owner's time counts. */
+  /** `auto` trusts the machine's clock if there is evidence that it is right, `always` trusts it, `never` trusts only the owner's time. */
   readonly clockTrust: 'auto' | 'always' | 'never';
   /** Maximum age and size of the calls in the audit log. */
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };

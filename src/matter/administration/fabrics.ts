@@ -123,7 +123,7 @@ export async function decommissionNode(
     await leave(clusters);
   } catch (error) {
     if (!(error instanceof AtmoError && ['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN'].includes(error.code))) throw error;
-    if (!isForced) throw new AtmoError(error.code, `${error.message}. To forget the device all the same, remove it by force and reset it`);
+    if (!isForced) throw new AtmoError(error.code, `${error.message}. To forget it all the same, use force (--force of atmo) and reset it`);
   }
   await peer.delete();
 }

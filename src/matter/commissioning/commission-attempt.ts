@@ -236,7 +236,7 @@ export class CommissionAttempt {
   }
 
   #failure(error: unknown, tookMs: number): AtmoError {
-    // After a CommissioningError, matter.js ends the fail-safe, so the device removes our fabric. In the join step it may be unreachable.
+    // After a CommissioningError, matter.js ends the fail-safe to make the device remove our fabric. In the join step, this can fail.
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
     if (this.#verdict?.isAccepted === false) {

@@ -42,13 +42,16 @@ const ADVICE: Readonly<Record<FailureReason, string>> = {
     'The device refused the passcode. Check the code on the device or its packaging; a shared device has a new code each time.',
   window_closed: 'The device is there but takes no pairing now. Put it in pairing mode, or have the home it belongs to share it.',
   already_commissioned: 'The device belongs to this home already. Look it up with `atmo devices`; remove it first to commission it anew.',
-  attestation_refused: 'Check that this is the device you bought. To take it all the same, repeat with the attestation findings accepted.',
+  attestation_refused:
+    'Check that this is the device you bought. To take it all the same, repeat with accept_attestation (--accept-attestation of atmo). ' +
+    'The setting `matter.attestation: strict` does not allow that: set `ask` first.',
   network_credentials_missing:
     'The device needs Wi-Fi or Thread credentials: repeat with the name of a stored set (`--wifi NAME` or `--thread NAME`).',
   network_rejected:
     'The device could not join the network. Check name and password of the stored set, and that the network is in reach (many devices know 2.4 GHz only).',
   device_full: 'The device belongs to as many homes as it can. Remove it from one of them.',
-  label_conflict: "Another home on the device uses this hub's label. Give this hub another fabric label.",
+  label_conflict:
+    'Another home on the device has the label of this hub, mostly an earlier hub. Remove the device there or reset it, then try again.',
   unreachable: 'The device was seen but does not answer. Bring it closer, restart it, and try again.',
   not_joined:
     'The device took its credentials but did not show up on the network. Check that hub and device share the network and that IPv6 and multicast pass.',

@@ -176,7 +176,7 @@ export class CommissioningStore {
     this.#write({ ...this.get(id), fault });
   }
 
-  /** Removes the entry of an added device. Also removes earlier failed attempts to add it, whose credentials the device has removed. */
+  /** Removes the entry of an added device. Also removes entries of earlier failed attempts, as the device has removed their credentials. */
   finish(id: string): void {
     const { shortDiscriminator } = this.get(id);
     const isEarlierTry = (entry: CommissioningEntry): boolean =>
@@ -185,7 +185,7 @@ export class CommissioningStore {
     this.close(id);
   }
 
-  /** Removes an entry: its device was added, has no data of our fabric, or was forgotten by a person. */
+  /** Removes an entry. Called if the device was added, if it has no data of our fabric, or if a person forgets the entry. */
   close(id: string): void {
     this.#store.delete(SPACE, id);
   }

@@ -199,7 +199,7 @@ function keyOf({ endpoint, cluster, attribute }: AttributeTarget): string {
 interface ResponseTimeoutOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** Returns when the node last answered any call, on the monotonic clock; undefined before the first answer. */
+  /** Returns the time of the node's last answer to any call, on the monotonic clock; undefined before the first answer. */
   readonly answeredMs: () => number | undefined;
 }
 

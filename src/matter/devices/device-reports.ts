@@ -72,8 +72,8 @@ export class ReportTimes {
   }
 
   /**
-   * Returns when a value was last confirmed, in ms since 1970; 0 if unknown. If the device does not report changes of the attribute, the
-   * subscription confirms nothing: only a report or a read of the value does, including the first read when the node joined.
+   * Returns the time of a value's last confirmation, in ms since 1970; 0 if unknown. If the device does not report changes of the
+   * attribute, a lack of reports confirms nothing. Then only a report or a read counts, also the first read when the node joined.
    */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;

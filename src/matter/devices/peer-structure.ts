@@ -10,7 +10,7 @@ import { deviceText, type EndpointSnapshot, type NodeSnapshot, type ProductFacts
 type State = Readonly<Record<string, unknown>>;
 
 const NO_STATE: State = {};
-// A battery node counts as sleepy if its idle interval is at least this many milliseconds. A probe waits for a shorter time.
+// Minimum idle interval, in milliseconds, of a sleepy battery node. A probe waits for less time, so such a node may not answer in time.
 const SLEEPY_IDLE_MS = 2_000;
 
 /** Returns the cached structure of a commissioned node. */
@@ -43,9 +43,9 @@ export interface SleepFacts {
 }
 
 /**
- * Returns whether a node sleeps between messages. A battery alone is no proof: a robot vacuum has one, but always listens. So the node's
- * idle interval must also be longer than a probe waits. A long interval alone is no proof either: mains-powered devices with old firmware
- * negotiate long ones.
+ * Returns whether a node sleeps between messages. Batteries alone are no proof: a robot vacuum has them, but always listens. A long idle
+ * interval alone is no proof either: mains-powered devices with old firmware negotiate one. Both together are proof. Long means longer than
+ * a probe waits.
  */
 export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
   return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);

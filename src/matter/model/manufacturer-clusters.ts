@@ -38,8 +38,8 @@ const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', 
 let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**
- * Converts the content of a JSON file to the model of a manufacturer-specific cluster, for `clusters` of MatterNode. Throws CONFIG_INVALID
- * with `place`, the file name, and the JSON pointer of each mistake.
+ * Converts the content of a JSON file to the model of a manufacturer-specific cluster, for `clusters` of MatterNode. `place` is the file
+ * name. Throws CONFIG_INVALID with the file name and the JSON pointer of each mistake.
  */
 export function manufacturerModel(definition: unknown, place: string): Cluster {
   compiled ??= new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);

@@ -55,7 +55,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The hub has its own lock. A stale lock file of matter.js would block the start if another process now has the id in the file.
+    // The hub has its own lock. If the process id in a stale lock file of matter.js is in use again, matter.js does not start.
     for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
@@ -147,7 +147,7 @@ export class FabricStorage {
     return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
   }
 
-  /** Returns whether to restore a snapshot. If the storage has only lost its last changes, true only if the snapshot has more changes. */
+  /** Returns whether to restore a snapshot. If the storage is intact but older than expected, the snapshot must have more changes. */
   #isNewer(snapshot: number, fault: string): boolean {
     const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
     const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);

@@ -34,8 +34,8 @@ CREATE TEMP TRIGGER mark_delete AFTER DELETE ON main.kvstore BEGIN
 END`;
 
 /**
- * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), this connection syncs each commit: a power
- * cut does not lose a device that has just joined. It can write again after the disk was full, and reports each change to `anchor`.
+ * Opens the database of matter.js's sqlite driver. Unlike the driver's own connection (0.17.9), this one can write again after the disk was
+ * full, reports changes to `anchor`, and syncs each commit. So a power cut loses no device that has just joined.
  */
 export function openMatterDatabase(path: string, anchor?: FileAnchor): ReturnType<Creator> {
   const database = new DatabaseSync(path);
@@ -109,7 +109,7 @@ export interface FabricIdentity {
   readonly rootHash: string;
 }
 
-/** Result of a check. `mark` is absent if the file's changes were not counted. `isAsWritten` is false if the rows do not match the sum. */
+/** Result of a check. `mark` is absent if the file counts no changes. `isAsWritten` is false if the rows do not match their checksum. */
 export type Inspection =
   | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
@@ -161,7 +161,7 @@ function firstFabricId(json: string | undefined): string | undefined {
   return isJsonObject(boxed) && typeof boxed.__value__ === 'string' ? boxed.__value__ : undefined;
 }
 
-/** The counter advances by this value. A hub sends fewer group messages than this between a backup and its restore. */
+/** After a restore, the counter advances by this value. A hub sends fewer group messages than this between a backup and its restore. */
 const SKIPPED = 2 ** 24;
 const LAST = 2 ** 32 - 1;
 
@@ -172,7 +172,7 @@ const LAST = 2 ** 32 - 1;
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  // This connection counts the write as a change. Otherwise the write would look like damage.
+  // `openMatterDatabase` counts the write and updates the stored sum. Without that, the next start would report damage.
   const database = openMatterDatabase(path);
   try {
     const counter = database
@@ -190,9 +190,9 @@ export function skipGroupCounter(matterDir: string): void {
 type Write = () => void;
 
 /**
- * The sqlite driver of matter.js, except that a transaction writes everything at its commit. An original transaction (0.17.9) stays open
- * across awaits. Then a second transaction fails with "Transaction is in progress" and loses its state, and writes outside of the first one
- * are committed or rolled back with it.
+ * The sqlite driver of matter.js, except that a transaction writes everything at its commit. A transaction of the original driver (0.17.9)
+ * stays open across awaits. If a second transaction begins meanwhile, it fails with "Transaction is in progress" and its state is lost.
+ * Other writes made meanwhile are committed or rolled back with the first transaction.
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {

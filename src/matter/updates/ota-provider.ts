@@ -93,7 +93,7 @@ export async function addUpdateProvider(node: ServerNode, fabric: Fabric, update
 const SCOPE = 'ota';
 /** Time limit for the device's next message in a BDX transfer (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
-/** Time limit for closing a transfer. Within this time, the device should request its next block, and then receives an error instead. */
+/** Time limit for closing a transfer. Within it, the device should request its next block. The hub answers that request with an error. */
 const CLOSE_LIMIT_MS = 3_000;
 
 /** Storage of matter.js that contains only one image, so that no other file can be downloaded. */

@@ -115,7 +115,7 @@ export class SoftwareUpdates {
     if (newest) return newest;
     throw new AtmoError(
       'NOT_FOUND',
-      `${folder.path} holds no image for ${quoted(device.name)}, which runs ${versionText(software.version)}; list_updates says why`,
+      `${folder.path} has no image for ${quoted(device.name)} (${versionText(software.version)}); see list_updates (atmo device updates)`,
     );
   }
 

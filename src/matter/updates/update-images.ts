@@ -102,7 +102,7 @@ export class ImageFolder {
   /** Reads one image by its file name. Throws NOT_FOUND if the folder does not have it, CONFLICT if it is damaged. */
   async image(file: string): Promise<UpdateImage> {
     const isThere = IMAGE_NAME.test(file) && (await this.#names()).includes(file);
-    if (!isThere) throw new AtmoError('NOT_FOUND', `There is no image ${file} in ${this.path}; list_updates names those that are there`);
+    if (!isThere) throw new AtmoError('NOT_FOUND', `There is no image ${file} in ${this.path}; see list_updates (atmo device updates)`);
     return readUpdateImage(join(this.path, file), this.#crypto);
   }
 

@@ -174,7 +174,7 @@ class InteractiveCall {
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
-  /** Passes the answers of a request to the open questions. Other answers are kept for later questions. */
+  /** Passes each answer in `given` to its open question. If an answer has no open question yet, keeps the answer for a later question. */
   answer(given: JsonObject): void {
     this.#given = new Map(Object.entries(given));
     for (const [key, { question, answer }] of this.#open) {

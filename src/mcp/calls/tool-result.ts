@@ -40,8 +40,8 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
 }
 
 /**
- * Returns an error for the model: `CODE: message` and the details, such as candidates. Clients of MCP 2025-11-25 and before check even
- * errors against the tool's output schema. If they have seen an output schema, they get only the text.
+ * Returns an error for the model: texts (`CODE: message`, then the details) and structured content. A client of MCP 2025-11-25 or before
+ * checks structured content, even in errors, against the output schema. If such a client has seen that schema, it gets the texts only.
  */
 export function errorResult(
   { code, message, details, retryable }: ErrorBody,

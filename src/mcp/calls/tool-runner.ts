@@ -165,8 +165,8 @@ export class ApprovalElicitation {
   }
 
   /**
-   * Checks the answer if the call answers a question of `ask`. Throws VALIDATION_ERROR if the state is forged, used, expired, or belongs to
-   * another caller or call. Throws CANCELLED if the person declined.
+   * If the call has a `requestState`, checks that `ask` issued this state. Throws VALIDATION_ERROR if the state is forged, already used,
+   * expired, or belongs to another caller or call. Throws CANCELLED if the person declined. If the call has no state, does nothing.
    */
   admit(call: DangerousCall, caller: McpCaller): void {
     const { requestState: state, inputResponses } = caller;
@@ -185,7 +185,7 @@ function subjectOf({ tool, params }: DangerousCall, { principal }: McpCaller): S
   return { name: tool.id, params, principal };
 }
 
-/** Adds the steps to an approval to the error, so that a model can explain them to the person. */
+/** Adds `how` to the details of an APPROVAL_REQUIRED error: the steps to an approval, which a model can explain to the person. */
 function withApprovalAdvice(error: ErrorBody): ErrorBody {
   if (error.code !== 'APPROVAL_REQUIRED') return error;
   return {

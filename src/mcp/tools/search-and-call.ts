@@ -234,7 +234,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
   ];
 }
 
-/** Returns the proxy tool for a definition. If the parameters make a call dangerous, the call needs `sensitive_tool` instead. */
+/** Returns the proxy tool for a definition. If the parameters make a call dangerous, `callThrough` requires `sensitive_tool` instead. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
   if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';

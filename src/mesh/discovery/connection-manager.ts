@@ -163,7 +163,7 @@ export class ConnectionManager implements Service {
     this.#collaborators.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
-  /** Dials a configured address. Pauses while the hub at it is known and reachable: the dialler for the hub's id then takes over. */
+  /** Dials a configured address. While the hub at this address is known and reachable, only the dialler for the hub's id dials that hub. */
   #keepConfigured(text: string, connected: ReadonlySet<HubId>): void {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
@@ -312,7 +312,7 @@ class ConnectionPruner {
     return this.#clock.monotonic() - (this.#requestedMs.get(id) ?? Number.NEGATIVE_INFINITY) < KEEP_REQUESTED_MS;
   }
 
-  /** Ends connections unneeded for a minute. Of two hubs only the one with the lower id decides, as their lists of members may differ. */
+  /** Ends a connection that was not needed for a minute. Only the hub with the lower id ends it, as the hubs may know different members. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
     const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isRequested(id)));

@@ -3,7 +3,7 @@ import type { AnnouncedService } from './discovery.ts';
 
 /** Message of multicast DNS (RFC 6762 18). */
 export interface DnsMessage {
-  /** DNS message id. It is 0, except in queries of unicast resolvers: the response must have the id of the query. */
+  /** DNS message id. It is 0 in multicast messages. The query of a unicast resolver may have another id, which the response must repeat. */
   readonly id: number;
   readonly kind: 'query' | 'response';
   /** Whether more known answers follow in the next message (TC bit). */

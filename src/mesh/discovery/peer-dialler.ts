@@ -40,7 +40,7 @@ export class PeerDialler {
     return this.#failures;
   }
 
-  /** Plans an attempt after `delayMs`. If a retry is planned already, keeps it; but if a new address is known, retries soon. */
+  /** If no attempt is planned or running, plans one after `delayMs`. If a retry is planned and a new address is known, retries soon. */
   schedule(delayMs: number): void {
     if (this.#current !== undefined) return;
     if (this.#cancelWait !== undefined) {
@@ -238,8 +238,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 }
 
 /**
- * Returns the time limit of an attempt in milliseconds. It is short within a minute after a connection loss: a new attempt sends a packet
- * at once, but in a running attempt the operating system repeats a lost first packet only after 1 s, 2 s, 4 s, …
+ * Returns the time limit of an attempt in milliseconds. It is short within a minute after a connection loss, because several short attempts
+ * connect sooner than a long one. In a long attempt, the operating system repeats a lost first packet only after 1 s, 2 s, 4 s, …
  */
 export function tryMs(sinceLossMs: number): number {
   return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;

@@ -78,7 +78,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
     this.#presences.get(link)?.announcer.announce(() => announcedRecords(this.#records(link)));
   }
 
-  // Announces the service again after a conflicting SRV record or a goodbye, which a copy or the previous run of this hub sent.
+  // Announces the service again after a conflicting SRV record or a goodbye. Both come from a copy of this hub or from its previous run.
   #defend(link: MulticastLink, message: DnsMessage, from: MessageSource): void {
     const { location } = this.#records(link);
     const claim = message.answers.find((record) => record.type === 'SRV' && isSameName(record.name, location.name));
@@ -163,7 +163,7 @@ class LinkResponder {
     this.#pending.clear();
   }
 
-  /** Answers a unicast resolver. It sends from a port other than 5353 and understands only unicast DNS (RFC 6762 6.7). */
+  /** Answers a unicast resolver. Such a resolver sends from a port other than 5353 and understands only unicast DNS (RFC 6762 6.7). */
   #answerResolver(message: DnsMessage, from: MessageSource): void {
     const { answers, additionals } = answerTo(message.questions, message.answers, this.#collaborators.records());
     if (answers.length > 0) this.#sendUnicast(from, { id: message.id, questions: message.questions }, [answers, additionals].map(plain));

@@ -48,7 +48,7 @@ interface DigestedState extends OwnState {
 const ENCODING_PAUSE_MS = 1;
 /** Maximum number of added or changed tools in a delta. If there are more, the hub announces its whole state instead. */
 const MAX_CHANGED_TOOLS = 512;
-/** If the state has more tools than this, its digest takes long to compute. Other work then runs before and after the computation. */
+/** If the state has more tools than this, its digest takes long to compute. The hub then lets other work run before and afterwards. */
 const LARGE_TOOLS = 512;
 
 /** Announces this hub to other hubs: first its whole state, then changes. Sends heartbeats regularly, and a withdrawal at the end. */

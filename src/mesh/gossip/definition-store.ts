@@ -19,7 +19,7 @@ interface DefinitionStoreCollaborators {
   readonly validator: SchemaValidator;
   readonly drops: DropCounter;
   readonly logger: Logger;
-  /** If set, definitions are read in timed turns, and the turn after `soon` calls `onNext`. If absent, definitions are read at once. */
+  /** If set, the limits of `TURN` apply, and each turn that `soon` requested begins with a call of `onNext`. If absent, no limits apply. */
   readonly turns?: { readonly clock: Clock; readonly onNext: () => void };
 }
 

@@ -23,7 +23,7 @@ export const ANNOUNCEMENT_TTL_S = GONE_MS / 1000;
 export const ANTI_ENTROPY_MS = 30_000;
 /** Changes of tools and devices within this number of milliseconds are announced together. */
 export const COALESCE_MS = 20;
-/** Changes of connections within this number of milliseconds are announced together. Calls to neighbours work before the announcement. */
+/** Like `COALESCE_MS`, but for changes of connections. It may be longer, because calls to a new neighbour work without the announcement. */
 export const COALESCE_LINKS_MS = 200;
 /** Number of deltas after which a hub announces its whole state again, so that other hubs need not store more deltas. */
 export const CHANGES_PER_FULL = 16;

@@ -60,6 +60,7 @@ export class Gossip implements Service {
 
   constructor(parts: GossipCollaborators, { limits = {}, ...options }: GossipOptions) {
     const { hub, links, clock, validator, logger, engine, store, random, meshId, certificate, certificates, open, steps } = parts;
+    const { registry, devices, capabilities, isOnline, addresses } = parts;
     const { drops } = this;
     const blobs = this.#blobs;
     const self = hub.hubId;
@@ -86,7 +87,10 @@ export class Gossip implements Service {
       random,
       directory,
       epoch: new AnnouncedEpoch({ store, clock }),
-      state: () => (prepareOffers(parts.registry.all()) ? ownState({ ...parts, links: neighbours }, options) : undefined),
+      state: () => {
+        const sources = { registry, devices, capabilities, isOnline, addresses, links: neighbours };
+        return prepareOffers(registry.all()) ? ownState(sources, options) : undefined;
+      },
       publish: (envelope) => engine.publish(envelope),
     });
   }

@@ -15,8 +15,8 @@ interface Moment {
 }
 
 /**
- * Effect of an announcement. `news`: the state changes. `alive`: the hub is alive or leaves, without a change of its state. `behind`: other
- * announcements of the hub are missing. Any other value is the reason to drop the announcement.
+ * Effect of an announcement. `news`: it changes the state of the hub. `alive`: it is a heartbeat or a withdrawal, so the state is the same.
+ * `behind`: other announcements of the hub are missing. Any other value is the reason to drop the announcement.
  */
 export type AnnouncementEffect = 'news' | 'alive' | 'behind' | DropReason;
 
@@ -136,7 +136,7 @@ export class HubRecord {
     }
   }
 
-  /** Assembles the state if all its pages are present. If they do not form the announced state, returns the reason. */
+  /** Assembles the state if all its pages are present. If the pages do not form the announced state, returns the drop reason. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
     const state = this.#assembled(pageOf);
@@ -194,7 +194,7 @@ export class HubRecord {
 export type FullAnnouncement = Extract<Announcement, { readonly kind: 'full' }>;
 /** Announcement of changes (delta). */
 export type DeltaAnnouncement = Extract<Announcement, { readonly kind: 'delta' }>;
-/** Announcement that the hub is alive or leaves, without a change of its state. */
+/** Announcement that does not change the state of the hub. It says that the hub is alive (heartbeat) or leaves (withdrawal). */
 type PresenceAnnouncement = Extract<Announcement, { readonly kind: 'heartbeat' | 'withdrawal' }>;
 
 /** Announcement with the bytes that its origin signed. Hubs forward these bytes and never encode the announcement again. */
@@ -224,9 +224,9 @@ class AnnouncementChain {
 
 /** Computes the state of a hub from its announcements. States are immutable, so that several directories may share them. */
 export interface StateTransitions {
-  /** Returns the announced state, or undefined while pages are missing. If the pages do not form this state, returns the reason. */
+  /** Returns the announced state, or undefined while pages are missing. If the pages do not form this state, returns the drop reason. */
   first(full: FullAnnouncement, pageOf: PageSource): HubState | DropReason | undefined;
-  /** Returns the state after the changes. If this is not the announced state, returns the reason. */
+  /** Returns the state after the changes in `delta`. If it is not the state that `delta` announces, returns the reason to drop `delta`. */
   next(state: HubState, delta: DeltaAnnouncement): HubState | DropReason;
 }
 

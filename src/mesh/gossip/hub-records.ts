@@ -85,7 +85,7 @@ export class HubRecords {
     return last !== undefined && !isNewer(version, last);
   }
 
-  /** Adds a record or updates its view. `news`: the announced state has changed. `state`: only the freshness may have changed. */
+  /** Adds a record or updates its view. `news`: what the hub announces has changed. `state`: only the freshness may have changed. */
   update(record: HubRecord, news: 'news' | 'state'): void {
     const { id } = record;
     const isNew = !this.#records.has(id);
@@ -112,9 +112,9 @@ export class HubRecords {
     this.#emit({ hub: id, kind: 'removed' });
   }
 
-  /** Updates the freshness of all hubs. Deletes the record of a hub that left 300 s ago, or that is gone and has been silent for 330 s. */
+  /** Updates the freshness of all hubs. Deletes a record 300 s after the hub's withdrawal, or after 330 s of silence in state `gone`. */
   sweep(): void {
-    // All states are computed before the first event, because after each event all routes must be computed again.
+    // Computes all states before the first event. A state depends on the routes, and after each event the routes must be computed again.
     const states = this.others().map((record) => ({ record, state: this.#stateOf(record) }));
     const over = states.filter(({ record, state }) => this.#isOver(record, state));
     const changed = states.filter((one) => !over.includes(one) && one.state !== this.#views.get(one.record.id)?.state);
@@ -123,7 +123,7 @@ export class HubRecords {
     for (const { record } of changed) this.#emit({ hub: record.id, kind: 'state' });
   }
 
-  /** Among the hubs that left or are gone, deletes the record of the hub that has been silent longest. Returns false if there is none. */
+  /** Deletes the record of the hub that was silent longest among the hubs in state `left` or `gone`. Returns false if there is none. */
   makeRoom(): boolean {
     const ended = this.others().filter((record) => ['left', 'gone'].includes(this.#stateOf(record)));
     const [longest] = ended.sort((a, b) => a.receivedAt.monotonicMs - b.receivedAt.monotonicMs);

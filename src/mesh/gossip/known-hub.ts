@@ -27,7 +27,7 @@ export interface KnownHub {
 /** Change of the directory of hubs. */
 export interface DirectoryChange {
   readonly hub: HubId;
-  /** `news`: the announced state has changed. `state`: only the freshness has changed. */
+  /** `news`: what the hub announces has changed. `state`: only `KnownHub.state`, which is the freshness, has changed. */
   readonly kind: 'added' | 'news' | 'state' | 'removed';
 }
 

@@ -53,11 +53,11 @@ export class MeshCatalogue implements RemoteTools {
   readonly #indexed = new Map<HubId, IndexedHub>();
   /** Tools by the key under which equal tools are merged. A tool stays while any hub has it, so that all callers get the same object. */
   readonly #tools = new Map<string, RegisteredTool>();
-  /** For each tool, the text whose hash is the end of its distinct name. */
+  /** For each tool, a text that identifies the tool. `#distinctName` hashes this text to make a suffix. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
-  /** For each hub with unread definitions, the time when it began to have some, by the monotonic clock. */
+  /** Hubs with unread definitions. The value is the time at which the hub was added to this map, by the monotonic clock. */
   readonly #unreadSinceMs = new Map<HubId, number>();
   /** True if definitions were read since the last change event. */
   #hasNews = false;
@@ -128,7 +128,7 @@ export class MeshCatalogue implements RemoteTools {
     return newest;
   }
 
-  /** Among the hubs that left or are gone, returns those whose last known tools include one that `name` selects. */
+  /** Among the hubs in state `left` or `gone`, returns those whose last known tools include one that `name` selects. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
     const hubs = this.#parts.directory.hubs().filter((hub) => !isPresent(hub) && isAmongNodes(hub, options.onlyNodes));
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
@@ -167,7 +167,7 @@ export class MeshCatalogue implements RemoteTools {
     return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
   }
 
-  /** Returns the hubs with unread definitions. A hub that left or is gone counts only if it has definitions that can be read now. */
+  /** Returns the hubs with unread definitions. A hub in state `left` or `gone` counts only if it has definitions that can be read now. */
   #unread(): readonly KnownHub[] {
     const unread = this.#parts.directory.hubs().filter((hub) => !this.#isWhole(hub));
     const ids = new Set(unread.map(({ id }) => id));
@@ -306,7 +306,7 @@ export class MeshCatalogue implements RemoteTools {
     return `${this.#plainName(tool).slice(0, MODEL_NAME_STEM)}_${suffix}`;
   }
 
-  /** Returns the model name of a tool on the first of its hubs that has one, or the tool's own name. */
+  /** Returns a tool's model name from the first of the tool's hubs whose index has one. If there is none, returns the tool's own name. */
   #plainName(tool: RegisteredTool): string {
     const indexes = (tool.hubs?.() ?? []).map((hub) => this.#indexed.get(hub)?.index.modelName(tool));
     return indexes.find((name) => name !== undefined) ?? tool.definition.name;

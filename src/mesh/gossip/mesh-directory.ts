@@ -123,7 +123,7 @@ export class MeshDirectory implements HubDirectory {
     return this.#records.all().map(({ id, completeVersion: { epoch, sequence } }) => ({ hubId: id, epoch, sequence }));
   }
 
-  /** Returns envelopes that a hub with this version vector lacks. After those of the first record, adds more only up to `maxBytes`. */
+  /** Returns envelopes that a hub with this version vector lacks. The total is at most `maxBytes`, unless the first record is longer. */
   envelopesBeyond(vector: VersionVector, maxBytes: number): readonly Uint8Array[] {
     const theirs = new Map(vector.map((version) => [version.hubId, version]));
     const missing: Uint8Array[] = [];
@@ -147,7 +147,7 @@ export class MeshDirectory implements HubDirectory {
   /** Updates the freshness of all hubs and deletes old records. If blobs were removed, marks all hubs so that their blobs are checked. */
   sweep(): void {
     this.#records.sweep();
-    // A removed blob may still be needed, for example if it was one of this hub's own blobs and another hub announces it too.
+    // Another hub may announce the removed blob too. While the blob was this hub's own, this hub did not fetch it from the other hub.
     if (this.#parts.blobs.losses === this.#lossesSeen) return;
     this.#lossesSeen = this.#parts.blobs.losses;
     this.#uncheckAll();
@@ -219,7 +219,7 @@ export class MeshDirectory implements HubDirectory {
   #apply({ announcement, envelope, key }: ValidAnnouncement): AnnouncementEffect {
     const { self, blobs, clock, steps = STATE_TRANSITIONS } = this.#parts;
     const moment = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
-    // Without its pages, the state of this hub is not assembled. Nothing reads it here, and assembling a large state takes long.
+    // The record of this hub gets no pages, so that its state is not assembled. Nothing reads that state, and assembling it takes long.
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {

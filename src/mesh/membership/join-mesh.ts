@@ -100,7 +100,7 @@ export class JoinAttempt implements ConnectionGate {
     return this.#joinedBy;
   }
 
-  /** Requests membership. Always rejects, even after success: then with PERMISSION_DENIED and the reason `joined`. */
+  /** Requests membership. After success, rejects with PERMISSION_DENIED and the reason `joined`, because this connection has to end. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const { invite, name } = this.#ticket;
     const { self } = this.#membership;

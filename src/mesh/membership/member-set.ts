@@ -223,7 +223,7 @@ export class RevokedMembers {
       try {
         this.#revoked.set(key as HubId, this.#read(statement));
       } catch (error) {
-        // The hub in the key stays revoked even if its statement is damaged. It would be worse to trust this hub again.
+        // The hub whose id is the storage key stays revoked even if its statement is damaged. Trusting that hub again would be worse.
         this.#revoked.set(key as HubId, { hubId: key as HubId, isByRoot: true, statement: new Uint8Array(), rank: '' });
         this.#parts.logger.warn('mesh.revocation_unreadable', { hub_id: key, problem: toAtmoError(error).message });
       }

@@ -2,6 +2,7 @@ import { type HandshakeMessage, handshakeCodec } from '../../codec/messages/conn
 import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { meshIdOf } from '../../codec/public-key.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { backupCopyPath } from '../../core/files/recoverable-file.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { ReasonCounter } from '../reason-counter.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../transport/mesh-engine.ts';
@@ -39,7 +40,7 @@ export class MembershipGate implements ConnectionGate {
     this.#grant = grant;
   }
 
-  /** Resolves if the other hub is a member, else rejects with PERMISSION_DENIED. Also rejects a hub that joins now: it connects again. */
+  /** Resolves if the other hub is a member. Else rejects with PERMISSION_DENIED, even if that hub has just joined and will reconnect. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
     const shown: CertificateChain[] = [];
     try {
@@ -79,7 +80,7 @@ export class MembershipGate implements ConnectionGate {
     await writeGateMessage(channel, helloOf(own));
   }
 
-  /** Returns the statement that revoked the other hub. That hub can receive it only here, because every member refuses that hub. */
+  /** Returns the statement that revoked the other hub. The refusal contains the statement: members send a revoked hub only refusals. */
   #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
     const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
     return isOwn ? this.#membership.revocationOf(certificate) : undefined;
@@ -108,10 +109,8 @@ export class MembershipGate implements ConnectionGate {
   async #letIn(channel: GateChannel, peer: GatePeer, { join, own }: { readonly join: Join; readonly own: Member }): Promise<void> {
     this.#requireMesh(join.meshId);
     if (this.#membership.revokedHubs().includes(peer.id)) {
-      refuseAtGate(
-        'revoked',
-        `${peer.id} was revoked. It can join again with a new key: stop it, delete hub.key of its state directory, start it`,
-      );
+      const files = `hub.key and ${backupCopyPath('hub.key')} of its state directory`;
+      refuseAtGate('revoked', `${peer.id} was revoked. It can join again with a new key: stop it, delete ${files}, start it`);
     }
     const { inviteId, proof, name } = join;
     const { certificate } = this.#grant({ inviteId, proof, name, publicKey: peer.publicKey });

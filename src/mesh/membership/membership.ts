@@ -26,9 +26,8 @@ export interface Membership {
 }
 
 /** Creates the parts of membership; they do nothing before `membership.start()`. */
-export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts): Membership {
-  const { store, time, clock } = ports;
-  const membership = new MeshMembership(ports);
+export function openMembership({ rootKeyFile, box, self, clock, logger, events, store, time }: MembershipPorts): Membership {
+  const membership = new MeshMembership({ self, clock, logger, events, store, time });
   const invites = new InviteStore({ store, time });
   const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile, box), invites, store, time });
   const admission = new MemberAdmission({ membership, authority, invites, time, clock });
@@ -54,7 +53,7 @@ export function membershipStatus({ membership, authority, admission }: Membershi
 /** Changes possible without a call on this hub: a hub joins with an invite, another hub revokes a member, a certificate is renewed. */
 const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'renewed']);
 
-/** Writes membership changes that are possible without a call into the audit log. Returns a function that stops this. */
+/** Writes each membership change of a kind in `WITHOUT_A_CALL` into the audit log. Returns a function that stops this. */
 export function auditMembershipChanges(parts: Pick<HubContext, 'logger' | 'events' | 'time' | 'audit'>): () => void {
   return parts.events.listen(
     ({ subject, data }) => {

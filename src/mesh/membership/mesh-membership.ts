@@ -273,7 +273,7 @@ export interface MembershipRecord {
   /** Raw root key of the mesh in base64url. */
   readonly rootKey: string;
   readonly certificate: CertificateChain;
-  /** Name that the owner gave to the mesh. Each hub stores it only if the owner entered it there. */
+  /** Name that the owner gave to the mesh. It is stored only on the hubs on which the owner entered the name. */
   readonly name?: string;
   /** Addresses, as `host:port`, of hubs that were members when this hub joined. */
   readonly addresses: readonly string[];

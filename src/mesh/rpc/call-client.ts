@@ -216,7 +216,7 @@ class LostCall {
 
   /**
    * Returns the signed answer of the call. If the call never ran, rejects with NODE_UNAVAILABLE. If the outcome cannot be found, rejects
-   * with OUTCOME_UNKNOWN, unless the call is safe to repeat. In that case, rejects with NODE_UNAVAILABLE, or after a cancellation TIMEOUT.
+   * with OUTCOME_UNKNOWN if the call is not safe to repeat, else with TIMEOUT if the call was cancelled, else with NODE_UNAVAILABLE.
    */
   async answer(): Promise<ToolResponse> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {

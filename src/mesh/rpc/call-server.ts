@@ -73,7 +73,7 @@ export class CallServer {
     const { signer, clock } = this.#collaborators;
     const startMs = clock.monotonic();
     const outcome = await this.#outcome(opened, record, request);
-    // Nothing ran and no caller waits. Because of this error, `#invoke` records in the ledger that the request never ran.
+    // Nothing ran and no caller waits. `#invoke` catches the error and then records in the ledger that the request never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
     // The accept frame shows the caller that the call has run. Without it, the error would look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
@@ -165,7 +165,7 @@ function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** Returns the ledger entry of a request. The ledger keeps the entry longer than it would accept a copy of the request. */
+/** Returns the ledger entry of a request. The ledger keeps the entry at least until a copy of the request is too old to be accepted. */
 export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
   return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
 }

@@ -113,7 +113,7 @@ export function requireSendable(body: Uint8Array): void {
   throw new AtmoError('PAYLOAD_TOO_LARGE', `The message has ${body.length} bytes; a message between hubs has at most ${MAX_BODY_BYTES}`);
 }
 
-/** Identifies the request of a body. Holds the frame sender and the credit for the body. */
+/** How a body is sent: the id of the request to which the body belongs, the frame sender and the credit for the body. */
 export interface BodyRoute {
   readonly id: number;
   readonly sender: FrameSender;

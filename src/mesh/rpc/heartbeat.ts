@@ -16,13 +16,13 @@ interface HeartbeatTimes {
 }
 
 /**
- * Times without `hasArrived`, when only frames show that the peer is alive. A peer that pauses for 8 s keeps its link, even if its last
- * frame came 1.6 s before (8 + 1.6 < 9.75). A cut cable is noticed within 10 s. A ping and its answer take 274 bytes every 1.6 s.
+ * These times apply if `hasArrived` is absent. Only frames then show that the peer is alive. If the peer pauses for 8 s, the link lasts,
+ * even if its last frame came 1.6 s before (9.6 s < `endMs`). A cut cable is noticed within 10 s. Ping and answer: 274 bytes every 1.6 s.
  */
 const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
 /**
- * Times with `hasArrived`: the kernel shows whether the peer's machine has received everything. This distinguishes a paused peer from a cut
- * cable. A paused peer thus gets more time (8 s pause + 4 s ping interval < 13 s), and fewer pings are sufficient.
+ * These times apply if `hasArrived` is present. `hasArrived` distinguishes a paused peer from a cut cable, so fewer pings are sufficient.
+ * If the peer pauses for 8 s, the link lasts, even if the peer's last frame came 4 s (`leaderPingMs`) before the pause (12 s < `endMs`).
  */
 const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
 /** Each hub sends at least one ping in this number of intervals, to measure the round trip. */

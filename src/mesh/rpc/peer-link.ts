@@ -55,8 +55,8 @@ export interface IncomingRequest {
   /** Aborts if the peer cancels. Also aborts if the connection is lost, unless the request was accepted as `detached`. */
   readonly signal: AbortSignal;
   /**
-   * Sends an accept frame. `detached`: the work continues if the connection is lost. `soon`: the frame is sent in the next turn of the
-   * event loop, unless the answer is ready. A handler that fails after `soon` must call `accept` again, or its error looks like a refusal.
+   * Sends an accept frame. `detached`: the work continues if the connection is lost. `soon`: the frame waits for the next turn of the event
+   * loop, and is omitted if the request ends first. Before failing, call `accept` with `now`, or the error looks like a refusal.
    */
   accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`. Resolves after it is sent; rejects if the request has ended. */

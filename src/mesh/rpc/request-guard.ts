@@ -62,7 +62,7 @@ export class RequestGuard {
 
   /**
    * Returns a call with a valid signature. Throws VALIDATION_ERROR if the call is forged or outside of the time window, PERMISSION_DENIED
-   * if the entry hub is no member, or NODE_UNAVAILABLE if the call is for an earlier start of this hub. Counts each refusal.
+   * if the entry hub is no member, or NODE_UNAVAILABLE if the call names the epoch of an earlier start of this hub. Counts each refusal.
    */
   openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);

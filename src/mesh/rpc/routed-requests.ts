@@ -64,7 +64,7 @@ export class RoutedRequests {
 const KEPT_ERRORS: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
 const MAX_MESSAGE_LENGTH = 512;
 
-/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE. Such an error proves only that the request was not forwarded. */
+/** Converts an unsigned error of a hub on the route to NODE_UNAVAILABLE: whatever its code, it means that the request was not forwarded. */
 function routingError(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
   if (KEPT_ERRORS.has(error.code)) return error;
   const { epoch } = error.details;

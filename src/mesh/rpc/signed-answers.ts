@@ -73,7 +73,7 @@ export class PartSigner {
   }
 }
 
-/** The hub and the request that parts must name. */
+/** What each part of an answer must name: the executing hub and the request id. */
 interface ExpectedParts {
   readonly executor: HubId;
   readonly requestId: string;

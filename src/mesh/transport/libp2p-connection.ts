@@ -70,7 +70,7 @@ interface StreamRoute {
   readonly hasArrived: ArrivalCheck | undefined;
 }
 
-/** Sends and receives frames over a multiplexed stream. The hub that accepts the stream first sends an empty frame. */
+/** Sends and receives frames over a multiplexed stream. A hub accepts a stream by sending an empty frame before all other frames. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly hasArrived: ArrivalCheck | undefined;
@@ -244,8 +244,8 @@ export class FrameDecoder {
 const WINDOW_UPDATE_BYTES = SEND_WINDOW_BYTES / 4;
 
 /**
- * Sends one window update for many messages, whereas Yamux by default sends one after every message. An exchange of two messages would then
- * cost 190 more bytes, because each update is encrypted and acknowledged.
+ * Sends one window update for many messages. The default of Yamux is an update after every message. With this default, an exchange of two
+ * messages would cost 190 more bytes, because each update is encrypted and acknowledged.
  */
 function batchWindowUpdates(stream: Stream): void {
   if (!(stream instanceof YamuxStream)) return;

@@ -3,9 +3,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
-/** From this age in milliseconds, a connection counts as dead if its hub dials again. Before, the two may have dialled simultaneously. */
+/** If a hub dials again after this many milliseconds, its old connection counts as dead. Before, both may have dialled simultaneously. */
 const SIMULTANEOUS_MS = 10_000;
-/** From this age in milliseconds, a connection counts as dead if its hub dials again and not all sent bytes have arrived there. */
+/** Like `SIMULTANEOUS_MS`, but for an old connection over which sent bytes have not yet arrived at the other hub's machine. */
 const FIRST_PACKETS_MS = 1_000;
 
 /** A connection in the table. */
@@ -55,8 +55,8 @@ export class PeerTable<Connection extends TableConnection> {
   }
 
   /**
-   * Claims the hub's slot for a connection that is about to open. Returns false if the hub has another connection that is alive. If the
-   * other connection is old or blocked, it counts as dead and is replaced: the hub would not dial again if that connection worked.
+   * Claims the slot of the hub `id` for a new connection. If the slot has an old or blocked connection, that connection counts as dead and
+   * is replaced, because a hub dials again only if its connection does not work. If the slot has any other connection, returns false.
    */
   claim(id: HubId): boolean {
     const held = this.#slots.get(id);
@@ -65,7 +65,7 @@ export class PeerTable<Connection extends TableConnection> {
     return true;
   }
 
-  /** Claims the hub's slot even if another connection has it, because the other hub has chosen the new connection. */
+  /** Claims the slot of the hub `id` even if another connection has it, because that hub has chosen the new connection. */
   takeOver(id: HubId): void {
     const former = this.get(id);
     if (former) this.closed(former);

@@ -130,14 +130,14 @@ function checkOffered(report: CheckReport, pointer: string, { entry, slot = {}, 
     const from = typeof offer === 'string' ? offer : offer.from;
     report.find(pointer, from, cluster.attributes);
     if (typeof offer === 'string') continue;
-    // The model with all features lacks values that some feature excludes. So the values of the model without features are allowed too.
+    // Some values exist only without certain features. The model with all features lacks them, so the model without features counts too.
     const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
     requireAll(Object.keys(offer.names), wide.flatMap(enumNames).map(snakeCase));
     requireAll(Object.values(offer.names).flat(), own);
   }
 }
 
-/** Reports a number with a unit such as W, °C or s unless `narrow` limits it: the number's type alone allows absurd values. */
+/** Reports a numeric parameter with a unit (such as W) if `narrow` does not bound it. The type of the number alone allows absurd values. */
 function checkBounds(
   report: CheckReport,
   pointer: string,

@@ -197,7 +197,7 @@ function sentParams(given: JsonObject, params: readonly CompiledParam[]): JsonOb
 
 /**
  * Returns the target: the values that the device should report after the call. They come from the file's `target` and from the parameters.
- * A parameter counts if its own name, or the name that `shows` gives for it, is the name of a value.
+ * A parameter belongs to the target if it has the name of a value, or if `shows` assigns it to a value.
  */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const wanted = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);

@@ -80,8 +80,8 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
 }
 
 /**
- * Returns the noun for an endpoint, such as `light`. If only a device file for a utility type (such as a power source) matches, its noun is
- * used, unless the endpoint has acting tools that do not come from this file's capabilities.
+ * Returns the noun for an endpoint, such as `light`. A device file for a utility type, such as a power source, gives the noun only if no
+ * other file matches and the file's capabilities provide all acting tools. If there are other acting tools, the noun is `device`.
  */
 function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
   const named = files.find((file) => !file.utility);
@@ -140,7 +140,7 @@ function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   );
 }
 
-/** Returns the action with the name of its capability or cluster as a prefix. If that name is taken, it also contains the vendor. */
+/** Returns the action with its capability or cluster as a prefix. If this prefixed action is taken, the result also contains the vendor. */
 function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
   const named = joinNames(readableName(capability ?? cluster), action);
   const ofMaker = action.replace(readableName(cluster), readableNameWithVendor(cluster));

@@ -18,8 +18,8 @@ export interface OwnProfiles {
 }
 
 /**
- * Returns the hub's profiles. An owner's file replaces the hub's file of the same name. Throws CONFIG_INVALID, with file, pointer and fix,
- * if an owner's file is invalid and the hub never accepted an earlier text of it. `bundled` replaces the hub's files in `directory`.
+ * Returns the hub's profiles, from `bundled` or else from the files in `directory`. An owner's file overrides the hub's file of the same
+ * name. If an owner's file is invalid and no earlier text of it was accepted, throws CONFIG_INVALID with file, pointer and fix.
  */
 export function loadProfiles(directory: string, options: { readonly own?: OwnProfiles; readonly bundled?: ProfileFiles } = {}): ProfileSet {
   const files = options.bundled ?? profileFilesOf(readProfileDirectory(directory));

@@ -74,7 +74,7 @@ export interface ValueEntry extends Conversion {
   readonly description?: string;
   /** Measured quantity, such as `temperature`. Only a value with a `kind` can be a reading. */
   readonly kind?: string;
-  /** True if the value counts down to 0. Such a value meets the target if it is above 0 and not above the target. */
+  /** True if the value counts down to 0. After a call, any value above 0 up to the requested one shows that the call took effect. */
   readonly countsDown?: boolean;
   /** A better attribute for the same quantity. If the device has this attribute, the value is not a reading. */
   readonly readingUnless?: string;

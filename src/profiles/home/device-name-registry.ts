@@ -51,7 +51,7 @@ export interface ReadingToName {
   readonly endpoint: number;
 }
 
-/** Highest number in names such as `lamp_2_turn_on`, because long actions leave space for only two digits. Further names end in a hash. */
+/** Highest number in names such as `lamp_2_turn_on`. Further names end in a hash, because long actions leave space for only two digits. */
 const MOST_NUMBERED = 50;
 
 const NO_NAMES: NameRecord = { prefixes: [], tools: {}, names: [], readings: {} };
@@ -73,12 +73,12 @@ export class DeviceNameRegistry {
     for (const { key, value } of store.entries(SPACE)) this.#enter(key as DeviceId, recordOf(value));
   }
 
-  /** True once the hub has adopted the tool names from older hub versions, which stored no names. */
+  /** True once the hub has stored the tool names that older hub versions used but did not store. */
   get isOpen(): boolean {
     return this.#store.get(STATE, OPENED) !== undefined;
   }
 
-  /** True once the hub has adopted the reading ids from older hub versions, which stored no ids. */
+  /** True once the hub has stored the reading ids that older hub versions used but did not store. */
   get hasReadings(): boolean {
     return this.#store.get(STATE, READINGS_OPENED) !== undefined;
   }
@@ -196,9 +196,9 @@ export class DeviceNameRegistry {
   }
 
   /**
-   * Frees a former name of a device, and the tool names that begin with it, so that other devices can use them. Returns the freed names.
-   * `isHere` is true for a device that still exists: its current names stay. For a removed device, all names can be freed, and its id as
-   * `name` frees all of them at once. Throws STORAGE_FAILED if the record cannot be written.
+   * Frees a former name of a device, and the tool names that begin with it, so that other devices can use them. Returns the freed names. If
+   * `isHere` is true, the device exists and its current names stay. If `isHere` is false, the device was removed and any name can be freed;
+   * if `name` is the device's id, all names are freed. Throws STORAGE_FAILED if the record cannot be written.
    */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[] {
     const { after, freed } = this.#without(device, name, isHere);

@@ -110,9 +110,9 @@ export function delegating<Request extends { readonly device_id: string }>(
 }
 
 function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
-  const { devices } = ports;
+  const { devices, names, access, validator } = ports;
   const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));
-  return { ...ports, devices: { get: (id) => devices.get(id), describe: (id) => devices.describe(id), list } };
+  return { names, access, validator, devices: { get: (id) => devices.get(id), describe: (id) => devices.describe(id), list } };
 }
 
 /** Runs delegations in order and merges their states; a later result overrides an earlier one. */

@@ -52,7 +52,7 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
   };
 }
 
-/** Returns the tags for the subject of a tool: its capability, or for a generic tool `generic` and the words of its cluster. */
+/** Returns the tags for the subject of a tool: its capability, or, for a generic tool, the word `generic` and the words of its cluster. */
 function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }

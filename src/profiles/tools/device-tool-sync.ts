@@ -194,7 +194,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** Preserves the reading ids of a state directory from an older hub version, which stored no ids. */
+  /** Stores the reading ids that an older hub version used but did not store. */
   #adoptReadings(devices: readonly Device[]): void {
     for (const { id } of devices) {
       const readings = this.#compile(id)?.readings ?? [];
@@ -203,7 +203,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** Preserves the tool names of a state directory from an older hub version, which stored no names. */
+  /** Stores the tool names that an older hub version used but did not store. */
   #adoptUnclaimedNames(devices: readonly Device[]): void {
     const prefixes = unclaimedPrefixes(devices);
     const { names } = this.#ports;
@@ -215,7 +215,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       const named = tools.map((tool): [string, readonly string[]] => {
         const forms = [tool.formerAction ?? tool.numbered ?? tool.action, tool.alias ?? []].flat();
         const plain = forms.map((form) => unclaimedToolName(prefix, form));
-        // If another device had the plain name first, older hub versions gave this device's tools the second prefix.
+        // If another device already holds a name in `plain`, an older hub version may have used the second prefix for this device's tools.
         const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
         return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
       });

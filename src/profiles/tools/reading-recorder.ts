@@ -29,7 +29,7 @@ export class ReadingRecorder {
     this.#ports = ports;
   }
 
-  /** Replaces a device's sensors and records their cached values. `paths` gives each sensor's path by reading key. */
+  /** Replaces a device's sensors and records their cached values. `paths` maps the key of each reading to the path of its sensor. */
   set(compiled: CompiledDevice, paths: ReadonlyMap<string, string>): void {
     const { device } = compiled;
     const { access, readings } = this.#ports;

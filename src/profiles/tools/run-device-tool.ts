@@ -41,10 +41,10 @@ const MAX_NAMED_VALUES = 6;
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool: sends its commands and writes in order, then reads the values in its state once. Returns `{state, target, settled}` in human
- * units, and `settled_reason` if nothing could be compared. A read tool returns `{state, age_seconds, reachability}` instead. If the target
- * depends on the current state (as for toggle), it is computed from a read just before the command. Throws the errors that DeviceAccess
- * lists. Throws CLUSTER_STATUS also if the response of a command rejects it.
+ * Runs a tool: sends its commands and writes in order, then reads the tool's values once. Returns `{state, target, settled}` in human
+ * units. `settled` tells whether `state` shows `target`. If nothing could be compared, `settled_reason` says why. A read tool returns
+ * `{state, age_seconds, reachability}` instead. If the target depends on the current state (as for toggle), it is computed from a read just
+ * before the command. Throws the errors of DeviceAccess, and CLUSTER_STATUS if the response to a command is a rejection.
  */
 export async function runDeviceTool(
   compiled: CompiledDevice,

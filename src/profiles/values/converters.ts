@@ -145,7 +145,7 @@ function humanBounds(scale: Scale, context: ConversionContext): JsonSchema {
   return { ...(isSafe(minimum) && { minimum }), ...(isSafe(maximum) && { maximum }) };
 }
 
-/** Returns the first human value from `bound` in the given direction whose raw form is allowed. */
+/** Searches human values from `bound` in the given direction. Returns the first value that has an allowed raw form. */
 function inward(bound: number, direction: 1 | -1, limits: { scale: Scale; raw: { min: number; max: number } }): number {
   if (!Number.isFinite(bound)) return bound;
   const { scale, raw } = limits;
@@ -278,7 +278,7 @@ export const CONVERTERS = {
     human: (raw) => (raw <= 0 ? 1_000_000 : 1_000_000 / raw),
     raw: (human) => 1_000_000 / Math.max(human, 1),
   }),
-  /** From a hue of 0 to 254 to degrees: 254 becomes 360°. */
+  /** From a raw hue (0–254) to degrees: 254 becomes 360°. */
   hue_degrees: numberConverter({
     unit: '°',
     decimals: 0,

@@ -16,7 +16,7 @@ export function orNullSchema(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, 'null'], ...withEnum };
 }
 
-/** Returns a raw object schema in which each property has a description: the property's own or its name, and its unit. */
+/** Returns a raw object schema. In it, each property has a description: its own description or else its name, followed by its unit. */
 export const withDescriptions = oncePerObject((schema: JsonSchema): JsonSchema => {
   const entries = Object.entries(propertiesOf(schema)).map(([name, property]) => [
     name,

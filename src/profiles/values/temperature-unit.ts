@@ -23,7 +23,7 @@ export function fahrenheitToCelsius(fahrenheit: number): number {
   return Number((((fahrenheit - 32) * 5) / 9).toFixed(2));
 }
 
-/** Returns whether a tool has a temperature parameter, so that callers can choose the unit. */
+/** Returns whether callers can choose a tool's unit: it has a temperature parameter, but no parameter `unit` of its own. */
 export function takesTemperature(parameters: JsonSchema): boolean {
   const properties = propertiesOf(parameters);
   return Object.values(properties).some(isCelsius) && !(PARAMETER in properties);
@@ -88,7 +88,7 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   );
 }
 
-// The result has no bounds, because a schema cannot make them depend on the unit: 46.4 as a maximum for °F would also allow 40 °C.
+// The result has no bounds. In a schema, bounds cannot depend on the unit: a maximum of 46.4 (8 °C in °F) would also allow 40 °C.
 function withoutBounds(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;

@@ -27,7 +27,7 @@ export class SysfsChip implements GpioChip {
   readonly #lineCount: number;
   readonly #taken = new Map<number, GpioLineInfo['direction']>();
 
-  /** Opens the chip with this label or name, or else the first chip. Throws NOT_FOUND, with the existing labels, if there is none. */
+  /** Opens the chip labelled or named `wanted`; without `wanted`, the first chip. If there is none, throws NOT_FOUND with all labels. */
   constructor(onoff: OnoffModule, wanted: string | undefined, sysfs = '/sys') {
     const folder = join(sysfs, CLASS);
     const chips = chipsIn(folder);

@@ -13,7 +13,7 @@ interface IioLocation {
 
 /**
  * Reads chips with a driver of the kernel's Industrial I/O, on I2C, SPI or the board itself. The number in a name such as `iio:device0`
- * changes from start to start. So a chip's address contains the chip's name and its address on the bus instead.
+ * changes from start to start. So a sensor's address contains the chip's name and bus address, but not this number.
  */
 export class IioSource extends KernelSource {
   readonly name = 'iio';

@@ -91,7 +91,7 @@ interface CheckStart {
   readonly after: ChainLink;
   /** Links of this chain that were stored earlier. A row with the same number must have the same hash. */
   readonly witnesses: readonly ChainLink[];
-  /** True if the check covers all stored rows. If rows were pruned, a stored note must then name the last pruned row. */
+  /** True if the check covers all stored rows. The check then fails if rows were pruned and no stored note names the last pruned row. */
   readonly isWhole: boolean;
 }
 
@@ -268,7 +268,7 @@ function outcomeContent({ principal, error, message, responseHash, result, durat
   };
 }
 
-/** Returns JSON text. If it is too long, the names of long members replace these members, so that no row is refused for its length. */
+/** Returns JSON text. If it is too long, omits long members and lists their names in `omitted`, so that no row is refused for its size. */
 function contentText(members: Members): string {
   const text = scrubbed(objectText(members));
   if (text.length <= MAX_CONTENT_LENGTH) return text;

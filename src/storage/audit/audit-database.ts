@@ -133,8 +133,8 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
 }
 
 /**
- * Returns the link of the last row to prune now, or undefined if no row is due. At most the oldest SLICE_ROWS rows are pruned at once, and
- * the newest SLICE_ROWS rows are never pruned.
+ * Selects the oldest rows to prune now: at most SLICE_ROWS, and none of the newest SLICE_ROWS. Returns the link of the last selected row,
+ * or undefined if no row is due.
  */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
@@ -147,7 +147,7 @@ export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }:
   return end > first ? linkAt(database, end - 1) : undefined;
 }
 
-/** Deletes all rows up to the row of a link, and stores the link as that of the last pruned row. Must run inside a transaction. */
+/** Deletes the row of the link and all rows before it. Stores the link as that of the last pruned row. Must run inside a transaction. */
 export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): void {
   database.prepare('DELETE FROM entry WHERE seq <= ?').run(seq);
   database.prepare('DELETE FROM block WHERE last <= ?').run(seq);

@@ -30,7 +30,7 @@ const FULL_FRONT_BYTES = 131_072;
 interface AuditFilesOptions {
   readonly file: SqliteFile;
   readonly front: AuditFront;
-  /** Anchor for the number of all rows, including those in the front file. */
+  /** Anchor that stores the number of all rows, including those in the front file. The next start compares it with the rows that exist. */
   readonly anchor: FileAnchor;
   readonly clock: Clock;
   readonly hub: string;
@@ -51,7 +51,7 @@ export class AuditFiles {
   /** The CRC-32 that the next line of the front file continues. */
   #check = 0;
   #openIntents = new OpenIntents();
-  /** Rows that the start of the audit log adds and that are not written yet. */
+  /** Rows that were created when the audit log started, such as its opening note, and that are not written yet. */
   #owed: readonly AuditFields[] = [];
   #missed = 0;
 

@@ -87,10 +87,10 @@ interface FrontContext {
 /** Rows of the front file that follow the last row of audit.db. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Length in bytes of all lines that match. `check` is the CRC-32 of the last of these lines. */
+  /** Length in bytes of the valid lines. A valid line's number and CRC-32 follow the line before. `check` is the last valid CRC-32. */
   readonly lengthBytes: number;
   readonly check: number;
-  /** The first line that does not match; this line and all later lines are ignored. */
+  /** The first invalid line; this line and all later lines are ignored. */
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
@@ -107,8 +107,8 @@ export function frontCheck({ hash }: ChainLink): number {
 }
 
 /**
- * Returns a row as a line of the front file: a CRC-32 over this line and all lines before it, then the fields. Every call waits until its
- * line is written. The SHA-256 chain is slower and is therefore computed later, for many rows at once.
+ * Returns a row as a line of the front file: a CRC-32, then the fields. The CRC-32 covers the fields of this line and of all lines before
+ * it. Calls wait for their line, so the slower SHA-256 chain is computed later, for many rows at once.
  */
 export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
   const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;

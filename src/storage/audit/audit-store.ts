@@ -83,7 +83,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
-      // A checkpoint syncs twice and blocks the event loop. As checkpoints are rare, several writes of a page also become one.
+      // A checkpoint syncs twice and blocks the event loop, so checkpoints are rare. Each writes a page once, however often it changed.
       checkpointPages: 4000,
       // The additional space is for new rows while older rows are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,

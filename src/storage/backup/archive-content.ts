@@ -93,7 +93,7 @@ export function tableText({ version, hub, madeAt, entries }: ArchiveTable): stri
   return JSON.stringify({ version, hub, made_at: madeAt, files });
 }
 
-/** Parses the table of an archive. Throws VALIDATION_ERROR if it is invalid or a path leaves the directory or belongs to a restore. */
+/** Parses an archive's table. Throws VALIDATION_ERROR if it is malformed, or if a path leaves the directory or matches RESTORE_NAMES. */
 export function parseTable(text: string): ArchiveTable {
   const { version, hub, made_at: madeAt, files } = objectOf(tryParseJson(text));
   if (typeof version !== 'string' || typeof hub !== 'string' || typeof madeAt !== 'string')

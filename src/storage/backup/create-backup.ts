@@ -93,8 +93,8 @@ export class BackupFile {
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
     return await guardStorageAsync(file, async () => {
-      // A partial file that exists is removed first. In a shared folder such as /tmp, another user may have made it as a link to a file of
-      // ours, or readable by others.
+      // An existing partial file is removed first. In a shared folder such as /tmp, another user may have created it. It could be a link to
+      // a file of ours, or a file that others can read.
       await rm(`${file}.partial`, { force: true });
       return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
     });

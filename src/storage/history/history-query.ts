@@ -32,9 +32,9 @@ export function slotStart(atMs: number, slotMs: number): number {
 }
 
 /**
- * Splits a range, end excluded, into segments. Each segment is read from one stored resolution. Slots are used only where they lie
- * completely inside a bucket of `everyMs`, so that sums equal those of raw readings. If `everyMs` is absent, the range is one bucket. But
- * where finer readings were deleted, coarser slots replace them. Such a slot counts as if all its readings were at its start.
+ * Splits a range, end excluded, into segments. Each segment is read from one stored resolution. A slot is used only if it lies completely
+ * inside a bucket of `everyMs`, so that sums equal those of raw readings. If `everyMs` is absent, the range is one bucket. Exception: where
+ * finer readings were deleted, coarser slots are used anyway. Each counts as if all its readings were at its start.
  */
 export function planHistory(range: Range, everyMs: number | undefined, kept: RetainedRanges): readonly Segment[] {
   return cover(range, everyMs, kept, RESOLUTIONS.length - 1).flatMap((segment) => standIn(segment, kept));

@@ -67,7 +67,7 @@ export class HistoryStore implements ReadingStore, Service {
       anchor: 'history.db',
       measure: measureHistory,
       synchronous: 'NORMAL',
-      // Pages of 1024 bytes instead of 4096 halve the written bytes (measured). In a long log, several writes of a page become one.
+      // Pages of 1024 bytes instead of 4096 halve the written bytes (measured). Rare checkpoints write a page once for several changes.
       pageSizeBytes: 1024,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
@@ -93,7 +93,7 @@ export class HistoryStore implements ReadingStore, Service {
     this.#current.record(id, known, atMs === 0 ? this.#lastReportMs(id, known) : atMs);
     if (atMs === 0) return;
     if (known === null) this.#pending.forget(id);
-    // A reading older than the retention is not stored. The other readings of its slot are deleted, so a new sum would be wrong.
+    // A reading older than the retention is not stored. Its slot's other readings are already gone, so the slot's new sum would be wrong.
     else if (atMs >= this.#floors().raw) this.#pending.add({ id, value: storedValue(known), atMs: Math.trunc(atMs) });
   }
 

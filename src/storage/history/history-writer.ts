@@ -26,7 +26,7 @@ const SUM_UP = {
     FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
 };
 
-/** Inserts readings. Aggregates slots that ended since the last call, and again those with late readings. Must run in a transaction. */
+/** Inserts readings. Aggregates newly ended slots, and repeats this for older slots with late readings. Must run in a transaction. */
 export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): void {
   const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
   for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
@@ -61,7 +61,7 @@ export function nextGeneration(database: DatabaseSync): number {
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  // Older versions of the file format have the number of commits in a table.
+  // Some older hub versions counted commits in the column `generation`. The first version of the file format lacks this column.
   const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }

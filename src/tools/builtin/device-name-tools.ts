@@ -1,7 +1,7 @@
 import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { foldedName } from '../../core/devices/device-names.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
@@ -81,7 +81,9 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
       name: 'free_device_name',
       title: 'Free a former name',
       description:
-        'Frees a former name of a device, or any name of a removed one, so that another device can have it. What still uses it is told first, and has to be confirmed: it may mean another device from then on.',
+        'Frees a former name of a device, or any name of a removed one, so that another device can have it. ' +
+        'What still uses it is told first, and has to be confirmed: it may mean another device from then on. ' +
+        'What a rule, token or setting uses, only the owner can free.',
       tags: ['name', 'alias', 'rename', 'former'],
       parameters: {
         name: p.string({ description: 'Former name, beginning of tool names, or name of a tool', minLength: 1, maxLength: 128 }),
@@ -97,7 +99,11 @@ function freeNameTool(ports: NamingPorts): RegisteredTool {
       const tools = claimed.tools.filter((tool) => goingTexts.includes(tool));
       const texts = [name, ...goingTexts];
       const usedBy = ports.uses.of({ texts, tools });
-      if (usedBy.length > 0 && !confirm) throw nameInUse(name, usedBy);
+      requireMayFree(name, usedBy, principal);
+      if (usedBy.length > 0 && !confirm) {
+        const advice = 'Change these first, or set confirm (--confirm of atmo)';
+        throw nameInUse('CONFLICT', `${name} is still used by ${describeReferences(usedBy)}. ${advice}`, usedBy);
+      }
       const freed = ports.register.free(claimed.device, bare, isHere);
       if (freed.length === 0) throw currentName(name, claimed.device);
       return copyJsonObject({
@@ -156,12 +162,24 @@ function requireNames({ register }: NamingPorts, name: string): ClaimedDeviceNam
   );
 }
 
-function nameInUse(name: string, usedBy: readonly NameReference[]): AtmoError {
-  const users = usedBy.map(({ kind, id }) => `${kind} ${id}`).join(', ');
-  return new AtmoError('CONFLICT', `${name} is still used by ${users}. Change these first, or confirm to free it all the same`, {
-    used_by: usedBy.map(({ kind, id, as }) => ({ kind, id, as: [...as] })),
-  });
+/** Kinds of references that only the owner makes. They grant or deny, and would mean nothing, or another device, without the name. */
+const OF_OWNER: readonly NameReference['kind'][] = ['rule', 'token', 'setting'];
+
+/** Throws PERMISSION_DENIED if the owner's rules, tokens or settings use the name and the caller is not the owner. */
+export function requireMayFree(name: string, usedBy: readonly NameReference[], by: Principal): void {
+  const ofOwner = usedBy.filter(({ kind }) => OF_OWNER.includes(kind));
+  if (by.kind === 'owner' || ofOwner.length === 0) return;
+  const message = `${name} is used by ${describeReferences(ofOwner)}; only the owner can free it, since that changes what these allow`;
+  throw nameInUse('PERMISSION_DENIED', message, ofOwner);
 }
+
+/** Returns an error whose details list what uses the name. */
+export function nameInUse(code: ErrorCode, message: string, uses: readonly NameReference[]): AtmoError {
+  return new AtmoError(code, message, { used_by: uses.map(referenceView) });
+}
+
+export const describeReferences = (uses: readonly NameReference[]) => uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
+export const referenceView = ({ kind, id, as }: NameReference) => ({ kind, id, as: [...as] });
 
 function currentName(name: string, device: DeviceId): AtmoError {
   return new AtmoError('CONFLICT', `${device} is called ${name} today; rename or remove it first`, { device });

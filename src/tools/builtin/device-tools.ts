@@ -75,7 +75,7 @@ function removeDeviceTool(ports: AdminPorts): RegisteredTool {
   );
 }
 
-/** Replaces the device's name by its id. A device behind a bridge cannot leave alone: throws CONFLICT unless `whole_node` is set. */
+/** Replaces a device's name by its id. If the device can only be removed with its bridge, throws CONFLICT unless `whole_node` is set. */
 function leavingDevices(
   ports: AdminPorts,
   params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },

@@ -154,7 +154,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
 
 function requireGroup({ administration }: AdminPorts, id: number): GroupInfo {
   const group = administration.groups().find((candidate) => candidate.id === id);
-  if (!group) throw new AtmoError('NOT_FOUND', `There is no group ${id}; see list_groups`);
+  if (!group) throw new AtmoError('NOT_FOUND', `There is no group ${id}; see list_groups (atmo groups)`);
   return group;
 }
 

@@ -7,7 +7,7 @@ import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-t
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { NameReference, NameReferences } from '../names/name-references.ts';
 import { type DeviceNames, distinctAreas, isAreaNamed, resolveArea } from '../names/resolve-names.ts';
-import { REFERENCES } from './device-name-tools.ts';
+import { describeReferences, nameInUse, REFERENCES, referenceView, requireMayFree } from './device-name-tools.ts';
 import { ACTS_ON_HUB, deviceParameter, HUB_ACTS } from './hub-tool.ts';
 
 const MAX_ALIASES = 20;
@@ -119,7 +119,7 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
-      // The configuration sets the area of a board device. The hub replaces former names when it reads them there, so nothing is stored.
+      // In the configuration, the area of a board device keeps its former name. The hub replaces this name whenever it reads the area.
       for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
       const former_names = [...names.formerAreaNames(today)];
       return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(referenceView) };
@@ -134,7 +134,9 @@ function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
       name: 'free_area_name',
       title: 'Free a former name of a room',
       description:
-        'Frees a name that a room had before, so that another room can have it. What still uses it is told first, and has to be confirmed: it means nothing from then on, and another room when one gets the name.',
+        'Frees a name that a room had before, so that another room can have it. ' +
+        'What still uses it is told first, and has to be confirmed: it means nothing from then on, ' +
+        'and another room when one gets the name. What a rule, token or setting uses, only the owner can free.',
       tags: ['area', 'room', 'name', 'former'],
       parameters: {
         name: p.string({ description: 'Former name of a room', minLength: 1, maxLength: 64 }),
@@ -142,15 +144,17 @@ function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
       },
       returns: resultSchema({ area: { ...TEXT, description: 'The room that had it' }, freed: TEXT, used_by: REFERENCES }),
     },
-    async ({ name, confirm }) => {
+    async ({ name, confirm }, { principal }) => {
       const { names } = parts;
       const area = names.areaToday(name);
       if (!names.formerAreaNames(area).includes(areaKey(name)))
         throw new AtmoError('NOT_FOUND', `${JSON.stringify(name)} is not a former name of a room; atmo areas tells the names`);
       const usedBy = areaReferences(parts, [name]);
+      requireMayFree(name, usedBy, principal);
       if (usedBy.length > 0 && !confirm) {
-        throw areaInUse(
-          `${name} is still used by ${describeReferences(usedBy)}. Write ${area} there first, or confirm to free it all the same`,
+        throw nameInUse(
+          'CONFLICT',
+          `${name} is still used by ${describeReferences(usedBy)}. Write ${area} there first, or set confirm (--confirm of atmo)`,
           usedBy,
         );
       }
@@ -178,16 +182,17 @@ function requireRenamable(
   const today = names.areaToday(name);
   const there = distinctAreas(areasOf(parts)).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
   if (there === undefined && areaKey(today) !== key && areaKey(today) !== areaKey(known))
-    throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first with free_area_name, or choose another name`);
+    throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first: free_area_name (atmo area free-name)`);
   if (there === undefined) return { there, usedBy };
   if (!isMerge) {
-    throw new AtmoError('CONFLICT', `There is a room ${there} already. Choose another name, or join ${known} to it with merge`, {
+    throw new AtmoError('CONFLICT', `There is a room ${there} already. Choose another name, or join them with merge (--merge of atmo)`, {
       area: there,
     });
   }
   const ofOld = areaReferences(parts, [known, ...names.formerAreaNames(known)]).filter(({ isPlace }) => !isPlace);
   if (ofOld.length === 0) return { there, usedBy };
-  throw areaInUse(
+  throw nameInUse(
+    'CONFLICT',
     `${known} is named by ${describeReferences(ofOld)}. Write ${there} there first, where it is meant, and then join the rooms`,
     ofOld,
   );
@@ -195,11 +200,4 @@ function requireRenamable(
 
 function areaReferences({ uses }: HomeNameServices, names: readonly string[]): readonly NameReference[] {
   return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
-}
-
-const describeReferences = (uses: readonly NameReference[]) => uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
-const referenceView = ({ kind, id, as }: NameReference) => ({ kind, id, as: [...as] });
-
-function areaInUse(message: string, uses: readonly NameReference[]): AtmoError {
-  return new AtmoError('CONFLICT', message, { used_by: uses.map(referenceView) });
 }

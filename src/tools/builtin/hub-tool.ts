@@ -12,7 +12,7 @@ import type { DeviceNames } from '../names/resolve-names.ts';
 
 /** Port: tells which devices form a Matter node, which of its endpoints each device has, and what commands to a device can change. */
 export interface DeviceBounds {
-  /** Returns the device of the node that has the endpoint: `device` itself or another one. Returns undefined if none has it. */
+  /** Returns the device with the endpoint: `device`, or another device of the same Matter node. Returns undefined if there is none. */
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   nodeOf(device: DeviceId): readonly DeviceId[];
   /** Returns the device that represents the whole node: the bridge of a bridged lamp, or the device itself if it has no parent. */
@@ -24,7 +24,7 @@ export interface DeviceBounds {
   riskOfCommand(path: CommandPath): Risk;
   /** Returns the values that a command sets. `unforeseen` has the names of values that the command may change in unknown ways. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
-  /** Returns the names of the values that can change through an endpoint, or only those of `cluster` if it has values. */
+  /** Returns the names of the values that can change through an endpoint. If `cluster` has values there, returns only their names. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
   /** Returns the clusters of the device. Each says which kind of tools uses it. */
   servedClusters(device: DeviceId): readonly ServedCluster[];

@@ -14,7 +14,7 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** Maximum timeout of a call: one day. The idempotency key of a running call is also stored for one day only. */
+/** Maximum timeout of a call: one day. A longer call would outlast its idempotency key, which is stored for one day. */
 const MAX_TIMEOUT_MS = 86_400_000;
 const TYPE_KEYWORDS = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
@@ -145,7 +145,7 @@ function warning(pointer: string, message: string): LintFinding {
 
 /** Parameters with the id of a device or sensor. The required permission must have a placeholder for the parameter. */
 const DEVICE_PARAMETERS = ['device_id', 'sensor_id', 'camera_id'] as const;
-/** Parameters with the id of another resource. A permission must have their placeholder or a fixed resource, or be administrative. */
+/** Parameters with another resource's id. Each needs a placeholder, unless a required permission is administrative or names a resource. */
 const RESOURCE_PARAMETERS = ['agent_id', 'database', 'collection', 'path', 'key'] as const;
 /** Matches permissions that only the owner has by default. They cannot be narrowed to a resource. */
 const ADMINISTRATIVE = /^admin:[a-z][a-z0-9_-]*$/;

@@ -33,7 +33,7 @@ export abstract class ToolClass {
   }
 }
 
-/** Returns a class tool in the form of the registry. Each call runs `validate` first. Failures are thrown with an error code of the hub. */
+/** Converts a `ToolClass` for the registry. Each call runs `validate` first. Failures are thrown with an error code of the hub. */
 export function fromToolClass(tool: ToolClass): RegisteredTool {
   const definition = normalizeDefinition(tool.definition);
   return {

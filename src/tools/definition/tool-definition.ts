@@ -94,7 +94,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Deadline of the call in milliseconds since 1970, by `clock`. */
   readonly deadlineMs: number;
-  /** The clock. For a tool with the determinism `bounded`, it stands still at the start of the call, and a replay gets the same time. */
+  /** The clock. For a tool with the determinism `bounded`, it always shows the start time of the call. A replay gets the same time. */
   readonly clock: Clock;
   readonly run: RunContext;
   /** Data from the program that embeds the hub. Calls over HTTP, MCP and the mesh have no such data. */
@@ -265,7 +265,7 @@ const DESTRUCTIVE_WORDS = new Set([
 /** Words that are not destructive in the name of a device's tool, because another call can undo the effect (a closed valve). */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
-/** Returns whether a call can have a permanent effect. Acting tools of other makers always count, unless they only call other tools. */
+/** Returns whether a call can have a permanent effect. Outside OWN_NAMESPACES, assumes so for tools with side effects if not COMPOSED. */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
   const { isDangerous, tags, device } = metadata;
   if (!execution.hasSideEffects) return false;
@@ -282,7 +282,7 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().split(/[^a-z0-9]+/);
 }
 
-/** Returns the tool as unavailable because of a missing setting. The hub that runs a call does the work of `canonicalize` and `effects`. */
+/** Returns the tool as unavailable because of a missing setting. Omits `canonicalize` and `effects`, since only another hub can run it. */
 export function unconfigured({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,

@@ -82,8 +82,8 @@ const HASH_LENGTH = 6;
 
 /**
  * Returns a name for models (`[a-z0-9_]`, at most 40 characters) for each tool `namespace:name`. The order of the tools does not matter. A
- * name that is too long gets a hash suffix. If several tools need the same name, the only tool of `core` keeps it, or else the only tool
- * that no agent made. The other tools get a hash suffix.
+ * name that is too long gets a hash suffix. If several tools need the same name and only one is of `core`, that tool gets the name. If
+ * none is of `core` and only one was not made by an agent, that tool gets the name. The other tools get a hash suffix.
  */
 export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
   const claims = new Map<string, string[]>();

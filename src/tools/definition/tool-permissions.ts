@@ -73,7 +73,7 @@ export function mayCallTool(tool: RegisteredTool, principal: Principal, authoriz
 
 /** Returns the authorizer for a tool. If other hubs have the tool, returns an authorizer that also knows the devices of those hubs. */
 export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
-  return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
+  return hubs ? authorizer.elsewhere(hubs) : authorizer;
 }
 
 /** Returns what the caller may see, according to the authorizer. */

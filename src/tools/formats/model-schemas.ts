@@ -32,7 +32,7 @@ const OPEN_OBJECT = { type: 'object', properties: {}, additionalProperties: true
 const SCALARS = ['string', 'number', 'boolean', 'null'].map((type) => ({ type }));
 
 /**
- * Returns a schema that every model server accepts. Several servers refuse a whole request if it contains one other schema. The result has
+ * Returns a schema that every model server accepts. One unaccepted schema can make a server refuse the whole request. The result has
  * no `x-` keywords, at most one type in each place, alternatives in `anyOf`, `items` for every list and `properties` for every object. A
  * part without a portable form becomes wider, never narrower. Exception: where any value is allowed, lists nest at most two levels.
  */
@@ -130,7 +130,7 @@ function anyValue(lists: number): readonly JsonSchema[] {
   return [...SCALARS, { anyOf: [OPEN_OBJECT] }, ...list];
 }
 
-/** Returns the types that a schema allows. The first of these that it has decides: `type`, `enum`, `const`, `properties`, `items`. */
+/** Returns the types that a schema allows. Uses the first keyword found, in this order: `type`, `enum`, `const`, `properties`, `items`. */
 function typesOf(schema: JsonSchema): readonly TypeName[] {
   const named = [schema.type].flat().filter((type): type is TypeName => TYPES.some((known) => known === type));
   if (named.length > 0) return named;

@@ -29,8 +29,8 @@ export class PluginPackage {
   readonly #marks: string;
 
   /**
-   * Throws CONFIG_INVALID in these cases: the package is missing; it is in another folder or links to one; it has too many or too large
-   * files; users other than `uid` and root can write its files.
+   * Throws CONFIG_INVALID in these cases: the package is not in the folder `node_modules` beside the manifest; a link leads out of
+   * this folder or out of the package; the package's files are too many or too large; users other than `uid` and root can write them.
    */
   constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
     const modules = join(dirname(manifest), MODULES);

@@ -29,7 +29,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #claimed: DeviceNameHistory;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
-  /** Former names of areas, by their keys. `today` is the current name of the area. It is never a former name. */
+  /** Maps the key of each former name to the area that had it. `today` is the area's current name, and never a key of this map. */
   readonly #formerAreas = new Map<string, FormerArea>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
@@ -86,8 +86,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   }
 
   /**
-   * Renames an area, together with its floor and aliases. If an area with the new name exists, set `isJoined`: grants and rules with the
-   * former name then do not apply to that area. Throws STORAGE_FAILED if the write fails.
+   * Renames an area, together with its floor and aliases. If the area `to` already exists, set `isJoined`. Grants and rules for `from` then
+   * do not apply to the area `to`. Throws STORAGE_FAILED if the write fails.
    */
   renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
     const [gone, kept] = [areaKey(from), areaKey(to)];

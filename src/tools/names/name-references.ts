@@ -91,9 +91,12 @@ export interface DeviceNameOwnership {
   namesOf(device: DeviceId): ClaimedDeviceNames | undefined;
   all(): readonly ClaimedDeviceNames[];
   findHolder(name: string): DeviceId | undefined;
-  /** If another device holds the tool name prefix that this device's name gives, returns the other device. Otherwise returns undefined. */
+  /** Returns the other device that holds the tool name prefix made from this device's name; undefined if no other device holds it. */
   holderOfWanted(device: Device): DeviceId | undefined;
-  /** Frees `name` and returns all freed names. If `isHere` is true, current names stay. Throws STORAGE_FAILED if the write fails. */
+  /**
+   * Frees `name` and the tool names that begin with it, and returns the freed names. `isHere` says that the device still exists; such a
+   * device keeps its current names. Throws STORAGE_FAILED if the write fails.
+   */
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Returns the names that `free` would free, and changes nothing. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];

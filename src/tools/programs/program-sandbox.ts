@@ -38,7 +38,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** A power: a set of rights for programs that the owner's configuration defines. */
+/** A power. It is a set of rights that programs can get. The owner's configuration defines the powers. */
 export interface ProgramPower {
   /** True if the power allows changes outside of the sandbox, by writable files or a network. */
   readonly isActing: boolean;

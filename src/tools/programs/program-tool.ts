@@ -25,7 +25,7 @@ const STDIN = 'stdin';
 
 /**
  * Returns the definition of a tool that runs a program. Callers need the permissions for programs. If the program can change something
- * outside of the sandbox, the tool always has side effects. If an agent made such a tool, people must approve its calls.
+ * outside of the sandbox, the tool always has side effects. If an agent made the tool, people must then also approve its calls.
  */
 export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
   const powers = exec.powers ?? [];
@@ -239,8 +239,8 @@ const MAX_LINES = 100;
 const SCALAR_TYPES: readonly unknown[] = ['number', 'integer', 'boolean', 'null'];
 
 /**
- * Returns the output of a program as JSON. If the schema's type is a text, number, boolean or null, reads the output as such a value.
- * Otherwise returns the whole output if it is an object or list, else the last line that is one (tries 100 lines), else `{output: text}`.
+ * Returns a program's output as JSON. If the schema's type is a text, number, boolean or null, reads the output as such a value. Otherwise
+ * looks for an object or list: first as the whole output, then line by line from the end. If there is none, returns `{output: text}`.
  */
 export function parseProgramOutput(stdout: string, { type }: JsonSchema = {}): Json {
   const text = stdout.trimEnd();

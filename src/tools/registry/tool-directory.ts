@@ -217,7 +217,7 @@ class HubNames {
   /** Throws VALIDATION_ERROR if several hubs have one of these names. This happens because all new boards have the same name. */
   requireDistinct(nodes: readonly string[]): void {
     for (const node of nodes) {
-      // A hub that forwards a call uses this hub's id, which is unique. So the peers are not searched for it.
+      // A call that another hub forwarded names this hub by its id. An id is unique, so the peers need not be searched.
       if (node === this.#parts.self.id) continue;
       const peers = this.#parts.mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;

@@ -54,7 +54,7 @@ export class ToolRegistry implements AsyncDisposable {
     return this.#tools.size;
   }
 
-  /** Registers a tool; returns lint warnings. Throws VALIDATION_ERROR if it is invalid, CONFLICT if its id is taken without `replace`. */
+  /** Registers a tool; returns warnings. Throws VALIDATION_ERROR if it is invalid, CONFLICT if its id is taken and `replace` is not set. */
   register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
     const id = toolId(tool.definition);
     const findings = this.#lint(tool);

@@ -54,8 +54,8 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[], hu
 }
 
 /**
- * Returns similar tool names without versions. Compares device tools by the device in the name, or else by action and kind of device.
- * Similar letters count for them only if nothing else is found, because such a tool may start another appliance.
+ * Returns similar tool names without versions. Compares device tools by the device in the name, or else by action and kind of device. If no
+ * tool is found, compares letters of device tools' names. This comes last, because a tool with a similar name may start another appliance.
  */
 function suggestTools(wanted: string, listed: readonly RegisteredTool[]): readonly string[] {
   const bare = bareName(wanted).toLowerCase().slice(0, 160);
@@ -124,12 +124,12 @@ function ofSameDevice(
     .filter(({ like }) => like > 0)
     .toSorted((a, b) => b.like - a.like || compareText(a.tool.id, b.tool.id))
     .map(({ tool }) => tool);
-  // The most similar tool shows which action is meant, even if it is misspelt. Tools with the opposite action are omitted.
+  // The action of the most similar tool counts as the wanted action, which may be misspelt. Tools with the opposite action are omitted.
   const [nearest] = found;
   return nearest ? found.filter((tool) => sharedActions(parsedTool(nearest).actions, parsedTool(tool).actions) >= 0) : [];
 }
 
-/** Returns whether a name begins with a device's name. Up to `most` of its letters may be wrong, but at most a quarter of them. */
+/** Returns whether a name begins with a device's name. At most `most` letters may be wrong, and at most a quarter of the device's name. */
 function isCalled(pieces: readonly string[], name: readonly string[], most: number): boolean {
   if (name.length === 0 || pieces.length <= name.length) return false;
   const whole = name.join('_');

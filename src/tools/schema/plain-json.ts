@@ -8,10 +8,10 @@ export interface JsonLimits {
   readonly maxDepth: number;
 }
 
-/** Limits on values from outside, such as the parameters of calls. */
+/** Default limits on values from outside. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
-/** Limits on the parameters of a call, also of a tool that accepts files. The tool's own limit in bytes applies too. */
+/** Limits on the parameters of a tool call. The limits are high enough for a file. In addition, each tool has its own limit in bytes. */
 export const LARGE_PARAMS_LIMITS: JsonLimits = { maxSize: 16_777_216, maxDepth: 32 };
 
 /** Limits on values that the hub produces, such as results and responses. */

@@ -228,7 +228,7 @@ function formOf({ pattern, description }: JsonSchema): string | undefined {
 
 const MAX_WORDS = 120;
 
-/** Returns the description of a text in brackets. Returns an empty text if `enum`, `const`, `pattern` or `format` describes the values. */
+/** Returns ` (<description>)` for the schema of a text, or an empty text if `enum`, `const`, `pattern` or `format` describes the values. */
 function whatItIs(part: unknown): string {
   if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
   const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);

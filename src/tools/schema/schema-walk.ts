@@ -94,7 +94,7 @@ export function boundedSchema(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
 }
 
-/** Throws VALIDATION_ERROR if checking a value with the schema, or with a pattern in it, could take unlimited time. */
+/** Throws VALIDATION_ERROR if the schema's references or patterns could make the check of a value take unlimited time. */
 export function requireBoundedSchema(schema: JsonSchema): void {
   if (JSON.stringify(boundedSchema(schema)) === JSON.stringify(schema)) return;
   refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');

@@ -156,8 +156,8 @@ export function isParameterNameSecret(name: string): boolean {
 }
 
 /**
- * Returns whether a parameter `pin` means a GPIO line, not a PIN. The tool must mention no door, lock or code. In addition, the number
- * must have fewer digits than a PIN, or a description must mention GPIO.
+ * Returns whether a parameter `pin` means a GPIO line, not a PIN. Returns false if the tool mentions a door, a lock or a code. Otherwise
+ * returns true if the largest allowed number has fewer digits than a PIN, or if a description mentions GPIO.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (foldedName(name) !== 'pin' || !NUMBER_TYPES.includes(schema.type)) return false;
@@ -168,7 +168,7 @@ export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): b
   return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
-/** Returns whether a member with an unknown schema is a secret, by its name. Parameters for another tool have such members. */
+/** Returns whether the name of a member means a secret. Used below `x-secret-members`, where the members have no known schema. */
 function isSecretMember(name: string, value: Json): boolean {
   return isSecretName(name) && !isTwoDigitPin(name, value);
 }

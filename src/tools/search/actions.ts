@@ -80,7 +80,7 @@ export function actionsIn(words: readonly Word[]): ParsedActions {
   return { actions: withoutVague(strongestActions(all)), places: placesOf(all) };
 }
 
-/** Removes actions whose word is a noun here. A word such as `lock` is a verb only at a verb's place and if there is no other verb. */
+/** Removes the actions of nouns. If no other word is a verb, `lock` at the start of a sentence (or after `please`) counts as a verb. */
 function withoutNouns(words: readonly Word[], said: readonly ActionPhrase[]): readonly ActionPhrase[] {
   const isNoun = ({ at: [place = 0, ...more] }: ActionPhrase) => more.length === 0 && isThing(words[place]?.stem ?? '');
   if (!said.some(isNoun)) return said;

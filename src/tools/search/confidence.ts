@@ -10,7 +10,7 @@ export const LISTED_FROM = 0.3;
 
 /** Weight of a word by its role. The kind of device, the place and names matter most in a request. */
 const WORTH: Readonly<Record<NeedRole, number>> = { thing: 1, place: 1, name: 1, quality: 0.6, situation: 0.6, weak: 0 };
-/** Factor for a word by the field where it is found; default: 1. For a device's tool, DESCRIBED_DEVICE replaces `description`. */
+/** Factor for a word that is found in a field; default: 1. For the description of a device's tool, the factor is DESCRIBED_DEVICE. */
 const FIELD_FIT: Readonly<Partial<Record<Field, number>>> = { description: 0.6, namespace: 0.1, parameter: 0.7 };
 const DESCRIBED_DEVICE = 0.1;
 /** Maximum confidence of a match if the request is negated, or if the match relies only on words that may be misspelt. */
@@ -29,7 +29,7 @@ const NO_ACTION = 0.85;
 const BARE_ACTION = 0.4;
 /** Coverage for a request with only a situation, a state or a unit, if the document meets it. */
 const TELLING = 0.75;
-/** Factor for a match that takes no degrees, such as a lamp, if the request names degrees. */
+/** Factor for a match without a value in degrees, such as a lamp, if the request names degrees. */
 const OTHER_UNIT = 0.5;
 const DEGREES = unitTerm('°C');
 
@@ -90,7 +90,7 @@ function fitOf<Item extends object>(
   return { need, fit: whole, isNear };
 }
 
-/** Returns the share of the request's words that the document meets. Without words, rates the situation, state or unit that it meets. */
+/** Returns the share of the request's words that the document meets, or a fixed value: see BARE_ACTION and TELLING. */
 function coverage({ words, wish: { isQuestion }, hint, fits }: NeedsMet): number {
   const asked = words.reduce((sum, { need }) => sum + needWeight(need), 0);
   if (asked > 0) return words.reduce((sum, { need, fit }) => sum + needWeight(need) * fit, 0) / asked;
@@ -126,7 +126,6 @@ function isDegrees({ hint, alternatives: [first] }: Need): boolean {
   return hint === 'value' && first?.term === DEGREES;
 }
 
-/** The share of a score that depends on the confidence. */
 const CONFIDENCE_SHARE = 0.5;
 
 /** Reduces the score if the confidence is low, so that a document with rare words does not rank above the intended one. */

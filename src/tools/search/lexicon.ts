@@ -128,7 +128,7 @@ function splitCompound(text: string): readonly Word[] {
   return NO_PARTS;
 }
 
-/** Returns the first part of a compound. Removes a linking element, such as `en` in `kuchenlampe`, if the lexicon has the rest. */
+/** Returns the first part of a compound. Removes a linking element (`en` in `kuchenlampe`) if the part without it is in the lexicon. */
 function headOf(head: string): Word {
   const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
   return wordOf(head.slice(0, head.length - joint.length));

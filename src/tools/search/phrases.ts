@@ -110,7 +110,7 @@ interface Idiom {
   readonly plain: string;
 }
 
-/** Matches the place after an adjective that ends a phrase. The place after `dark` in `dark blue` does not match. */
+/** Matches the position after an adjective that is the last word of a phrase. It does not match after `dark` in `dark blue`. */
 const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
 const REQUEST_VERB = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const OBJECT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;

@@ -239,7 +239,7 @@ function roleOf(word: Word, meanings: readonly Meaning[]): NeedRole {
   return (['thing', 'place', 'quality'] as const).find((role) => roles.includes(role)) ?? 'name';
 }
 
-/** Returns the meanings by word position. In a phrase, only the last word has related meanings: `garage door` is related to a door. */
+/** Returns the meanings by word position. In a phrase such as `garage door`, only the last word has the related meanings (here: door). */
 function meaningsByPlace(words: readonly Word[]): ReadonlyMap<number, readonly Meaning[]> {
   const byPlace = new Map<number, readonly Meaning[]>();
   for (const { start, length, meanings } of meaningsIn(words)) {

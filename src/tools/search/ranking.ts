@@ -67,7 +67,7 @@ function memoizedPredicate(accepts: (document: number) => boolean, bound: number
   };
 }
 
-/** Returns a predicate for documents to exclude. For a question, these are tools that act; otherwise, tools that do the opposite. */
+/** Returns a predicate for documents to exclude. For a question, these are tools that act; otherwise, tools for a `forbidden` action. */
 function excludedByAction<Item extends object>(
   index: TermIndex<Item>,
   { sought, forbidden, isQuestion, isNegated }: QueryRequest,
@@ -136,7 +136,7 @@ function excludedByPlace<Item extends object>(
   };
 }
 
-/** Returns the rooms that have the word in their name or floor. The value is true if the lexicon knows the word as a place. */
+/** Returns a map of the rooms with the word in their name or floor. A room's value is true if the lexicon knows the word as a place. */
 function areasOf<Item extends object>(
   index: TermIndex<Item>,
   { role, alternatives }: Need,
@@ -226,7 +226,6 @@ class Scores<Item extends object> {
     return this.#candidates.length;
   }
 
-  /** Adds the documents that meet the need to the candidates. */
   addCandidates({ alternatives }: Need): void {
     for (const { term } of alternatives) {
       for (const entry of this.#index.entries(term)) {
@@ -238,7 +237,7 @@ class Scores<Item extends object> {
     }
   }
 
-  /** Adds the score of a need to each candidate that meets it, by its best alternative. Words that few candidates have count more. */
+  /** To each candidate, adds its highest score among the need's alternatives. Words that few candidates have count more. */
   add(need: Need): void {
     const met: number[] = [];
     let most = 0;

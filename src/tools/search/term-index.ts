@@ -29,7 +29,7 @@ const FIELD_MASK = 2 ** FIELD_BITS - 1;
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
-/** An inverted index of items. `membersOf` adds the new items of a list. It removes items that the list lacks only if these are many. */
+/** An inverted index of items. `membersOf` updates it from a list. Items missing in the list are removed only if there are many of them. */
 export class TermIndex<Item extends object> {
   readonly #termsOf: (item: Item) => Terms;
   readonly #names: Revised;
@@ -102,7 +102,7 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** Updates the index from a list. If the list is shorter than half the index, assumes it is part of the home and removes no items. */
+  /** Updates the index from a list. If the list is shorter than half the index, it may be incomplete, and no items are removed. */
   #take(list: readonly Item[]): void {
     const known = this.#numbers.size;
     const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
@@ -225,7 +225,7 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { readonly weight: number; readonly 
   action: { weight: 1, usualLength: 1 },
   value: { weight: 1, usualLength: 1 },
 };
-/** Parameters of BM25F (Robertson and Zaragoza 2009): how much long texts lower a word's weight, and how little repetitions raise it. */
+/** Parameters of BM25F (Robertson and Zaragoza 2009). A high LENGTH_SHARE favours short texts; a high SATURATION favours repeated words. */
 const LENGTH_SHARE = 0.5;
 const SATURATION = 2.5;
 const COMPOUND_PART_WORTH = 0.8;

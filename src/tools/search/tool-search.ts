@@ -118,7 +118,7 @@ function answerOf(found: readonly Found[], { wish, limit }: { readonly wish: Que
   };
 }
 
-/** Returns the best tool of each device that matches equally well or is also meant. Returns nothing if this is only one device. */
+/** If several devices have about equally good tools (or, with `isForAll`, tools with the same title), returns the best tool of each. */
 function tiedMatches(chosen: readonly Found[], { isForAll }: QueryRequest): readonly Found[] {
   const [best] = chosen;
   if (best?.tool.definition.metadata.device === undefined) return [];

@@ -207,11 +207,12 @@ function agentsCard(agents: readonly AgentView[], onKill: (agent: AgentView) => 
 }
 
 function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): TemplateResult {
-  const { agent_id: id, agent_type: type, status, runs, last_run_at: lastRun, last_error: error } = agent;
+  const { agent_id: id, agent_type: type, kind, status, runs, last_run_at: lastRun, last_error: error } = agent;
   const isOver = status === 'killed' || status === 'expired';
   return html`<li class="row">
     <span class="grow"><strong><bdi>${id}</bdi></strong> <span class="chip ${TONES[status] ?? ''}">${status}</span>
-      <span class="quiet small">${type}, ${runs} runs${lastRun === undefined ? nothing : html`, last ${new Date(lastRun).toLocaleString()}`}</span>
+      <span class="quiet small">${type}${kind === undefined ? nothing : html` (<bdi>${kind}</bdi>)`},
+        ${runs} runs${lastRun === undefined ? nothing : html`, last ${new Date(lastRun).toLocaleString()}`}</span>
       ${error === undefined ? nothing : html`<br /><span class="quiet small"><bdi>${String(error.message ?? '')}</bdi></span>`}</span>
     ${isOver ? nothing : html`<button type="button" class="button small danger plain" aria-label="End ${id}" @click=${() => onKill(agent)}>End</button>`}
   </li>`;

@@ -31,6 +31,7 @@ export interface MintedToken {
 export interface AgentView {
   readonly agent_id: string;
   readonly agent_type: string;
+  readonly kind?: string;
   readonly status: string;
   readonly runs: number;
   readonly expires_at: string;

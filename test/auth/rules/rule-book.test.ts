@@ -125,10 +125,12 @@ describe('while the hub runs', () => {
   });
 
   test('a mistake is told once, and the rules from before hold on until it is right', async () => {
-    const { book, write, file, heard, notes, lookAgain } = openBook(DENY_LAMP);
+    const { book, write, file, heard, notes, lookAgain, problems } = openBook(DENY_LAMP);
     await book.start();
     write(BROKEN);
     for (let i = 0; i < 3; i++) lookAgain();
+    // Everyone can read the problems of a hub, and a rule names devices and people.
+    expect(problems.list()).toEqual([expect.stringMatching(/^rules.yaml has a mistake, .*"atmo rules check" says what is wrong$/)]);
     expect(book.judge(onLamp).kind).toBe('deny');
     expect(book.list().problem).toContain(`${file}, line 2: `);
     expect(heard).toMatchObject([{ type: 'hub.warning', subject: 'rules', data: { warning: 'rules.refused' } }]);
@@ -275,6 +277,9 @@ describe('a file that lost its rules', () => {
     await book.start();
     write('\n');
     for (let looks = 0; looks < 3; looks++) lookAgain();
-    expect([book.judge(onLamp).kind, problems.list()]).toEqual(['deny', [expect.stringContaining('is empty')]]);
+    expect([book.judge(onLamp).kind, problems.list()]).toEqual([
+      'deny',
+      [expect.stringContaining('"atmo rules check" says what is wrong')],
+    ]);
   });
 });

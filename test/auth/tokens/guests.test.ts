@@ -5,6 +5,7 @@ import { originOf, signChild, signRoot, tokenBytes, tokenText, trustedIssuers } 
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { NO_GROUPS } from '../../../src/core/auth/permission.ts';
 import { foreignAgentId, type Principal, type TrustedHub } from '../../../src/core/auth/principal.ts';
+import { NO_REMOTE_GROUPS } from '../../no-device-facts.ts';
 import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const MESH = 'mesh-1';
@@ -76,7 +77,7 @@ describe('an agent of another hub', () => {
   test('may do nothing of what its token says beyond that', async () => {
     const { away, verifier } = await makePair();
     const { principal } = verifier.verify(away.rootToken({ permissions: ['device:control:lamp', 'admin:hub'], meshId: MESH }));
-    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: verifier });
+    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: verifier });
     expect(authorizer.authorize(principal, ['device:control:lamp']).allowed).toBe(true);
     expect(authorizer.authorize(principal, ['admin:hub']).allowed).toBe(false);
     expect(authorizer.canSee(principal, 'admin:hub')).toBe(false);

@@ -35,7 +35,7 @@ export async function tokenServices(options: FixtureOptions = {}) {
   const pair = options.hub ?? keyPair();
   const hub = { ...pair, hubId: hubIdOf(pair.publicKey) };
   const time = { now: () => clock.now(), isTrusted: () => true };
-  const issuers = new Map<string, string>([[hub.hubId, hub.publicKey]]);
+  const issuers = Object.assign(new Map<string, string>([[hub.hubId, hub.publicKey]]), { permissionsOf: () => undefined });
   const events = new EventBus('test', clock);
   const heard: HubEvent[] = [];
   events.listen((event) => heard.push(event));

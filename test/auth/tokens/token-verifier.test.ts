@@ -17,12 +17,12 @@ describe('when a token may be used', () => {
     const token = rootToken({ issuedAt: made, expiresAt: made + 3600 });
     const later = new TokenVerifier(
       {
-        issuers: { get: () => verifier.verify(token).issuerKey },
+        issuers: { get: () => verifier.verify(token).issuerKey, permissionsOf: () => undefined },
         revocations: { firstRevoked: () => undefined },
         time: { now: () => clock.now() + seconds * 1000, isTrusted: () => true },
         onIssuedAt: () => {},
       },
-      { hubId: 'hub-x' },
+      { hubId: 'hub-x', meshId: () => undefined },
     );
     expect(refusalOf(() => later.verify(token))?.code).toBe(code);
   });
@@ -122,7 +122,10 @@ describe('revocation', () => {
 describe('memory', () => {
   test('holds the tokens that were used last, and no more than it may', async () => {
     const { issuers, revocations, time, rootToken } = await tokenServices();
-    const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: 'hub-x', maxCached: 2 });
+    const verifier = new TokenVerifier(
+      { issuers, revocations, time, onIssuedAt: () => {} },
+      { hubId: 'hub-x', meshId: () => undefined, maxCached: 2 },
+    );
     const [a, b, c] = [rootToken(), rootToken(), rootToken()];
     const last = new Map<string, unknown>();
     const isRemembered = [a, b, a, c, a, b].map((token) => {

@@ -42,6 +42,20 @@ describe('an agent that registers tools to deceive others', () => {
     expect(problemOf(() => registrar.register(body, maker('sensor:read:*')))).toContain('nobody sees');
   });
 
+  test.each([
+    ['two letters of Persian', '\u0645\u200c\u06cc'],
+    ['two letters of Hindi', '\u0915\u200d\u0937'],
+    ['two pictures', '\u{1f512}\u200d\u{1f511}'],
+  ])('cannot give tools titles that look equal, by a joiner between %s', (_what, name) => {
+    const { registrar } = makeRegistrar();
+    const by = maker('sensor:read:*');
+    const input_schema = { type: 'object', properties: { a: { type: 'string', description: name } } };
+    for (const extra of [{ name }, { description: `Reads ${name}.` }, { input_schema }]) {
+      expect(problemOf(() => registrar.register(record('a', readHall, extra), by))).toContain('nobody sees');
+    }
+    registrar.register(record('a', readHall, { name }), owner);
+  });
+
   test('may use pictures', () => {
     const { registrar } = makeRegistrar();
     registrar.register(record('sun', readHall, { name: 'Sun \u2600\ufe0f' }), maker('sensor:read:*'));

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
+import { canonicalJson } from '../../../src/codec/canonical-json.ts';
+import { sha256Hex } from '../../../src/codec/hashes.ts';
 import type { RuledCall } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { SECRET_MASK } from '../../../src/tools/schema/secrets.ts';
 import { makeApprovals, type Person } from '../../auth/approvals/approval-fixture.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
 import { codeOf, makeTool } from '../pipeline-fixture.ts';
@@ -34,6 +38,17 @@ async function makeHome() {
 }
 
 describe('an approval', () => {
+  test('holds no secret of a step whose tool nobody has now, and no hash by which it could be guessed', async () => {
+    const { waiting, registry, pipeline } = await makeHome();
+    registry.register(sequenceTool(() => pipeline));
+    const steps = (pin: string) => ({ steps: [{ tool: 'matter:door_unlok', params: { pin_code: pin, device_id: 'hall' } }] });
+    const [step] = (await waiting('sequence', steps('471147'))).runs?.steps ?? [];
+    expect(step?.params).toEqual({ pin_code: SECRET_MASK, device_id: 'hall' });
+    expect(step?.arguments).not.toBe(sha256Hex(canonicalJson({ pin_code: '471147', device_id: 'hall' })));
+    const [other] = (await waiting('sequence', steps('471148'))).runs?.steps ?? [];
+    expect(other?.arguments).not.toBe(step?.arguments);
+  });
+
   test('of a program is not one of another program that an agent puts in its place', async () => {
     const { registrar, programs, agree, replace, waiting, call } = await makeHome();
     registrar.register(night(['photos']), AGENT);
@@ -76,7 +91,6 @@ describe('an approval', () => {
 
   test('of a sequence is one of the tools that its steps name', async () => {
     const { registrar, registry, agree, replace, waiting } = await makeHome();
-    const { sequenceTool } = await import('../../../src/calls/composition/steps.ts');
     registry.register(
       sequenceTool(() => {
         throw new Error('no step runs');

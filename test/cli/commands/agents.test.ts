@@ -20,11 +20,11 @@ const CONFIG = { trigger: { type: 'time', at: '07:30' }, actions: [{ tool: 'matt
 const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:lamp_turn_on\n";
 
 /** A hub whose agent tools tell what they were asked. */
-function makeHub() {
+function makeHub(listed: readonly JsonObject[] = [AUTO]) {
   const setup = makeGateway();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
-    list_agents: { agents: [AUTO] },
+    list_agents: { agents: listed },
     spawn_agent: SPAWNED,
     kill_agent: { success: true },
     dismiss_agent: { success: true },
@@ -108,5 +108,7 @@ describe('atmo agent', () => {
     const { run } = makeHub();
     expect((await run('agents')).out).toMatch(/hall-light +automation +active +3 .*dark=50, note=22.*DEVICE_UNREACHABLE: no answer/);
     expect((await run('agents --json')).json()).toEqual({ agents: [AUTO] });
+    const other = makeHub([{ ...AUTO, agent_type: 'external', kind: 'researcher' }]);
+    expect((await other.run('agents')).out).toMatch(/hall-light +external \(researcher\) +active/);
   });
 });

@@ -112,7 +112,7 @@ describe('atmo monitor', () => {
   test('shows an address that a phone can reach, or the settings for one', async () => {
     await withDirectory(async (dir) => {
       const { run } = await makeHubWithPage(dir);
-      expect(await run(['--qr'])).toMatchObject({ code: 2, err: expect.stringContaining('http.host') });
+      expect(await run(['--qr'])).toMatchObject({ code: 2, err: expect.stringContaining('/etc/atmosphere-edge/environment') });
     });
     await withDirectory(async (dir) => {
       const { run } = await makeHubWithPage(dir, { enabled: true, url: 'https://hub.local:8081' });

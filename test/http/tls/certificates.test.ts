@@ -151,6 +151,35 @@ describe("the hub's own certificates", () => {
     expect(() => open().current(NOW_MS)).toThrow(/chmod 600/);
   });
 
+  test('are not served while others can read a copy of a key', () => {
+    open().current(NOW_MS);
+    const copy = join(directory, 'tls/snapshots/server.key.kept');
+    chmodSync(copy, 0o640);
+    expect(() => open().current(NOW_MS)).toThrow(
+      expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining(`chmod 600 ${copy}`) }),
+    );
+  });
+
+  test('that are no authority and its key are to be deleted together with their copies, which would bring them back', () => {
+    open().current(NOW_MS);
+    const tls = join(directory, 'tls');
+    rmSync(join(tls, 'snapshots'), { recursive: true });
+    const other = makeAuthority('another', [], VALIDITY);
+    writeFileSync(join(tls, 'ca.key'), other.key, { mode: 0o600 });
+    const files = ['ca.crt', 'ca.key', 'snapshots/ca.crt.kept', 'snapshots/ca.key.kept'].map((file) => join(tls, file));
+    const problem = () => {
+      try {
+        open().current(NOW_MS);
+      } catch (thrown) {
+        return String(thrown);
+      }
+      return '';
+    };
+    for (const file of files) expect(problem()).toContain(file);
+    for (const file of files) rmSync(file);
+    expect(problem()).toBe('');
+  });
+
   test('the authority vouches for this home alone, and gives way when the owner gives the hub a name outside of it', () => {
     names = ['attic', 'attic.local', '192.168.1.5', '203.0.113.9'];
     const { authority = '' } = open().current(NOW_MS);

@@ -43,7 +43,7 @@ describe('the removal of a node from the fabric', () => {
     node.commands.set(REMOVE_FABRIC, () => {
       throw new AtmoError('DEVICE_UNREACHABLE', 'no answer');
     });
-    await expect(leave(false)).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('by force') });
+    await expect(leave(false)).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('--force of atmo') });
     expect(deleted).toBe(0);
     await leave(true);
     expect(deleted).toBe(1);

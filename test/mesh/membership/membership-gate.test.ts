@@ -300,6 +300,10 @@ describe('attacks on joining', () => {
     const again = await membershipFixture({ self: member.self, clock: host.clock });
     const invite = await inviteOf(host);
     expect((await tryJoin(again, host, invite)).answerer).toBe('revoked');
+    const { meshId } = host.membership.requireOwn();
+    const join = { kind: 'join', version: 1, meshId, inviteId: invite.id, proof: new Uint8Array(32), name: 'Attic' } as const;
+    const { answer } = await say(host, member.self, handshakeCodec.encode(join));
+    expect(answer).toMatchObject({ message: expect.stringMatching(/delete hub\.key and snapshots\/hub\.key\.kept\b/) });
     // The invite is still good for somebody else.
     expect((await tryJoin(await membershipFixture({ clock: host.clock }), host, invite)).dialler).toBe('joined');
   });

@@ -8,7 +8,7 @@ import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { callOf, effectOn } from '../../auth/rules/rule-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
+import { NO_DEVICE_FACTS, NO_REMOTE_GROUPS } from '../../no-device-facts.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';
 
@@ -53,7 +53,7 @@ describe('device groups', () => {
     const store = new MemoryKeyValueStore(new ManualClock());
     const names = new StoredHomeNames(store);
     const groups = new LocalDeviceGroups(home, names);
-    const authorizer = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
+    const authorizer = new GrantAuthorizer({ groups, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } });
     const may = (area: string, device: string) =>
       authorizer.authorize({ id: 'a', kind: 'agent', permissions: [`device:control:@area/${area}`] }, [`device:control:${device}`]).allowed;
     const isBlocked = (area: string) => {
@@ -93,6 +93,7 @@ describe('device groups', () => {
   test('a grant by type reaches every light and nothing else', () => {
     const authorizer = new GrantAuthorizer({
       groups: new LocalDeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS),
+      elsewhere: NO_REMOTE_GROUPS,
       validity: { isStillValid: () => true },
     });
     const agent = { id: 'a', kind: 'agent', permissions: ['device:control:@type/light'] } as const;

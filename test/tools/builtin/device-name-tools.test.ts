@@ -130,6 +130,39 @@ describe('a former name', () => {
     expect(await call('free_device_name', { name, confirm: true })).toMatchObject({ result: { used_by: [{ id: 'night' }] } });
   });
 
+  test.each([
+    ['rule', { tool: 'matter:bedroom_lamp_toggle' }],
+    ['token', ['tool:bedroom_lamp_toggle', 'Bedroom lamp']],
+    ['setting', ['matter:bedroom_lamp_toggle']],
+  ] as const)('that a %s of the owner uses is freed by the owner alone, even with confirm', async (kind, content) => {
+    const { uses, rename, call, registry } = await hub();
+    uses.add(() => [
+      { kind: 'automation', id: 'night', content: { tool: 'bedroom_lamp_toggle' } },
+      { kind, id: 'quiet', content },
+    ]);
+    rename('bedroom-lamp', 'Nightstand');
+    for (const confirm of [false, true]) {
+      expect(await call('free_device_name', { name: 'bedroom_lamp', confirm }, agent('admin:hub'))).toMatchObject({
+        error: {
+          code: 'PERMISSION_DENIED',
+          message: expect.stringMatching(new RegExp(`^bedroom_lamp is used by ${kind} quiet\\b.*owner`)),
+          details: { used_by: [{ kind, id: 'quiet' }] },
+        },
+      });
+    }
+    expect(registry.find('bedroom_lamp_toggle')?.definition.metadata.device).toBe('bedroom-lamp');
+    expect(await call('free_device_name', { name: 'bedroom_lamp', confirm: true })).toMatchObject({ status: 'success' });
+  });
+
+  test('that only automations use is freed by who administers the hub, with confirm', async () => {
+    const { uses, rename, call } = await hub();
+    uses.add(() => [{ kind: 'automation', id: 'night', content: { tool: 'bedroom_lamp_toggle' } }]);
+    rename('bedroom-lamp', 'Nightstand');
+    const free = (confirm: boolean) => call('free_device_name', { name: 'bedroom_lamp', confirm }, agent('admin:hub'));
+    expect(await free(false)).toMatchObject({ error: { code: 'CONFLICT' } });
+    expect(await free(true)).toMatchObject({ status: 'success' });
+  });
+
   test('is a matter of who administers the hub', async () => {
     const { call } = await hub();
     for (const tool of ['list_device_names', 'free_device_name']) {

@@ -6,6 +6,7 @@ import type { Principal } from '../../../src/core/auth/principal.ts';
 import { tokenTools } from '../../../src/tools/builtin/token-tools.ts';
 import { keyPair, tokenServices } from '../../auth/tokens/token-fixture.ts';
 import { makePipeline, owner } from '../../calls/pipeline-fixture.ts';
+import { NO_REMOTE_GROUPS } from '../../no-device-facts.ts';
 
 const ROLES = {
   lights: { permissions: ['device:control:@type/light', 'device:read:*'], ttlSeconds: 3_600, maxHops: 1, ratePerMinute: 30 },
@@ -13,7 +14,7 @@ const ROLES = {
 
 async function room(roles = ROLES) {
   const hub = await tokenServices();
-  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: hub.verifier });
+  const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: hub.verifier });
   const { pipeline, registry, audited, heard } = makePipeline({ authorizer, clock: hub.clock });
   for (const tool of tokenTools({ tokens: hub.issuer, roles })) registry.register(tool);
   const call = (tool: string, params: object, principal: Principal = owner): Promise<CallAnswer> =>

@@ -3,6 +3,7 @@ import { GrantAuthorizer } from '../../../src/auth/grant-authorizer.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool } from '../../../src/tools/definition/tool-permissions.ts';
 import { agent, listAuthorizer, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { NO_REMOTE_GROUPS } from '../../no-device-facts.ts';
 
 const sees = (grant: string, permission: string) => callerView(agent(grant), listAuthorizer).canSee(permission);
 
@@ -28,7 +29,7 @@ describe('what a caller may know of', () => {
 
   test('grants by type reach the devices of the type', () => {
     const groups = { isMember: (resource: string) => resource === 'lamp' };
-    const byType = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
+    const byType = new GrantAuthorizer({ groups, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } });
     const caller = callerView(agent('device:control:@type/light'), byType);
     expect(caller.canSee('device:control:lamp')).toBe(true);
     expect(caller.canSee('device:control:lock')).toBe(false);

@@ -3,9 +3,10 @@ import { parseDeviceId, parseSensorId } from '../../../src/core/devices/device-n
 import type { ReadingStore } from '../../../src/core/devices/sensor-readings.ts';
 import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
+import { NameReferences } from '../../../src/tools/names/name-references.ts';
 import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/tool-search.ts';
-import { makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
+import { agent, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -23,18 +24,19 @@ function makeHome() {
   const store = new MemoryKeyValueStore(new ManualClock());
   const names = new StoredHomeNames(store);
   const setup = makePipeline();
+  const uses = new NameReferences();
   for (const tool of homeNameTools({
     names,
     devices: deviceNames(() => [device]),
     directory: { list: () => [device] },
     readings: readingsIn('Garden'),
     administration: { setArea: () => device },
-    uses: { of: () => [] },
+    uses,
   }))
     setup.registry.register(tool);
-  const call = (name: string, params: Parameters<typeof setup.pipeline.call>[0]['params']) =>
-    setup.pipeline.call({ tool: name, params, principal: owner });
-  return { store, names, call };
+  const call = (name: string, params: Parameters<typeof setup.pipeline.call>[0]['params'], principal = owner) =>
+    setup.pipeline.call({ tool: name, params, principal });
+  return { store, names, uses, call };
 }
 
 describe('names that people give', () => {
@@ -62,6 +64,26 @@ describe('names that people give', () => {
     expect(await call('hub:describe_area', { area: 'garden', floor: 'Outside' })).toMatchObject({ result: { area: 'Garden' } });
     expect(await call('hub:rename_area', { area: 'Garden', name: 'Yard' })).toMatchObject({ result: { area: 'Yard', moved: [] } });
     expect(names.areaToday('Garden')).toBe('Yard');
+  });
+
+  test('to an area once, and named in a rule of the owner, are freed by the owner alone, even with confirm', async () => {
+    const { names, uses, call } = makeHome();
+    uses.add(() => [{ kind: 'rule', id: 'no-locks', content: { area: "Kids' room" } }]);
+    const by = agent('admin:hub');
+    expect(await call('hub:rename_area', { area: "Kids' room", name: 'Den' }, by)).toMatchObject({ status: 'success' });
+    for (const confirm of [false, true]) {
+      expect(await call('hub:free_area_name', { name: "Kids' room", confirm }, by)).toMatchObject({
+        error: {
+          code: 'PERMISSION_DENIED',
+          message: expect.stringMatching(/^Kids' room is used by rule no-locks\b.*owner/),
+          details: { used_by: [{ kind: 'rule', id: 'no-locks' }] },
+        },
+      });
+    }
+    expect(names.areaMeant('kids-room')).toBe('den');
+    expect(await call('hub:free_area_name', { name: "Kids' room" })).toMatchObject({ error: { code: 'CONFLICT' } });
+    expect(await call('hub:free_area_name', { name: "Kids' room", confirm: true })).toMatchObject({ status: 'success' });
+    expect(names.areaMeant('kids-room')).toBe('kids-room');
   });
 
   test('to an area that no device is in are refused with those that there are', async () => {

@@ -3,12 +3,12 @@ import { ConcurrencyLimiter } from '../../src/core/concurrency-limiter.ts';
 
 const never = new AbortController().signal;
 
-describe('a gate that lets a few in at once', () => {
+describe('a limiter of concurrent work', () => {
   test('only so many are inside at once, and they enter in the order of asking', async () => {
-    const gate = new ConcurrencyLimiter({ maxRunning: 2 });
+    const limiter = new ConcurrencyLimiter({ maxRunning: 2 });
     const order: number[] = [];
     const entries = [0, 1, 2, 3].map((number) =>
-      Promise.resolve(gate.enter(never)).then((leave) => {
+      Promise.resolve(limiter.enter(never)).then((leave) => {
         order.push(number);
         return leave;
       }),
@@ -23,35 +23,35 @@ describe('a gate that lets a few in at once', () => {
   });
 
   test('one who gives up leaves the line, and the next moves up', async () => {
-    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
-    const leave = await gate.enter(never);
+    const limiter = new ConcurrencyLimiter({ maxRunning: 1 });
+    const leave = await limiter.enter(never);
     const impatient = new AbortController();
-    const second = gate.enter(impatient.signal);
-    const third = gate.enter(never);
+    const second = limiter.enter(impatient.signal);
+    const third = limiter.enter(never);
     impatient.abort();
     await expect(second).rejects.toBe(impatient.signal.reason);
     leave();
     (await third)();
-    (await gate.enter(never))();
+    (await limiter.enter(never))();
   });
 
   test('one who gave up before does not enter at all', () => {
-    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
-    expect(() => gate.enter(AbortSignal.abort())).toThrow('aborted');
-    expect([gate.running, gate.waiting]).toEqual([0, 0]);
+    const limiter = new ConcurrencyLimiter({ maxRunning: 1 });
+    expect(() => limiter.enter(AbortSignal.abort())).toThrow('aborted');
+    expect([limiter.running, limiter.waiting]).toEqual([0, 0]);
   });
 
   test('a full line refuses the next one, who is told whose it is', async () => {
-    const gate = new ConcurrencyLimiter({ holder: 'This caller', maxRunning: 1, maxWaiting: 1 });
-    await gate.enter(never);
-    const second = gate.enter(never);
-    expect(() => gate.enter(never)).toThrow('This caller already has 1 calls running and 1 waiting');
+    const limiter = new ConcurrencyLimiter({ holder: 'This caller', maxRunning: 1, maxWaiting: 1 });
+    await limiter.enter(never);
+    const second = limiter.enter(never);
+    expect(() => limiter.enter(never)).toThrow('This caller already has 1 calls running and 1 waiting');
     expect(second).toBeInstanceOf(Promise);
   });
 
   test('work that fails gives its slot back', async () => {
-    const gate = new ConcurrencyLimiter({ maxRunning: 1 });
-    await expect(gate.run(() => Promise.reject(new Error('broken')), never)).rejects.toThrow('broken');
-    expect(gate.running).toBe(0);
+    const limiter = new ConcurrencyLimiter({ maxRunning: 1 });
+    await expect(limiter.run(() => Promise.reject(new Error('broken')), never)).rejects.toThrow('broken');
+    expect(limiter.running).toBe(0);
   });
 });

@@ -18,42 +18,42 @@ class StoppedClock extends ManualClock implements Clock {
 
 async function started() {
   const clock = new StoppedClock();
-  const standstill = new StallDetector(clock);
-  await standstill.start();
+  const detector = new StallDetector(clock);
+  await detector.start();
   clock.advance(10_000);
-  return { clock, standstill };
+  return { clock, detector };
 }
 
-describe('a standstill', () => {
+describe('a stall', () => {
   test('is none while the beats come in time, a little late or not', async () => {
-    const { clock, standstill } = await started();
+    const { clock, detector } = await started();
     clock.stand(400);
-    expect(standstill.waitedMs).toBe(0);
+    expect(detector.waitedMs).toBe(0);
     clock.advance(1_000);
     clock.advance(900);
-    expect(standstill.waitedMs).toBe(0);
+    expect(detector.waitedMs).toBe(0);
   });
 
   test('is noticed by what arrives before the first timer and shortly after it, and is over then', async () => {
-    const { clock, standstill } = await started();
+    const { clock, detector } = await started();
     clock.stand(15_000);
-    expect(standstill.waitedMs).toBe(15_000);
+    expect(detector.waitedMs).toBe(15_000);
     clock.advance(1_000);
-    expect(standstill.waitedMs).toBe(16_000);
+    expect(detector.waitedMs).toBe(16_000);
     clock.advance(500);
-    expect(standstill.waitedMs).toBe(16_500);
+    expect(detector.waitedMs).toBe(16_500);
     clock.advance(500);
-    expect(standstill.waitedMs).toBe(0);
+    expect(detector.waitedMs).toBe(0);
   });
 
   test('is none before the start and after the end', async () => {
     const clock = new StoppedClock();
-    const standstill = new StallDetector(clock);
+    const detector = new StallDetector(clock);
     clock.stand(60_000);
-    expect(standstill.waitedMs).toBe(0);
-    await standstill.start();
+    expect(detector.waitedMs).toBe(0);
+    await detector.start();
     clock.stand(60_000);
-    await standstill[Symbol.asyncDispose]();
-    expect(standstill.waitedMs).toBe(0);
+    await detector[Symbol.asyncDispose]();
+    expect(detector.waitedMs).toBe(0);
   });
 });

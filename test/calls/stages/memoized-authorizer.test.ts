@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { memoizedAuthorizer } from '../../src/calls/stages/authorization.ts';
-import type { Authorizer } from '../../src/core/auth/principal.ts';
-import { agent } from './pipeline-fixture.ts';
+import { memoizedAuthorizer } from '../../../src/calls/stages/authorization.ts';
+import type { Authorizer } from '../../../src/core/auth/principal.ts';
+import { agent } from '../pipeline-fixture.ts';
 
 describe('what a caller may try', () => {
   test('is asked once in a turn and anew in the next', async () => {
@@ -10,6 +10,7 @@ describe('what a caller may try', () => {
     const authorizer: Authorizer = {
       authorize: () => ({ allowed: true }),
       canSee: () => true,
+      elsewhere: () => authorizer,
       mayTry: (principal, permission) => {
         asked.push(`${principal.id} ${permission}`);
         return isGranted;

@@ -17,7 +17,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const file = () =>
   new RecoverableFile({ path, isWhole: (text) => text.startsWith('key '), onRepaired: (repair) => void repairs.push(repair) });
 
-describe('a kept file', () => {
+describe('a recoverable file', () => {
   test.each([
     ['emptied', 'is empty', () => truncateSync(path, 0)],
     ['cut', 'is not as it was written', () => truncateSync(path, 3)],
