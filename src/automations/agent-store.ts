@@ -77,7 +77,7 @@ export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as cons
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
 /** The last error of an agent. */
-export interface AgentProblem {
+interface AgentProblem {
   readonly code: ErrorCode;
   readonly message: string;
   readonly atMs: number;

@@ -16,7 +16,7 @@ import type {
 import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
 /** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
-export const MAX_REPORT_AGE_MS = 60_000;
+const MAX_REPORT_AGE_MS = 60_000;
 
 /** One firing of a trigger. */
 export interface Firing {

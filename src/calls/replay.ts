@@ -14,10 +14,10 @@ import { errorHash, normalizeResult } from './request-and-answer.ts';
 import { boundedContext } from './tool-context.ts';
 
 /** Possible verdicts of a replay about a past call. */
-export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
-export type ReplayVerdict = (typeof REPLAY_VERDICTS)[number];
+const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
+type ReplayVerdict = (typeof REPLAY_VERDICTS)[number];
 
-export interface Replayed {
+interface Replayed {
   readonly request: string;
   readonly tool: string;
   readonly at: string;
@@ -33,7 +33,7 @@ export interface Replayed {
 }
 
 /** Selects calls in the audit log. Times are in milliseconds since 1970. */
-export interface ReplayQuery {
+interface ReplayQuery {
   readonly request?: string;
   readonly tool?: string;
   readonly sinceMs?: number;
@@ -46,7 +46,7 @@ export interface ReplayQuery {
  * the hash of its answer is then compared with the recorded hash. For other tools, and if the parameters were not recorded, the recorded
  * answer is used. Tools with side effects never run.
  */
-export async function replayCalls(
+async function replayCalls(
   { log, registry }: { readonly log: AuditLog; readonly registry: Pick<ToolRegistry, 'get'> },
   query: ReplayQuery,
 ): Promise<readonly Replayed[]> {

@@ -80,7 +80,7 @@ export type CallAnswer =
 
 /** The states of a job. `expired` means that the job has ended and its result was deleted. */
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
+type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** A job as shown to callers. */
 export interface JobView {

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 export type AgentCalls = Pick<TokenAgent, keyof TokenAgent>;
 
 /** Port: calls a tool by its name. Resolves with an error result if the call is refused or fails. */
-export interface ToolCaller {
+interface ToolCaller {
   call(request: {
     readonly principal: Principal;
     readonly tool: string;

@@ -49,7 +49,7 @@ export interface McpSession {
 }
 
 /** Handles requests of one method. A thrown error becomes a JSON-RPC error. */
-export type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonObject>;
+type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonObject>;
 
 /** A part of the MCP server: some capabilities, and the methods for them. */
 export interface McpFeature {

@@ -96,10 +96,12 @@ describe('the commands that others rely on', () => {
 });
 
 describe('examples', () => {
+  const words = wordsOfLines(COMMANDS.flatMap(({ examples = [] }) => examples));
+
   test.each(COMMANDS.map((command) => [command.name, command] as const))('of %s are there, and right', async (name, command) => {
     expect(command.examples?.length).toBeGreaterThan(0);
     expect((await atmo([...name.split(' '), '--help'])).out).toContain(`\n  atmo ${command.examples?.[0]}\n`);
-    for (const example of command.examples ?? []) expect(parseCommandLine(COMMANDS, shellWords(example)).command.name).toBe(name);
+    for (const example of command.examples ?? []) expect(parseCommandLine(COMMANDS, words.get(example) ?? []).command.name).toBe(name);
   });
 });
 
@@ -138,10 +140,12 @@ describe('examples for a home', () => {
   });
 });
 
-/** The words of a command line as a shell would read them. */
-function shellWords(line: string): readonly string[] {
-  const { stdout } = spawnSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' });
-  return stdout.split('\0').slice(0, -1);
+/** The words of each command line as a shell reads them. One shell reads all lines, since starting one takes longer than the rest. */
+function wordsOfLines(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const script = "for line; do eval \"printf '%s\\0' $line\"; printf '\\n\\0'; done";
+  const { stdout } = spawnSync('bash', ['-c', script, 'bash', ...lines], { encoding: 'utf8' });
+  const read = stdout.split('\n\0').map((words) => words.split('\0').slice(0, -1));
+  return new Map(lines.map((line, index) => [line, read[index] ?? []]));
 }
 
 describe('mistakes in the command line', () => {

@@ -70,19 +70,22 @@ export async function generateClient(document: unknown): Promise<string> {
   return folder;
 }
 
-/** Writes the program anew, with one text in place of another. */
-export function writeProgram(folder: string, [from, to]: readonly [string, string] = ['', '']): void {
-  writeFileSync(join(folder, 'use-hub.ts'), PROGRAM.replace(from, to));
+/** Writes the program, with one text in place of another. */
+export function writeProgram(folder: string, name = 'use-hub.ts', [from, to]: readonly [string, string] = ['', '']): void {
+  writeFileSync(join(folder, name), PROGRAM.replace(from, to));
 }
 
-/** What the compiler says of the program; nothing when it is right. */
-export async function typeErrors(folder: string): Promise<string> {
+/** What the compiler says of programs; nothing when they are right. It reads the types of the client once for all of them. */
+export async function typeErrors(folder: string, names: readonly string[] = ['use-hub.ts']): Promise<string> {
   const options =
     '--ignoreConfig --noEmit --strict --target es2024 --module nodenext --allowImportingTsExtensions --skipLibCheck --types node'.split(
       ' ',
     );
   try {
-    await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, join(folder, 'use-hub.ts')], { cwd: folder, timeout: 60_000 });
+    await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...names.map((name) => join(folder, name))], {
+      cwd: folder,
+      timeout: 60_000,
+    });
     return '';
   } catch (thrown) {
     return String(typeof thrown === 'object' && thrown !== null && 'stdout' in thrown ? thrown.stdout : thrown);

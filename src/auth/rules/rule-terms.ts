@@ -14,7 +14,7 @@ export interface ValueTerm {
 }
 
 /** A comparison with a parameter of the call. */
-export interface ParamTerm {
+interface ParamTerm {
   readonly pointer: string;
   readonly path: readonly string[];
   readonly comparison: Comparison;

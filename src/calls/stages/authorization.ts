@@ -149,7 +149,7 @@ export function unknownToolNames(names: Iterable<string>, tools: readonly Regist
 }
 
 /** Returns the features that the tool needs and the caller lacks. */
-export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
+function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
   // The owner needs no features: the owner configures them, and must not be locked out.
   if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
   const required = namesOf(tool).flatMap((key) => (Object.hasOwn(features.required, key) ? (features.required[key] ?? []) : []));

@@ -81,7 +81,7 @@ function tunnelAdvice(url: string, env: Invocation['io']['env']): string {
 }
 
 /** A login for the web page. It has a token. For an approver it also has the person's name and the seed of the person's Ed25519 key. */
-export interface PageLogin {
+interface PageLogin {
   readonly token: string;
   readonly person?: string;
   /** Seed of the Ed25519 key: 32 bytes in base64url. */

@@ -189,7 +189,7 @@ const CAPABILITY = message({
 export type AnnouncedCapability = ValueOf<typeof CAPABILITY>;
 
 export const NAME = text({ max: MAX_SHOWN_BYTES });
-export const VERSION = text({ max: 64 });
+const VERSION = text({ max: 64 });
 /** Wire type of a hub's addresses: `host:port`, best address first. */
 export const ADDRESSES = list(text({ max: 261 }), { max: MAX_ADDRESSES });
 /** Wire type of the ids of the directly connected hubs. */

@@ -29,12 +29,12 @@ const MAX_TOKEN_BYTES = 2_048;
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
-export const CALL_ID = text({ max: 128 });
+const CALL_ID = text({ max: 128 });
 /** Wire type of a token: text in TypeScript, bytes on the wire. */
 const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
 
 /** Fields 1 to 6 of every request to another hub. The entry hub, which received the call from its caller, signs the request. */
-export const REQUEST_HEAD = {
+const REQUEST_HEAD = {
   id: required(1, CALL_ID),
   /** Hub that signs the request. */
   entryHub: required(2, hubId),
@@ -48,7 +48,7 @@ export const REQUEST_HEAD = {
 };
 
 /** Wire type of a forwarded request. */
-export const FORWARDED = message({
+const FORWARDED = message({
   /** COSE_Sign1 message with the request, signed by the entry hub; hubs that forward it do not change it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
   /** RFC 8785 text of the call's parameters. The signed request contains the hash of this text. */

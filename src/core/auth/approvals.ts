@@ -5,7 +5,7 @@ import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 
 /** State of an approval request. `approved`: enough people have approved, but the call has not been made yet. */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
-export type ApprovalState = (typeof APPROVAL_STATES)[number];
+type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 /** Pattern of an approver's name. */
 export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;

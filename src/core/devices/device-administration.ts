@@ -226,7 +226,7 @@ export interface UpdateList {
 }
 
 /** Steps of an update, in their order. */
-export type UpdateStep = 'querying' | 'downloading' | 'applying' | 'done';
+type UpdateStep = 'querying' | 'downloading' | 'applying' | 'done';
 
 /** Progress of an update. */
 export interface UpdateProgress {

@@ -85,7 +85,7 @@ const STREAM_FORMATS = {
   'application/x-ndjson': (type: string, data: object) => `${JSON.stringify({ type, ...data })}\n`,
 } as const;
 /** A media type in `STREAM_FORMATS`. */
-export type StreamFormat = keyof typeof STREAM_FORMATS;
+type StreamFormat = keyof typeof STREAM_FORMATS;
 
 /** Maximum number of pending bytes for a slow client. Above this limit, progress frames are omitted, but the final response is complete. */
 const MAX_PENDING_BYTES = 262_144;

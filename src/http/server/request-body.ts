@@ -13,7 +13,7 @@ const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
 /** A parsed body. If it is a list, the list is in `list`, and `body` is empty. */
-export interface JsonBody {
+interface JsonBody {
   readonly body: JsonObject;
   readonly list?: readonly Json[];
 }

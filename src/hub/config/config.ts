@@ -17,13 +17,13 @@ import { checkRoles } from '../../tools/builtin/token-roles.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
 
 /** A setting whose value is a path: its dotted key and the absolute path. */
-export interface ConfiguredPath {
+interface ConfiguredPath {
   readonly key: string;
   readonly path: string;
 }
 
 /** The rights and limits of the tokens that are minted for a role. */
-export interface RoleConfig {
+interface RoleConfig {
   readonly permissions: readonly string[];
   readonly ttlSeconds?: number;
   readonly maxHops?: number;
@@ -32,7 +32,7 @@ export interface RoleConfig {
 }
 
 /** Settings of TLS for connections from other machines. */
-export interface TlsConfig {
+interface TlsConfig {
   /** Whether to use TLS; default: TLS unless the server listens on a loopback address. */
   readonly isEnabled?: boolean;
   /** Further host names and addresses under which clients reach the hub. */
@@ -263,7 +263,7 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
 const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
 /** Reads the configuration file and its defaults. No environment variable overrides a setting. Throws CONFIG_INVALID with file and line. */
-export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
+function readConfigFile(env: Environment, stateDir: string): ConfigFile {
   const path = configFileOf(env, stateDir);
   return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
 }

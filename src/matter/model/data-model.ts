@@ -47,7 +47,7 @@ export interface AttributeShape extends Element {
 }
 
 /** A command with its request and response fields; `response` is absent if the device answers with a status only. */
-export interface CommandShape extends Element {
+interface CommandShape extends Element {
   readonly request: StructShape;
   readonly response?: StructShape;
   readonly facts: Omit<CommandDescription, 'id' | 'name' | 'parameters' | 'returns'>;

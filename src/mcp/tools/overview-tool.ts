@@ -54,7 +54,7 @@ const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
 
 /** The part of a home that a caller may see. */
-export interface HomeSnapshot {
+interface HomeSnapshot {
   readonly devices: readonly Device[];
   readonly readings: readonly Reading[];
 }
@@ -156,7 +156,7 @@ function isTrue(value: Reading['value']): boolean {
 }
 
 /** Returns a value with its unit, if it has one. */
-export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
+function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
   return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
 }
 

@@ -151,7 +151,7 @@ class ToolHomeView {
 }
 
 /** The parts of the hub that are needed to list single tools. */
-export interface ListViewParts extends NamedToolParts {
+interface ListViewParts extends NamedToolParts {
   readonly tools: Pick<ToolDirectory, 'all'>;
   readonly run: ToolRunner;
 }

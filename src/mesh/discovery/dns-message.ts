@@ -124,13 +124,13 @@ interface RecordOf<Type extends string, Data> {
 /** DNS record that points from a service type to a service instance. */
 export type PtrRecord = RecordOf<'PTR', string>;
 /** DNS record with the host and port of a service instance. */
-export type SrvRecord = RecordOf<'SRV', { readonly target: string; readonly port: number }>;
+type SrvRecord = RecordOf<'SRV', { readonly target: string; readonly port: number }>;
 /** DNS record with the attributes of a service instance as `key=value`. */
-export type TxtRecord = RecordOf<'TXT', readonly string[]>;
+type TxtRecord = RecordOf<'TXT', readonly string[]>;
 /** DNS record with an address of a host. */
 export type AddressRecord = RecordOf<'A' | 'AAAA', string>;
 /** DNS record that lists the record types that exist for a name (RFC 6762 6.1). */
-export type NsecRecord = RecordOf<'NSEC', readonly string[]>;
+type NsecRecord = RecordOf<'NSEC', readonly string[]>;
 /** DNS record of service discovery (RFC 6763). */
 export type DnsRecord = PtrRecord | SrvRecord | TxtRecord | AddressRecord | NsecRecord;
 

@@ -105,7 +105,7 @@ const CHUNK_BYTES = 32_768;
 /** Minimum size of a piece that is not the last. Smaller pieces are refused, because each piece costs memory beyond its bytes. */
 const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
-export const MAX_BODY_BYTES = 4_194_304;
+const MAX_BODY_BYTES = 4_194_304;
 
 /** Throws PAYLOAD_TOO_LARGE if a body is too long for any link. */
 export function requireSendable(body: Uint8Array): void {

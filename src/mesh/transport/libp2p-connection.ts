@@ -202,7 +202,7 @@ export class Libp2pStream implements MeshStream {
 }
 
 /** Length of a frame's header in bytes. The header is the length of the frame as a big-endian number. */
-export const FRAME_HEADER_BYTES = 4;
+const FRAME_HEADER_BYTES = 4;
 
 /** Returns the frame with its header in front. */
 export function frameWithHeader(frame: Uint8Array): Uint8Array {

@@ -7,7 +7,7 @@ import { narrowed } from '../values/parameter-shorthand.ts';
 import { type ClusterView, chooseConverter } from './cluster-view.ts';
 
 /** A raw field or attribute that a parameter may fill. */
-export interface RawSlot {
+interface RawSlot {
   /** Name as the device's description spells it; a dotted path for a member of a struct. */
   readonly name: string;
   readonly schema: JsonSchema;

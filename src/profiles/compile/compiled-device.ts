@@ -108,7 +108,7 @@ export interface ToolBlueprint {
 }
 
 /** Bounds of one raw number that a tool sends. */
-export interface ElementLimit extends Bounds {
+interface ElementLimit extends Bounds {
   readonly element: string;
   /** Dotted path of a command field; absent for an attribute. */
   readonly field?: string;

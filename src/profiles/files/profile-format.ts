@@ -161,7 +161,7 @@ export interface DeviceMatch {
 }
 
 /** Changes that a device file makes to a tool of its capabilities. */
-export interface ToolOverride {
+interface ToolOverride {
   readonly title?: string;
   readonly description?: string;
   readonly risk?: StatedRisk;

@@ -6,7 +6,7 @@ const TEXT = /^(?<optional>optional )?(?<type>int|float|bool|string|enum)(?: ?\[
 const RANGE = /^\s*(?<min>-?\d+(?:\.\d+)?)\s*(?:-|\.\.)\s*(?<max>-?\d+(?:\.\d+)?)\s*$/;
 
 /** A parameter's type as an object, such as `{"type": "int", "min": 0, "max": 254}` or `{"type": "enum", "values": [...]}`. */
-export interface ShorthandObject {
+interface ShorthandObject {
   readonly type: keyof typeof TYPES;
   readonly min?: number;
   readonly max?: number;

@@ -264,7 +264,7 @@ export class CurrentReadings {
 }
 
 /** A reading that waits for the next commit. */
-export interface PendingReading {
+interface PendingReading {
   readonly id: SensorId;
   readonly value: number | string;
   readonly atMs: number;

@@ -6,7 +6,7 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../definiti
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 /** The tool that returns its input. */
-export const echoTool = defineTool(
+const echoTool = defineTool(
   {
     name: 'echo',
     title: 'Echo',
@@ -20,7 +20,7 @@ export const echoTool = defineTool(
 );
 
 /** The tool that returns the BLAKE3 hash of a text, or of the canonical JSON (RFC 8785) of another value. */
-export const hashTool = defineTool(
+const hashTool = defineTool(
   {
     name: 'hash',
     title: 'BLAKE3 hash',
@@ -35,7 +35,7 @@ export const hashTool = defineTool(
 );
 
 /** The tool that returns the hub's current time. */
-export const currentTimeTool = defineTool(
+const currentTimeTool = defineTool(
   {
     name: 'current_time',
     title: 'Current time',
@@ -58,7 +58,7 @@ const OPERATIONS = ['add', 'subtract', 'multiply', 'divide'] as const;
 const SIGNS = { add: '+', subtract: '-', multiply: '*', divide: '/' } as const;
 
 /** The tool that adds, subtracts, multiplies or divides two numbers. */
-export const calculatorTool = defineTool(
+const calculatorTool = defineTool(
   {
     name: 'calculator',
     title: 'Calculator',

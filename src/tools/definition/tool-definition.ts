@@ -14,7 +14,7 @@ export type Category = (typeof TOOL_CATEGORIES)[number];
 
 /** The degrees of determinism, which tell a replay whether a second run gives the same result. */
 export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
-export type Determinism = (typeof DETERMINISMS)[number];
+type Determinism = (typeof DETERMINISMS)[number];
 
 /** A tool in the internal form. `normalizeDefinition` sets every required field. */
 export interface ToolDefinition {
@@ -204,7 +204,7 @@ export interface RegisteredTool {
 }
 
 /** Content of an MCP resource: a text, or bytes in base64. */
-export type CompanionContent = { readonly text: string } | { readonly blob: string };
+type CompanionContent = { readonly text: string } | { readonly blob: string };
 
 /** An MCP resource that belongs to a tool. */
 export interface CompanionResource {

@@ -64,7 +64,7 @@ export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool,
 }
 
 /** Returns whether a text is a semantic version, or a range of versions such as `>=1.0.0 <2`. */
-export function isVersionRange(text: string): boolean {
+function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }
 

@@ -16,7 +16,7 @@ import { type FileRecord, type RecordFile, readRecordFile, type SkippedRecord, s
  * The tool that a plugin or file provides. The hub gets it by calling the entry function with `config`. If the definition has
  * `max_memory_bytes`, each call runs in a separate process. In that process, the context of `execute` has only `clock` and `random`.
  */
-export interface ToolModule {
+interface ToolModule {
   /** Tool definition in the public form. The name in the manifest replaces its name. */
   readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;

@@ -142,7 +142,7 @@ export function isInRoom(deviceTypes: readonly string[]): boolean {
 }
 
 /** Returns the readings of sensors that the caller may see. */
-export function visibleReadings(readings: readonly Reading[], caller: CallerView): readonly Reading[] {
+function visibleReadings(readings: readonly Reading[], caller: CallerView): readonly Reading[] {
   return readings.filter(({ sensor }) => caller.canSee(`sensor:read:${sensor.id}`));
 }
 

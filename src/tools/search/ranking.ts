@@ -193,7 +193,7 @@ export function interleave<One>(lists: readonly (readonly One[])[], keyOf: (one:
 }
 
 /** A document with its score. */
-export interface Scored {
+interface Scored {
   readonly document: number;
   readonly score: number;
 }

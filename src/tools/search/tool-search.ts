@@ -154,7 +154,7 @@ function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {
 }
 
 /** The name and types of a device of this hub. The definitions of its tools lack them. */
-export interface NamedDevice {
+interface NamedDevice {
   readonly name: string;
   readonly deviceTypes: readonly string[];
 }

@@ -1,5 +1,5 @@
 /** The format of a snippet. The tests parse each snippet in its format. */
-export type SnippetFormat = 'json' | 'toml' | 'shell';
+type SnippetFormat = 'json' | 'toml' | 'shell';
 
 /** A text that a person pastes into the configuration of a client, so that the client's agent can use this hub. */
 export interface AgentSnippet {

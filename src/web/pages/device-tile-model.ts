@@ -5,7 +5,7 @@ import type { IconName } from '../components/icon.ts';
 import { controlsOf, type TileControl, type TileSource } from './device-tile-controls.ts';
 
 /** The colour of a tile. `glow`: a lamp or plug is on. `alarm`: an alarm is active. `cool`: air moves, or something is open or unlocked. */
-export type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
+type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
 
 /** The content of a device's tile. */
 export interface TileModel {

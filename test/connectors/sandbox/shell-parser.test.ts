@@ -10,7 +10,7 @@ import { processorMs } from '../../processor-time.ts';
 import { seededRandom } from '../../seeded-random.ts';
 
 /** Lines for each shell; a longer run takes other numbers from the environment. */
-const LINES = Number(process.env.ATMO_FUZZ_LINES ?? 1_000);
+const LINES = Number(process.env.ATMO_FUZZ_LINES ?? 500);
 const SEED = Number(process.env.ATMO_FUZZ_SEED ?? 20_260_101);
 /** Lines that one process of a shell runs, one after another, each in a copy of itself. */
 const BATCH = 250;
@@ -96,7 +96,7 @@ interface Run {
 function ranIn(shell: string, lines: readonly string[]): readonly Run[] {
   const quoted = lines.map((text, index) => {
     const word = `'${text.replaceAll("'", `'\\''`)}'`;
-    return `LINE_NUMBER=${index}\n(ulimit -t 2; eval ${word}) </dev/null >/dev/null 2>&1`;
+    return `LINE_NUMBER=${index}\n(ulimit -t 1; eval ${word}) </dev/null >/dev/null 2>&1`;
   });
   const script = join(folder, 'lines');
   writeFileSync(script, `exec 9>&1\nexport LINE_NUMBER\nulimit -f 100\nset -- 1\n${quoted.join('\n')}\n`);

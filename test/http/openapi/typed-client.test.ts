@@ -47,8 +47,21 @@ describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', ()
     } satisfies Seen);
   });
 
-  test.each(MISTAKES)('%s written as %s does not compile', async (right, wrong) => {
-    writeProgram(folder, [right, wrong]);
-    expect(await typeErrors(folder)).toMatch(/use-hub.ts\(\d+,\d+\): error TS/);
+  describe('with a mistake', () => {
+    let errors = '';
+    beforeAll(async () => {
+      for (const [index, mistake] of MISTAKES.entries()) writeProgram(folder, `mistake-${index}.ts`, mistake);
+      errors = await typeErrors(
+        folder,
+        MISTAKES.map((_, index) => `mistake-${index}.ts`),
+      );
+    });
+
+    test.each(MISTAKES.map(([right, wrong], index) => ({ right, wrong, index })))(
+      '$right written as $wrong does not compile',
+      ({ index }) => {
+        expect(errors).toMatch(new RegExp(`mistake-${index}\\.ts\\(\\d+,\\d+\\): error TS`));
+      },
+    );
   });
 });
