@@ -30,6 +30,7 @@ const STATIC_CHECKS: readonly Check[] = [
   { title: 'lint', command: ['biome', 'check', '--formatter-enabled=false', '--error-on-warnings', '.'] },
   { title: 'format', command: ['biome', 'format', '.'] },
   { title: 'dead code', command: ['knip'] },
+  { title: 'code that tests alone use', command: ['knip', '--production'] },
   { title: 'device profiles', command: ['node', 'scripts/profile-check.ts'] },
 ];
 

@@ -6,6 +6,8 @@ export interface Mutation {
   readonly within?: { readonly from: string; readonly to: string };
   readonly text: string;
   readonly instead: string;
+  /** The types have to notice it. A test has to notice every other one. */
+  readonly breaksTypes?: true;
 }
 
 const SERVICES = 'src/hub/tool-services.ts';
@@ -20,7 +22,8 @@ const ofVerification = { from: '  verify(certificate', to: '\n  }' };
 const APPROVALS = 'src/auth/approvals/approval-store.ts';
 const ofDecision = { from: 'function decidingKey', to: '\n}' };
 
-const PERMISSIVE_AUTHORIZER = '{ authorize: () => ({ allowed: true }), canSee: () => true, mayTry: () => true }';
+const PERMISSIVE_AUTHORIZER =
+  '{ authorize: () => ({ allowed: true }), canSee: () => true, mayTry: () => true, elsewhere: () => auth.authorizer }';
 
 /** What the pipeline is given, and a part of the same type that lets every call pass. */
 const PIPELINE_PARTS = {
@@ -41,7 +44,7 @@ const ofPipeline = Object.entries(PIPELINE_PARTS).flatMap(([part, [member, permi
   const [name = ''] = member.split(':');
   return [
     { name: `the pipeline's ${part} lets everything pass`, file: SERVICES, text, instead: `\n      ${name}: ${permissive},` },
-    { name: `the pipeline has no ${part}`, file: SERVICES, text, instead: '' },
+    { name: `the pipeline has no ${part}`, file: SERVICES, text, instead: '', breaksTypes: true },
   ];
 });
 
@@ -150,7 +153,7 @@ const ofWiring: readonly Mutation[] = [
     instead:
       "authenticator: { authenticate: async () => ({ principal: { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] } }), isStillValid: () => true },",
   },
-  { name: 'the HTTP server has no authenticator', file: HTTP, text: 'authenticator: auth.authenticator,', instead: '' },
+  { name: 'the HTTP server has no authenticator', file: HTTP, text: 'authenticator: auth.authenticator,', instead: '', breaksTypes: true },
   {
     name: 'no route of the HTTP server asks for a token',
     file: HTTP_APP,
@@ -199,8 +202,20 @@ const ofWiring: readonly Mutation[] = [
     text: '      authorizer: auth.authorizer,\n      time',
     instead: `      authorizer: ${PERMISSIVE_AUTHORIZER},\n      time`,
   },
-  { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: auth.tokens,', instead: '' },
-  { name: 'the mesh does not know which tokens were revoked', file: HUB, text: 'validity: auth.authenticator,', instead: '' },
+  { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: auth.tokens,', instead: '', breaksTypes: true },
+  {
+    name: 'the mesh does not know which tokens were revoked',
+    file: HUB,
+    text: 'validity: auth.authenticator,',
+    instead: '',
+    breaksTypes: true,
+  },
+  {
+    name: 'the mesh takes every token for valid',
+    file: HUB,
+    text: 'validity: auth.authenticator,',
+    instead: 'validity: { isStillValid: () => true },',
+  },
   {
     name: 'the key of a token of another hub is not compared',
     file: GUARD,
@@ -210,7 +225,7 @@ const ofWiring: readonly Mutation[] = [
   {
     name: 'who guesses tokens is never locked out',
     file: HTTP,
-    text: 'guesses: this.#guessGuard(),',
+    text: 'guesses: this.#tokenGuessLockout(),',
     instead: 'guesses: { admit: () => {}, succeeded: () => {}, failed: () => {} } as unknown as TokenGuessLockout,',
   },
   {
@@ -499,7 +514,7 @@ const ofStages = Object.entries(STAGES).flatMap(([list, stages]) =>
     const place = { file: 'src/calls/stages.ts', within: { from: `const ${list}`, to: ';' }, text: `.pass(${stage})` };
     const unchecked = `((call: CallFacts) => ${UNCHECKED[stage] ?? 'call'}) as unknown as typeof ${stage}`;
     return [
-      { name: `${list} lacks ${stage}`, ...place, instead: '' },
+      { name: `${list} lacks ${stage}`, ...place, instead: '', breaksTypes: true },
       { name: `${list} has a ${stage} that checks nothing`, ...place, instead: `.pass(${unchecked})` },
     ];
   }),

@@ -51,11 +51,12 @@ type Verdict = Notice['by'] | 'nobody' | 'error';
 function verdictOn(mutation: Mutation, tree: string): Verdict {
   const path = join(tree, mutation.file);
   const source = readFileSync(path, 'utf8');
-  writeFileSync(path, mutated(mutation, source));
   try {
+    writeFileSync(path, mutated(mutation, source));
     const notice = noticeIn(tree);
     const told = notice ? `noticed by ${notice.by === 'types' ? 'the types' : 'a test'}` : 'NOT NOTICED';
     process.stdout.write(`${told}: ${mutation.name}${notice ? ` – ${notice.what}` : ''}\n`);
+    if (notice) requireMeant(mutation, notice);
     return notice?.by ?? 'nobody';
   } catch (error) {
     process.stdout.write(`ERROR: ${mutation.name} – ${error instanceof Error ? error.message : error}\n`);
@@ -63,6 +64,12 @@ function verdictOn(mutation: Mutation, tree: string): Verdict {
   } finally {
     writeFileSync(path, source);
   }
+}
+
+/** Throws where the types noticed what a test had to notice, or the other way round. */
+export function requireMeant({ breaksTypes }: Pick<Mutation, 'breaksTypes'>, { by }: Notice): void {
+  if ((breaksTypes ?? false) === (by === 'types')) return;
+  throw new Error(breaksTypes ? 'the types did not notice it, as the table says' : 'it does not keep the types, so that no test was asked');
 }
 
 export function summary(verdicts: readonly Verdict[]): string {
@@ -76,10 +83,12 @@ function noticeIn(tree: string): Notice | undefined {
   const types = run(tree, 'tsc', ['-p', 'tsconfig.mutations.json']);
   if (types.status !== 0) return { by: 'types', what: mistakeIn(types) };
   for (const tests of TESTS) {
-    const failed = failedTest(tree, tests);
-    if (!failed) continue;
-    const again = failedTest(tree, [relative(tree, failed.file), '-t', exactly(failed.name)]);
-    if (!again) throw new Error(`this test is flaky, it failed and then passed: ${failed.name}`);
+    const report = reportOf(tree, ['--bail=1', ...tests]);
+    if (!report) continue;
+    // Where the first test that failed ran out of time, another one may still tell.
+    const failed = firstFailure(report) ?? firstFailure(reportOf(tree, tests) ?? report);
+    if (!failed) throw new Error('every test that failed ran out of time');
+    requireSteady(failed, reportOf(tree, [relative(tree, failed.file), '-t', exactly(failed.name)]));
     return { by: 'test', what: failed.name };
   }
   return undefined;
@@ -103,7 +112,8 @@ export interface TestReport {
     readonly message: string;
     readonly assertionResults: readonly {
       readonly status: string;
-      readonly fullName: string;
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
       readonly failureMessages: readonly string[];
     }[];
   }[];
@@ -114,31 +124,40 @@ interface FailedTest {
   readonly name: string;
 }
 
-function failedTest(tree: string, tests: readonly string[]): FailedTest | undefined {
+/** The report about tests of which not all passed; undefined where they did. */
+function reportOf(tree: string, choice: readonly string[]): TestReport | undefined {
   const report = join(tree, 'tests.json');
   rmSync(report, { force: true });
   const limits = [`--testTimeout=${TEST_LIMIT_MS}`, `--hookTimeout=${TEST_LIMIT_MS}`];
-  const options = ['--config', 'test/vitest.config.ts', '--project', 'unit', '--bail=1', '--reporter=json', ...limits];
-  const { status, error, stderr } = run(tree, 'vitest', ['run', ...options, `--outputFile=${report}`, ...tests]);
+  const options = ['--config', 'test/vitest.config.ts', '--project', 'unit', '--reporter=json', ...limits];
+  const { status, error, stderr } = run(tree, 'vitest', ['run', ...options, `--outputFile=${report}`, ...choice]);
   if (error) throw new Error(`the tests did not end: ${error.message}`);
   if (status === 0) return undefined;
   if (!existsSync(report)) throw new Error(`the tests ended without a report: ${stderr}`);
-  return firstFailure(JSON.parse(readFileSync(report, 'utf8')));
+  return JSON.parse(readFileSync(report, 'utf8'));
 }
 
-/** The first test that failed. Throws where it ran out of time, and where none failed, since then a file was not loaded. */
-export function firstFailure({ testResults }: TestReport): FailedTest {
+/**
+ * The first test that failed otherwise than by running out of time; undefined where there is none. Throws where no test failed, since
+ * then a file was not loaded.
+ */
+export function firstFailure({ testResults }: TestReport): FailedTest | undefined {
   const failed = testResults.flatMap(({ name: file, assertionResults }) =>
-    assertionResults.filter(({ status }) => status === 'failed').map((test) => ({ file, name: test.fullName, why: test.failureMessages })),
+    assertionResults.filter(({ status }) => status === 'failed').map((result) => ({ file, result })),
   );
-  const [first] = failed;
-  if (!first) {
+  if (failed.length === 0) {
     const broken = testResults.find(({ message }) => message !== '');
     throw new Error(`no test failed, but a file could not be loaded or set up: ${broken?.name} ${broken?.message ?? ''}`);
   }
-  const late = failed.find(({ why }) => why.some((text) => text.includes('timed out')));
-  if (late) throw new Error(`this test ran out of time: ${late.name}`);
-  return { file: first.file, name: first.name };
+  const first = failed.find(({ result }) => !result.failureMessages.some((text) => text.includes('timed out')));
+  return first && { file: first.file, name: [...first.result.ancestorTitles, first.result.title].join(' > ') };
+}
+
+/** Throws unless the test has failed again when it ran by itself. */
+export function requireSteady({ file, name }: FailedTest, again: TestReport | undefined): void {
+  const second = again && firstFailure(again);
+  if (second?.file === file && second.name === name) return;
+  throw new Error(`this test is flaky, it failed and then did not: ${name}`);
 }
 
 function run(cwd: string, program: string, args: readonly string[]) {

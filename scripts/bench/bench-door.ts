@@ -55,7 +55,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       logger,
       events,
       jobs,
-      standstill: { waitedMs: 0 },
+      stallDetector: { waitedMs: 0 },
       self: { id: SELF, name: 'bench', isLocal: true, isReachable: true, isOnline: true, hops: 0, roundTripMs: 0, capabilities: [] },
       idempotency,
       ...(audit && { audit }),

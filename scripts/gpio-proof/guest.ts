@@ -14,7 +14,7 @@ import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { findChip } from '../../src/sensors/gpio/chardev-chip.ts';
 import { makeOutputsSafe, openGpio } from '../../src/sensors/gpio/gpio-board.ts';
 import type { GpioChip, GpioInputRequest } from '../../src/sensors/gpio/gpio-chip.ts';
-import type { GpioConfig, GpioState } from '../../src/sensors/gpio/gpio-config.ts';
+import type { GpioConfig } from '../../src/sensors/gpio/gpio-config.ts';
 import { linuxGpioKernel } from '../../src/sensors/gpio/gpio-kernel.ts';
 import { GPIO_IOCTL, inputRequest, isLineActive, lineValues, REQUEST_OFFSET, readRequestFd } from '../../src/sensors/gpio/gpio-uapi.ts';
 import type { SensorSample, SensorSource } from '../../src/sensors/sensor-source.ts';
@@ -125,7 +125,7 @@ function sysfs(): Findings['sysfs'] {
 const line = (wanted: string) => ({ line: wanted, activeLow: false });
 const input = { bias: 'as-is', debounceMs: 0, unit: '' } as const;
 
-function configOf(initial: GpioState): GpioConfig {
+function configOf(initial: 'on' | 'off'): GpioConfig {
   return {
     backend: 'chardev',
     inputs: { button: { ...line('POWER'), ...input, kind: 'contact' } },

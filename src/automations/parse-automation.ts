@@ -1,4 +1,4 @@
-import { AtmoError } from '../core/errors.ts';
+import { AtmoError, invalidInput } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { Action, AgentParameter, AutomationPlan, Condition, ReadingTrigger, Trigger } from './automation-schema.ts';
@@ -36,7 +36,7 @@ export function parseAutomation(config: JsonObject, validator: SchemaValidator):
   const filled = fillReferences(rest, 'param', (name) => {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     if (parameter) return parameter.value;
-    throw invalid(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
+    throw invalidInput(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
   });
   const plan = validator.parameters(PLAN_SCHEMA, filled) as unknown as CheckedPlan;
   checkTriggers(plan);
@@ -66,7 +66,7 @@ function checkLength(config: JsonObject): void {
 function requireWrittenOut(items: Json | undefined): void {
   for (const item of Array.isArray(items) ? items.filter(isJsonObject) : []) {
     const name = WRITTEN_OUT.find((member) => isJsonObject(item[member]));
-    if (name !== undefined) throw invalid(`${name} has to be written out; it cannot be a parameter`);
+    if (name !== undefined) throw invalidInput(`${name} has to be written out; it cannot be a parameter`);
   }
 }
 
@@ -75,9 +75,10 @@ function checkTriggers(plan: CheckedPlan): void {
     if (trigger.type === 'reading') checkReadingTrigger(trigger);
     if (trigger.type === 'time') checkTimeZone(trigger.time_zone);
     if (trigger.type !== 'every') continue;
-    if (trigger.seconds < plan.cooldown_seconds) throw invalid('cooldown_seconds is longer than the seconds of a trigger of type every');
+    if (trigger.seconds < plan.cooldown_seconds)
+      throw invalidInput('cooldown_seconds is longer than the seconds of a trigger of type every');
     if (HOUR_SECONDS / trigger.seconds > plan.max_runs_per_hour) {
-      throw invalid(
+      throw invalidInput(
         `Every ${trigger.seconds} s is more often than max_runs_per_hour (${plan.max_runs_per_hour}) allows; raise one of them`,
       );
     }
@@ -86,9 +87,9 @@ function checkTriggers(plan: CheckedPlan): void {
 
 function checkReadingTrigger(trigger: ReadingTrigger): void {
   requireOne(trigger, ['above', 'below', 'equals', 'changes']);
-  if (trigger.changes && trigger.for_seconds !== undefined) throw invalid('for_seconds does not go together with changes');
+  if (trigger.changes && trigger.for_seconds !== undefined) throw invalidInput('for_seconds does not go together with changes');
   if (trigger.hysteresis !== undefined && trigger.above === undefined && trigger.below === undefined) {
-    throw invalid('hysteresis goes together with above or below only');
+    throw invalidInput('hysteresis goes together with above or below only');
   }
 }
 
@@ -101,12 +102,12 @@ function checkConditions(conditions: readonly Condition[]): void {
 
 function requireOne(comparison: object, names: readonly string[]): void {
   if (names.filter((name) => name in comparison).length === 1) return;
-  throw invalid(`A comparison of a reading has exactly one of ${names.join(', ')}`);
+  throw invalidInput(`A comparison of a reading has exactly one of ${names.join(', ')}`);
 }
 
 function checkTimeZone(name: string | undefined): void {
   if (name === undefined || isTimeZone(name)) return;
-  throw invalid(`There is no time zone ${JSON.stringify(name.slice(0, 40))}; write an IANA name such as Europe/Berlin`);
+  throw invalidInput(`There is no time zone ${JSON.stringify(name.slice(0, 40))}; write an IANA name such as Europe/Berlin`);
 }
 
 /** Checks that each trigger has the facts to which the actions refer. */
@@ -116,12 +117,8 @@ function checkFacts(plan: CheckedPlan): void {
     const facts = [...COMMON_FACTS, ...FACTS[type]];
     const missing = used.values().find((name) => !facts.includes(name));
     if (missing === undefined) continue;
-    throw invalid(`A trigger of type ${type} has no ${JSON.stringify(missing.slice(0, 40))}; it has ${facts.join(', ')}`);
+    throw invalidInput(`A trigger of type ${type} has no ${JSON.stringify(missing.slice(0, 40))}; it has ${facts.join(', ')}`);
   }
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', message);
 }
 
 /** Returns the checked parameters by name. Throws VALIDATION_ERROR if a number is outside its bounds, or a text or boolean has bounds. */

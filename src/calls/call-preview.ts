@@ -1,12 +1,12 @@
-import { type Authorizer, maxRisk, type Principal, type Risk, type RuledCall } from '../core/auth/principal.ts';
+import { type Authorizer, type CallToJudge, maxRisk, type Principal, type Risk } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../tools/definition/tool-names.ts';
 import { callerView, canSeeTool, effectsOf } from '../tools/definition/tool-permissions.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
-import { LARGE_PARAMS_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import { canonicalParams } from './call-plan.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 
 /** The parts of the hub that a preview of calls needs. */
@@ -25,7 +25,7 @@ interface PreviewedRequest {
   readonly viewer: Principal;
 }
 
-interface PreviewedCall extends Omit<RuledCall, 'principal'> {
+interface PreviewedCall extends Omit<CallToJudge, 'principal'> {
   /** False if the parameters depend on results of earlier steps. The effects are then unknown, and `effects` is empty. */
   readonly isKnown: boolean;
 }
@@ -46,7 +46,7 @@ function callsOf(
   depth: number,
 ): readonly PreviewedCall[] {
   const tool = toolOf(ports, name, viewer);
-  const params = given === undefined ? undefined : canonicalParams(tool, given, ports, viewer);
+  const params = given === undefined ? undefined : paramsOf(tool, given, ports, viewer);
   // Only the other hub can compute the effects of its tool, so they are unknown here.
   const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
   const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
@@ -69,7 +69,7 @@ export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given
   if (!tool) return 'none';
   const { isDangerous, tags } = tool.definition.metadata;
   if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth > MAX_CALL_DEPTH) return 'dangerous';
-  const params = given === undefined ? undefined : attempt(() => canonicalParams(tool, given, ports, viewer));
+  const params = given === undefined ? undefined : attempt(() => paramsOf(tool, given, ports, viewer));
   // A call with invalid parameters is refused and has no effect.
   if (given !== undefined && !params) return 'none';
   const own = params ? (tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
@@ -87,9 +87,8 @@ function toolOf({ registry, authorizer }: CallPreviewPorts, name: string, viewer
   return registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
 }
 
-function canonicalParams(tool: RegisteredTool, given: Json, { validator, authorizer }: CallPreviewPorts, viewer: Principal): JsonObject {
-  const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
-  return tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
+function paramsOf(tool: RegisteredTool, given: Json, { validator, authorizer }: CallPreviewPorts, viewer: Principal): JsonObject {
+  return canonicalParams(tool, given, { validator, caller: callerView(viewer, authorizer) });
 }
 
 function attempt<Result>(work: () => Result): Result | undefined {

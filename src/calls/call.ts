@@ -56,8 +56,8 @@ export type ReceivedCall = CallFacts;
 export type OpenCall = ReceivedCall & Passed<'hub is open'>;
 export type AcceptedCall = OpenCall & Passed<'memory is left'>;
 export type ValidCall = AcceptedCall & Passed<'token is valid'>;
-export type CountedCall<P extends Purpose = Purpose> = ValidCall & { readonly [purpose]: P };
-export type DiscoverableCall<P extends Purpose = Purpose> = CountedCall<P> & Passed<'remote tools are known'>;
+export type RateCheckedCall<P extends Purpose = Purpose> = ValidCall & { readonly [purpose]: P };
+export type DiscoverableCall<P extends Purpose = Purpose> = RateCheckedCall<P> & Passed<'remote tools are known'>;
 export type ResolvedCall<P extends Purpose = Purpose> = DiscoverableCall<P> & Passed<'tool is known'> & { readonly tool: RegisteredTool };
 export type SupportedCall<P extends Purpose = Purpose> = ResolvedCall<P> & Passed<'mode is supported'>;
 export type PermittedCall<P extends Purpose = Purpose> = SupportedCall<P> & Passed<'static permissions are granted'>;
@@ -71,7 +71,7 @@ export type AuthorizedCall<P extends Purpose = Purpose> = CanonicalCall<P> & Pas
 export type ClaimedCall = AuthorizedCall<'claimed'> & { readonly repeated: undefined };
 export type RepeatedCall = AuthorizedCall<'charged'> & { readonly repeated: JsonObject };
 export type RuledCall<P extends Purpose = Purpose> = AuthorizedCall<P> & Passed<'rules allow it'> & Ruled;
-export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval is used'> & { readonly repeated: undefined };
+export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval suffices'> & { readonly repeated: undefined };
 export type ApprovableCall = RuledCall<'asked'> & Passed<'approval is there'>;
 export type QueuedCall = ApprovedCall & { readonly job: RunningJob };
 export type ScheduledCall = ApprovedCall & Passed<'slot is taken'>;
@@ -121,7 +121,7 @@ export function callHash({ tool, params }: AuthorizedCall, seal: (value: Json) =
 
 interface CallContext {
   readonly clock: Clock;
-  readonly standstill: Pick<StallDetector, 'waitedMs'>;
+  readonly stallDetector: Pick<StallDetector, 'waitedMs'>;
 }
 
 /** The state of a running call, such as its deadline, its job and the hub to which it was sent. */
@@ -155,10 +155,10 @@ export class RunningCall {
   readonly #questions = new AbortController();
   readonly #onEnd: (() => void)[] = [];
 
-  constructor(request: CallRequest, mode: 'sync' | 'job', { clock, standstill }: CallContext) {
+  constructor(request: CallRequest, mode: 'sync' | 'job', { clock, stallDetector }: CallContext) {
     this.request = request;
     this.mode = mode;
-    this.waitedMs = request.isOwn || request.within ? 0 : standstill.waitedMs;
+    this.waitedMs = request.isOwn || request.within ? 0 : stallDetector.waitedMs;
     this.requestId = request.requestId ?? randomUUID();
     this.traceId = request.traceId ?? randomUUID();
     this.startedMs = clock.monotonic();

@@ -104,7 +104,7 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   /** `waitedMs` is the time that a newly received call may have waited before the hub read it, because the process was suspended. */
-  readonly standstill: Pick<StallDetector, 'waitedMs'>;
+  readonly stallDetector: Pick<StallDetector, 'waitedMs'>;
   /** This hub as a candidate to run its own tools. Its capabilities and network state are read only when a tool needs them. */
   readonly self: RouteCandidate;
   readonly jobs: JobStore;
@@ -165,7 +165,7 @@ export interface PipelineOptions {
 
 /** The collaborators of the stages, and the state of the pipeline. */
 export interface StageContext extends PipelineCollaborators {
-  readonly gates: CallerConcurrencyLimiter;
+  readonly callerLimiter: CallerConcurrencyLimiter;
   readonly memory: MemoryGuard;
   readonly sessions: SessionCallLimit;
   readonly disabledTools: readonly string[];
@@ -191,7 +191,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     registry: collaborators.registry,
     validator: collaborators.validator,
     authorizer: collaborators.authorizer,
-    standstill: collaborators.standstill,
+    stallDetector: collaborators.stallDetector,
     self: collaborators.self,
     jobs: collaborators.jobs,
     idempotency: collaborators.idempotency,
@@ -209,7 +209,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     roleOf: collaborators.roleOf,
     process,
     usage: collaborators.usage,
-    gates: new CallerConcurrencyLimiter({
+    callerLimiter: new CallerConcurrencyLimiter({
       maxRunning: options.maxConcurrent,
       maxWaiting: options.maxQueued,
       maxRunningPerCaller: options.maxConcurrentPerCaller,

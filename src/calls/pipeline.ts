@@ -238,7 +238,7 @@ export class CallPipeline implements ToolCaller {
     // STORAGE_FAILED is no bug: the store has already logged the disk error, and the hub's health status shows it.
     if (error.code === 'STORAGE_FAILED') return;
     const stack = withoutSecretTexts((error.cause instanceof Error ? error.cause.stack : error.stack) ?? '', secretsOf(facts));
-    this.#context.logger.error('tool.bug', { tool: toolIdOf(facts), trace_id: traceId, stack });
+    this.#context.logger.error('tool.handler_failed', { tool: toolIdOf(facts), trace_id: traceId, stack });
   }
 
   #track<T>(work: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { Principal } from '../core/auth/principal.ts';
 import { parseIsoTime } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema, present } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present } from '../core/json.ts';
 import { silentLogger } from '../core/logger.ts';
 import type { AuditLog, AuditRow, RunContext } from '../core/storage/audit-log.ts';
 import { HUB_READS } from '../tools/builtin/hub-tool.ts';
@@ -94,7 +94,7 @@ function canReplay({ definition }: RegisteredTool): boolean {
 }
 
 function runOf({ run }: JsonObject): RunContext {
-  const { run_id: runId, logical_time_ms: logicalTimeMs, random_seed: randomSeed } = isJsonObject(run) ? run : {};
+  const { run_id: runId, logical_time_ms: logicalTimeMs, random_seed: randomSeed } = objectOf(run);
   return {
     runId: textOf(runId) ?? '',
     logicalTimeMs: typeof logicalTimeMs === 'number' ? logicalTimeMs : 0,

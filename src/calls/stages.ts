@@ -44,7 +44,7 @@ export class StageList<in In extends CallFacts, out Out extends CallFacts> {
   async run(call: In, context: StageContext): Promise<Out> {
     let facts: CallFacts = call;
     for (const stage of this.#stages) {
-      context.logger.debug('call.stage', { stage: stage.name, tool: toolIdOf(facts), trace_id: facts.running.traceId });
+      context.logger.debug('call.stage_started', { stage: stage.name, tool: toolIdOf(facts), trace_id: facts.running.traceId });
       const next = stage(facts as never, context);
       facts = facts.running.keep(next instanceof Promise ? await next : next);
     }

@@ -38,25 +38,25 @@ const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */
 export class TokenAgent implements Disposable {
-  readonly #services: AgentServices;
+  readonly #collaborators: AgentServices;
   readonly #options: AgentOptions;
   #principal: Principal | undefined;
 
   constructor(services: AgentServices, options: AgentOptions) {
-    this.#services = services;
+    this.#collaborators = services;
     this.#options = options;
   }
 
   /** Calls a tool and returns the result. Rejects with the pipeline's error, or CONFIG_INVALID if the permissions cannot be granted. */
   async call(tool: string, params: JsonObject, signal: AbortSignal): Promise<Json> {
-    const answer = await this.#services.pipeline.call({ principal: this.#currentPrincipal(), tool, params, signal });
+    const answer = await this.#collaborators.pipeline.call({ principal: this.#currentPrincipal(), tool, params, signal });
     if (answer.status === 'success') return answer.result;
     throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
   }
 
   /** Returns whether the agent has a permission such as `device:control:hall-lamp`. */
   may(permission: string): boolean {
-    return this.#services.authorizer.authorize(this.#currentPrincipal(), [permission]).allowed;
+    return this.#collaborators.authorizer.authorize(this.#currentPrincipal(), [permission]).allowed;
   }
 
   [Symbol.dispose](): void {
@@ -66,7 +66,7 @@ export class TokenAgent implements Disposable {
 
   #currentPrincipal(): Principal {
     const endsMs = this.#principal?.token?.expiresAtMs ?? 0;
-    if (this.#principal && endsMs - this.#services.clock.now() > RENEW_BEFORE_MS) return this.#principal;
+    if (this.#principal && endsMs - this.#collaborators.clock.now() > RENEW_BEFORE_MS) return this.#principal;
     // Tokens from before a crash of the hub may still be valid, so they are revoked first.
     if (!this.#principal) this.#revokeAll();
     this.#principal = this.#issue();
@@ -76,7 +76,7 @@ export class TokenAgent implements Disposable {
   #issue(): Principal {
     const { name, permissions } = this.#options;
     try {
-      return this.#services.tokens.issue({ agentId: name, permissions, ttlMs: DAY_MS }, OWNER).principal;
+      return this.#collaborators.tokens.issue({ agentId: name, permissions, ttlMs: DAY_MS }, OWNER).principal;
     } catch (thrown) {
       const error = toAtmoError(thrown);
       if (error.code !== 'VALIDATION_ERROR') throw thrown;
@@ -85,7 +85,7 @@ export class TokenAgent implements Disposable {
   }
 
   #revokeAll(): void {
-    const { tokens, clock } = this.#services;
+    const { tokens, clock } = this.#collaborators;
     for (const { id, agentId, revokedAtMs, expiresAtMs } of tokens.list()) {
       if (agentId === this.#options.name && revokedAtMs === undefined && expiresAtMs > clock.now()) tokens.revoke(id);
     }

@@ -112,6 +112,15 @@ export class AtmoError extends Error {
   }
 }
 
+/** Returns a VALIDATION_ERROR. */
+export const invalidInput = (message: string): AtmoError => new AtmoError('VALIDATION_ERROR', message);
+
+/** Returns a CONFIG_INVALID. */
+export const invalidConfig = (message: string): AtmoError => new AtmoError('CONFIG_INVALID', message);
+
+/** Returns a PERMISSION_DENIED. */
+export const permissionDenied = (message: string): AtmoError => new AtmoError('PERMISSION_DENIED', message);
+
 /** Returns an AtmoError unchanged. Any other error is a bug of `culprit`: it becomes INTERNAL_ERROR, and only the log has its text. */
 export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;

@@ -72,8 +72,8 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
   await stack.start(approvals);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
-  const book = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
-  const rules = new RuleStore(book, config.rulesFile, { mustExist });
+  const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
+  const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
   await stack.start(rules);
   const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
   return {

@@ -180,7 +180,7 @@ export class HttpApi implements Service {
       onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
-      guesses: this.#guessGuard(),
+      guesses: this.#tokenGuessLockout(),
       reads,
     });
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
@@ -204,8 +204,8 @@ export class HttpApi implements Service {
     const { metrics, mesh, meshDrops, events, directory, readings, jobs, tools, health } = this.#collaborators;
     this.#feed.start();
     registerMeshMetrics(metrics, { view: mesh.view, drops: meshDrops });
-    const stopFigures = registerHubMetrics(metrics, { events, directory, readings, jobs, tools, health, feed: this.#feed });
-    this.#stopWatching = [stopFigures, this.#visibility.start()];
+    const stopMetrics = registerHubMetrics(metrics, { events, directory, readings, jobs, tools, health, feed: this.#feed });
+    this.#stopWatching = [stopMetrics, this.#visibility.start()];
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);
     this.#port = await this.#server.listen(this.#address);
@@ -224,7 +224,7 @@ export class HttpApi implements Service {
   }
 
   /** Returns the lockout for clients that guess tokens. Each lockout is logged and reported as an event once. */
-  #guessGuard(): TokenGuessLockout {
+  #tokenGuessLockout(): TokenGuessLockout {
     const { clock, events, logger, metrics } = this.#collaborators;
     const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
     return new TokenGuessLockout(clock, (source, { failures, lockedMs }) => {

@@ -170,7 +170,7 @@ export class Hub implements Service {
   /** Reports the files and folders that the configuration names but that do not exist. */
   #reportMissingPaths(): void {
     for (const problem of missingPaths(this.#config)) {
-      this.#logger.warn('config.missing', { problem });
+      this.#logger.warn('config.path_not_found', { problem });
       this.#problems.raise(problem, `${problem}; make it or take the key out, then restart the hub`);
     }
   }
@@ -211,7 +211,7 @@ export class Hub implements Service {
     const { disabled, failOver, features } = this.#config.tools;
     const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };
     for (const [setting, names] of Object.entries(written)) {
-      for (const name of unknownToolNames(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
+      for (const name of unknownToolNames(names, registry.all())) this.#logger.warn('config.tool_not_found', { setting, name });
     }
   }
 

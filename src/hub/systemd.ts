@@ -59,7 +59,7 @@ export class ServiceManager {
       this.#send ??= (await import('./unix-datagram.ts')).sendUnixDatagram;
       this.#send(socketName, Buffer.from(state));
     } catch (error) {
-      this.#logger.warn('service_manager.notify_failed', { reason: error instanceof Error ? error.message : String(error) });
+      this.#logger.warn('systemd.notification_failed', { reason: error instanceof Error ? error.message : String(error) });
     }
   }
 }
@@ -109,7 +109,7 @@ export class Watchdog implements Service {
     const isAlive = await this.#answersWithin(intervalMs / 2);
     if (this.#isStopped) return;
     if (isAlive) await manager.alive();
-    else logger.error('watchdog.not_alive', { intervalMs });
+    else logger.error('watchdog.check_failed', { intervalMs });
   }
 
   async #answersWithin(limitMs: number): Promise<boolean> {

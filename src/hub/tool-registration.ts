@@ -72,7 +72,7 @@ export async function openRegistration(
   const seed = new SeedDiscovery({
     registry: services.registry,
     registrar,
-    nucleus: [...basicTools, ...toolsOfBoard(services.registry.all())],
+    builtIn: [...basicTools, ...toolsOfBoard(services.registry.all())],
     probe: () => probeBoard(sensors.sysfs),
     parts: () => boardParts(),
     bootstrap: () => {

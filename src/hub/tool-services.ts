@@ -179,7 +179,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       validator: parts.validator,
       authorizer: auth.authorizer,
       clock,
-      standstill: parts.stallDetector,
+      stallDetector: parts.stallDetector,
       logger,
       events,
       self: parts.self,

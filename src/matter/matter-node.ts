@@ -171,7 +171,7 @@ export class MatterNode implements Service {
   /** Called if the node did not close in time. Writes the devices' attributes, and releases the storage and its lock for a new start. */
   async #releaseStorage({ env }: HubNode): Promise<void> {
     const { logger } = this.#parts;
-    logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+    logger.warn('matter.close_timed_out', { limitMs: CLOSE_LIMIT_MS });
     try {
       if (env.has(ClientCacheBuffer)) await env.get(ClientCacheBuffer).close();
       await env.close(ServerNodeStore);
@@ -257,7 +257,7 @@ function requireRunning<Part>(part: Part | undefined): Part {
 }
 
 /**
- * Sends warnings and errors of matter.js to the hub's logger as `matter` events with the redacted fields `facility` and `text`. Drops all
+ * Sends warnings and errors of matter.js to the hub's logger as `matter.message_logged` events with the redacted fields `facility` and `text`. Drops all
  * other lines at any log level of the hub: at INFO, matter.js prints the identity protection key and the whole Thread dataset.
  */
 export function routeMatterLog(logger: Logger): void {
@@ -267,8 +267,8 @@ export function routeMatterLog(logger: Logger): void {
   destination.add = (message) => {
     if (message.level < MatterLogLevel.WARN) return;
     const fields = { facility: message.facility, text: renderText(message) };
-    if (message.level >= MatterLogLevel.ERROR) logger.error('matter', fields);
-    else logger.warn('matter', fields);
+    if (message.level >= MatterLogLevel.ERROR) logger.error('matter.message_logged', fields);
+    else logger.warn('matter.message_logged', fields);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
+import { type Json, objectOf } from '../core/json.ts';
 import { lazy } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -157,7 +157,7 @@ export class McpEndpoint implements AsyncDisposable {
   /** Counts the messages of a client against its read limit. Responses are not counted, and tool calls have their own limits. */
   #takeReads({ principal, list, body }: RouteRequest): void {
     for (const message of list ?? [body]) {
-      const { method } = isJsonObject(message) ? message : {};
+      const { method } = objectOf(message);
       if (method !== undefined && method !== 'tools/call') this.#reads.take(principal);
     }
   }
@@ -263,7 +263,7 @@ export class McpEndpoint implements AsyncDisposable {
       about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },
       instructions: INSTRUCTIONS,
       features,
-      onError: (error: Error) => this.#logger.debug('mcp.protocol', { reason: error.message }),
+      onError: (error: Error) => this.#logger.debug('mcp.request_failed', { reason: error.message }),
     };
     return { sdk, offer };
   }

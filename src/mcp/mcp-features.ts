@@ -4,7 +4,7 @@ import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../core/json.ts';
 import type { CallPort, HealthSource, JobPort } from '../http/ports.ts';
 import type { ReadRateLimiter } from '../http/server/rate-limits.ts';
 import type { ToolCatalogue } from '../http/tool-catalogue.ts';
@@ -124,7 +124,7 @@ export function completionFeature(parts: CompletionParts): McpFeature {
     capabilities: { completions: {} },
     methods: {
       'completion/complete': async ({ ref, argument }, caller) => {
-        const { name, value } = isJsonObject(argument) ? argument : {};
+        const { name, value } = objectOf(argument);
         if (!isJsonObject(ref) || typeof name !== 'string' || typeof value !== 'string') {
           throw new AtmoError('VALIDATION_ERROR', 'completion/complete needs ref, and argument with name and value');
         }

@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
 import type { Trace } from '../http/server/route.ts';
 import { elicitation, neededCapabilities, showsForms } from './calls/elicitation.ts';
 import type { McpCaller, McpEra, McpFeature, McpSession, McpView } from './mcp-feature.ts';
@@ -71,7 +71,7 @@ function registerHandlers(server: Server, offer: McpServerOptions, { era, sessio
       server.setRequestHandler(method, { params: UNCHECKED }, async (params, context) => {
         const caller = callerOf(context, { era, server, ...(session && { session }) });
         try {
-          return { ...(await answer(isJsonObject(params) ? params : {}, caller)) };
+          return { ...(await answer(objectOf(params), caller)) };
         } catch (thrown) {
           throw protocolError(toAtmoError(thrown), era);
         }
@@ -158,10 +158,6 @@ function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Req
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
   };
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {

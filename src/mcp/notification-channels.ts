@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Authenticator, type Principal, principalKey, rootAgentOf } from '../core/auth/principal.ts';
 import { type Clock, repeat } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../core/json.ts';
 import type { McpFeature, McpListener, McpView } from './mcp-feature.ts';
 import { sessionOwner } from './session-store.ts';
 
@@ -185,7 +185,7 @@ export class SubscriptionStream implements NotificationChannel {
 
 /** Returns the error of a feature that refuses the requested subscriptions. Returns undefined if the stream can be opened. */
 export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
-  const { notifications } = isJsonObject(params) ? params : {};
+  const { notifications } = objectOf(params);
   const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
   if (!Array.isArray(wanted)) return undefined;
   const uris = wanted.filter((uri) => typeof uri === 'string');

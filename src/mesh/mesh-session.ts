@@ -25,7 +25,7 @@ import type { MeshSettings } from './mesh-control.ts';
 import { ReasonCounter } from './reason-counter.ts';
 import { CallClient } from './rpc/call-client.ts';
 import { ControlLinks } from './rpc/control-links.ts';
-import type { MeshTokens } from './rpc/routed-requests.ts';
+import type { CallerTokens } from './rpc/routed-requests.ts';
 import { RpcEndpoint } from './rpc/rpc-endpoint.ts';
 import { type MeshEngine, parseHostPort } from './transport/mesh-engine.ts';
 
@@ -40,7 +40,7 @@ export interface MeshHub extends HubContext {
   readonly jobStore: JobStore;
   readonly authority: TokenAuthority;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
-  readonly tokens: MeshTokens;
+  readonly tokens: CallerTokens;
   /** Token revocations, which this hub sends to every member. */
   readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
   readonly visibleEvents: (principal: Principal) => (event: HubEvent) => boolean;

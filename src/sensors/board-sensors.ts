@@ -211,7 +211,7 @@ class SensorRecorder {
     const { sensor, warned, measuredAtMs, misses } = recorded;
     const { id, device, unit, kind } = sensor.info;
     const { atMs = clock.now() } = sample;
-    if (warned) logger.info('sensor.speaks_again', { sensor: id });
+    if (warned) logger.info('sensor.value_restored', { sensor: id });
     const isNews = sample.atMs === undefined || sample.atMs !== measuredAtMs || misses >= MISSES;
     Object.assign(recorded, { misses: 0, hasValue: true, warned: undefined, measuredAtMs: sample.atMs });
     if (!isNews) return;

@@ -112,7 +112,7 @@ export class SqliteFile implements Service {
     try {
       if (this.isOpen && this.#changes() !== this.#changesInSnapshot) await this.snapshot();
     } catch (error) {
-      emitWarning(this.#parts, path, { warning: 'snapshot_failed', path, reason: reasonOf(error) });
+      emitWarning(this.#parts, path, { warning: 'storage.snapshot_failed', path, reason: reasonOf(error) });
     }
   }
 
@@ -135,7 +135,7 @@ export class SqliteFile implements Service {
       folder.prepare();
     } catch (error) {
       const reason = String(toStorageError(error, path));
-      emitWarning(this.#parts, options.path, { warning: 'snapshots_not_kept', path, reason });
+      emitWarning(this.#parts, options.path, { warning: 'storage.snapshots_not_kept', path, reason });
       problems.raise(`${this.#name} copies`, `No copies of ${this.#name} can be kept: ${reason}`);
     }
   }
@@ -248,7 +248,7 @@ class DatabaseOpening {
       found.database.close();
       return this.#recover(fault);
     }
-    this.#reportLoss('database_older', fault, 'What was written last is lost');
+    this.#reportLoss('storage.database_outdated', fault, 'What was written last is lost');
     return this.#accept(found, 'kept-older');
   }
 
@@ -266,7 +266,7 @@ class DatabaseOpening {
     const setAside = this.#setAside();
     if (snapshot) folder.restore(snapshot, path);
     const meaning = snapshot ? 'What was written after the snapshot is lost' : 'There was no sound snapshot: the file begins empty';
-    this.#reportLoss(snapshot ? 'database_restored' : 'database_lost', fault, meaning, {
+    this.#reportLoss(snapshot ? 'storage.database_restored' : 'storage.database_lost', fault, meaning, {
       ...(setAside !== undefined && { setAside }),
       ...(snapshot && { snapshot: snapshot.path, snapshotTaken: isoTime(snapshot.takenMs) }),
     });
@@ -293,7 +293,7 @@ class DatabaseOpening {
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
-    emitWarning(this.#parts, path, { warning: 'no_file_set_aside', path, aside });
+    emitWarning(this.#parts, path, { warning: 'storage.path_set_aside', path, aside });
     this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 }

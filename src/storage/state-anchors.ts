@@ -86,7 +86,7 @@ export class StateAnchors implements Service {
       this.#isFailing = false;
     } catch (error) {
       // A failure is only logged, because an anchor may be older than its database.
-      if (!this.#isFailing) this.#logger.warn('anchors_not_written', { path: this.#path, reason: String(error) });
+      if (!this.#isFailing) this.#logger.warn('storage.anchors_not_written', { path: this.#path, reason: String(error) });
       this.#isFailing = true;
     }
   }
@@ -96,11 +96,11 @@ export class StateAnchors implements Service {
     this.#isOpen = true;
     try {
       const aside = setAsideUnlessFile(this.#path);
-      if (aside !== undefined) this.#logger.warn('anchors_set_aside', { path: this.#path, aside });
+      if (aside !== undefined) this.#logger.warn('storage.anchors_set_aside', { path: this.#path, aside });
       this.#descriptor = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
       this.#read(this.#descriptor);
     } catch (error) {
-      this.#logger.warn('anchors_not_opened', { path: this.#path, reason: String(error) });
+      this.#logger.warn('storage.anchors_not_opened', { path: this.#path, reason: String(error) });
     }
   }
 
@@ -113,7 +113,7 @@ export class StateAnchors implements Service {
       const line = parse(name, text);
       if (line) this.#lines.set(name, line);
       // A damaged line is only logged: the database is checked anyway and gets a new anchor.
-      else if (text.trim() !== '') this.#logger.warn('anchor_damaged', { path: this.#path, file: name });
+      else if (text.trim() !== '') this.#logger.warn('storage.anchor_damaged', { path: this.#path, file: name });
     }
     // The file gets its full size now, so that later writes succeed on a full disk.
     if (size === bytes.length) return;

@@ -50,7 +50,7 @@ function makePrivate(folder: string, logger: Logger): void {
   }
   if ((stat.mode & 0o077) === 0) return;
   chmodSync(folder, 0o700);
-  logger.warn('state_directory_closed', { folder, modeBefore: (stat.mode & 0o777).toString(8), mode: '700' });
+  logger.warn('storage.directory_restricted', { folder, modeBefore: (stat.mode & 0o777).toString(8), mode: '700' });
 }
 
 function refuse(folder: string, problem: string): never {

@@ -34,7 +34,7 @@ const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
  * `trust.log` has a second copy of the trust entries, which decide whom the hub trusts.
  */
 export class StateStore implements KeyValueStore, Service {
-  readonly #services: StorageServices;
+  readonly #collaborators: StorageServices;
   readonly #options: StateStoreOptions;
   readonly #file: SqliteFile;
   readonly #trust: TrustLog;
@@ -46,7 +46,7 @@ export class StateStore implements KeyValueStore, Service {
   #cancelSweep: () => void = () => {};
 
   constructor(services: StorageServices, options: StateStoreOptions) {
-    this.#services = services;
+    this.#collaborators = services;
     this.#options = options;
     this.#trust = new TrustLog(join(options.directory, 'trust.log'), TRUST_SPACES, { logger: services.logger });
     this.#file = new SqliteFile(services, {
@@ -82,7 +82,7 @@ export class StateStore implements KeyValueStore, Service {
 
   get(space: string, key: string): Json | undefined {
     const sql = `SELECT value FROM entry WHERE space = :space AND key = :key AND ${LIVE}`;
-    const row = this.#file.use((database) => database.prepare(sql).get({ space, key, now: this.#services.clock.now() }));
+    const row = this.#file.use((database) => database.prepare(sql).get({ space, key, now: this.#collaborators.clock.now() }));
     return row && (JSON.parse(String(row.value)) as Json);
   }
 
@@ -90,7 +90,7 @@ export class StateStore implements KeyValueStore, Service {
     checkName('space', space);
     checkName('key', key);
     const text = this.#stored(space, key, value);
-    const expiresMs = options.ttlMs === undefined ? null : this.#services.clock.now() + checkTtl(options.ttlMs);
+    const expiresMs = options.ttlMs === undefined ? null : this.#collaborators.clock.now() + checkTtl(options.ttlMs);
     this.#put({ space, key, value: text, expiresMs });
     if (this.#trust.holds(space))
       this.#appendTrust({ space, key, value: JSON.parse(text) as Json, ...(expiresMs !== null && { expiresMs }) });
@@ -105,7 +105,7 @@ export class StateStore implements KeyValueStore, Service {
 
   entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
     const sql = `SELECT key, value FROM entry WHERE space = :space AND ${LIVE} ORDER BY key`;
-    const rows = this.#file.use((database) => database.prepare(sql).all({ space, now: this.#services.clock.now() }));
+    const rows = this.#file.use((database) => database.prepare(sql).all({ space, now: this.#collaborators.clock.now() }));
     return rows.map((row) => ({ key: String(row.key), value: JSON.parse(String(row.value)) as Json }));
   }
 
@@ -193,7 +193,7 @@ export class StateStore implements KeyValueStore, Service {
       if (value === undefined) this.#drop('space = ? AND key = ?', space, key);
       else this.#put({ space, key, value: JSON.stringify(value), expiresMs: expiresMs ?? null });
     }
-    if (changes.length > 0) this.#services.logger.warn('trust_replayed', { changes: changes.length });
+    if (changes.length > 0) this.#collaborators.logger.warn('storage.trust_changes_replayed', { changes: changes.length });
   }
 
   /** Rewrites `trust.log` if it is damaged or differs from the trust entries in the database. */
@@ -221,9 +221,9 @@ export class StateStore implements KeyValueStore, Service {
 
   /** Deletes expired entries. Reads ignore them anyway. */
   #sweep(): void {
-    this.#cancelSweep = this.#services.clock.after(this.#options.sweepEveryMs ?? HOUR_MS / 6, () => this.#sweep());
+    this.#cancelSweep = this.#collaborators.clock.after(this.#options.sweepEveryMs ?? HOUR_MS / 6, () => this.#sweep());
     try {
-      this.#drop('expires_ms <= ?', this.#services.clock.now());
+      this.#drop('expires_ms <= ?', this.#collaborators.clock.now());
     } catch (error) {
       // A failure is ignored: the sweep is repeated, and the next write reports a full disk to its caller.
       if (!(error instanceof AtmoError)) throw error;

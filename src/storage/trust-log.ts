@@ -65,7 +65,7 @@ export class TrustLog implements Disposable {
   read(): KnownTrust {
     return guardStorage(this.#path, () => {
       const aside = setAsideUnlessFile(this.#path);
-      if (aside !== undefined) this.#parts.logger.warn('trust_log_set_aside', { path: this.#path, aside });
+      if (aside !== undefined) this.#parts.logger.warn('storage.trust_log_set_aside', { path: this.#path, aside });
       const lines = (readTextIfExists(this.#path) ?? '').split('\n');
       const newest = new Map<string, TrustChange>();
       let damaged = 0;
@@ -78,7 +78,7 @@ export class TrustLog implements Disposable {
           newest.set(name, change);
         }
       }
-      if (damaged > 0) this.#parts.logger.warn('trust_log_damaged', { path: this.#path, lines: damaged });
+      if (damaged > 0) this.#parts.logger.warn('storage.trust_log_damaged', { path: this.#path, lines: damaged });
       return { changes: [...newest.values()], isWhole: damaged === 0 };
     });
   }
@@ -105,7 +105,7 @@ export class TrustLog implements Disposable {
       this.#lengthBytes = this.#keptBytes = Buffer.byteLength(text);
     } catch (error) {
       this.#lengthBytes = -1;
-      this.#parts.logger.warn('trust_log_not_rewritten', { path: this.#path, reason: String(toStorageError(error, this.#path)) });
+      this.#parts.logger.warn('storage.trust_log_not_rewritten', { path: this.#path, reason: String(toStorageError(error, this.#path)) });
     }
   }
 

@@ -37,7 +37,7 @@ function countingRoom({ waitedMs = 0, duringIntent, clock = new ManualClock() }:
       if (kind === 'intent') duringIntent?.();
     },
   };
-  const setup = makePipeline({ clock, standstill: { waitedMs }, audit });
+  const setup = makePipeline({ clock, stallDetector: { waitedMs }, audit });
   const execution = { side_effects: true, timeout_ms: 30_000, async_allowed: true };
   const handler = async (_params: unknown, context: { readonly deadlineMs: number }) => {
     deadlineMs = context.deadlineMs;

@@ -180,7 +180,7 @@ export function makePipeline(
     validator,
     authorizer: listAuthorizer,
     clock,
-    standstill: { waitedMs: 0 },
+    stallDetector: { waitedMs: 0 },
     logger: silentLogger,
     events,
     self,

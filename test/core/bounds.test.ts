@@ -11,47 +11,47 @@ const named = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*'
 const signal = new AbortController().signal;
 
 describe('slots', () => {
-  const gates = (perCaller = 2) =>
+  const makeLimiter = (perCaller = 2) =>
     new CallerConcurrencyLimiter({ maxRunning: 3, maxWaiting: 10, maxRunningPerCaller: perCaller, maxWaitingPerCaller: 2 });
 
   test('one caller with a long queue never stands in the way of another', async () => {
-    const gate = gates();
-    const held = await Promise.all([gate.enter(named('greedy'), signal), gate.enter(named('greedy'), signal)]);
-    const waiting = [gate.enter(named('greedy'), signal), gate.enter(named('greedy'), signal)];
-    const leave = await gate.enter(named('modest'), signal);
+    const limiter = makeLimiter();
+    const held = await Promise.all([limiter.enter(named('greedy'), signal), limiter.enter(named('greedy'), signal)]);
+    const waiting = [limiter.enter(named('greedy'), signal), limiter.enter(named('greedy'), signal)];
+    const leave = await limiter.enter(named('modest'), signal);
     leave();
-    await expect(gate.enter(named('greedy'), signal)).rejects.toMatchObject({
+    await expect(limiter.enter(named('greedy'), signal)).rejects.toMatchObject({
       code: 'RESOURCE_EXCEEDED',
       message: expect.stringContaining('This caller already has 2 calls running and 2 waiting'),
     });
     for (const free of held) free();
     for (const free of await Promise.all(waiting)) free();
-    expect(gate.callers).toBe(0);
+    expect(limiter.callers).toBe(0);
   });
 
   test('an agent and what it spawned share the bound', async () => {
-    const gate = gates();
+    const limiter = makeLimiter();
     const child = withToken(named('parent/child'), { id: 'bb', chain: ['aa', 'bb'] });
-    await gate.enter(withToken(named('parent')), signal);
-    await gate.enter(child, signal);
-    const third = gate.enter(child, signal);
+    await limiter.enter(withToken(named('parent')), signal);
+    await limiter.enter(child, signal);
+    const third = limiter.enter(child, signal);
     await settled();
-    const other = await gate.enter(withToken(named('other'), { id: 'cc', chain: ['cc'] }), signal);
+    const other = await limiter.enter(withToken(named('other'), { id: 'cc', chain: ['cc'] }), signal);
     expect(await Promise.race([third, Promise.resolve('waits')])).toBe('waits');
     other();
   });
 
   test('a caller that gives up leaves its place, and callers that are gone are forgotten', async () => {
-    const gate = gates(1);
-    const leave = await gate.enter(named('a'), signal);
+    const limiter = makeLimiter(1);
+    const leave = await limiter.enter(named('a'), signal);
     const controller = new AbortController();
-    const waiting = gate.enter(named('a'), controller.signal);
+    const waiting = limiter.enter(named('a'), controller.signal);
     controller.abort(new Error('gave up'));
     await expect(waiting).rejects.toThrow('gave up');
     leave();
-    expect(gate.callers).toBe(0);
-    await expect(gate.enter(named('b'), controller.signal)).rejects.toThrow('gave up');
-    expect(gate.callers).toBe(0);
+    expect(limiter.callers).toBe(0);
+    await expect(limiter.enter(named('b'), controller.signal)).rejects.toThrow('gave up');
+    expect(limiter.callers).toBe(0);
   });
 
   test('bound the calls of one caller, the others go on', async () => {

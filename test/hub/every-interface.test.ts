@@ -4,7 +4,10 @@ import { INTERFACES } from './interfaces.ts';
 
 const fixture = new InterfaceFixture();
 
-beforeAll(() => fixture.start());
+beforeAll(async () => {
+  await fixture.start();
+  await fixture.composeTools();
+});
 afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(() => fixture.reset());
 

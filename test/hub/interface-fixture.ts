@@ -1,21 +1,18 @@
-import { MeshTokens } from '../../src/auth/tokens/mesh-tokens.ts';
-import { signRoot, tokenText } from '../../src/auth/tokens/token-chain.ts';
 import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { silentLogger } from '../../src/core/logger.ts';
-import { CallClient } from '../../src/mesh/rpc/call-client.ts';
-import { ControlLinks } from '../../src/mesh/rpc/control-links.ts';
 import type { RegisteredTool, ToolContext } from '../../src/tools/definition/tool-definition.ts';
-import { tokenServices } from '../auth/tokens/token-fixture.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { founder } from '../mesh/membership/membership-fixture.ts';
-import { MemoryEngine } from '../mesh/memory-engine.ts';
+import { joined } from '../mesh/membership/membership-fixture.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
 import { runClock } from '../mesh/run-clock.ts';
-import { WholeHub } from './whole-hub.ts';
+import { foundingHub, OtherHub } from './other-hub.ts';
+import { MESH_AT, WholeHub } from './whole-hub.ts';
 
+const NEVER = new AbortController().signal;
+const GUEST_ADDRESS = 'guest.test:2';
 const OTHER_ADDRESS = 'other.test:1';
 const RULES = 'rules:\n  - name: nobody\n    effect: deny\n    reason: a test\n    when: { tool: "probe:forbidden" }\n';
 /** Tools that tell when they ran, by what a test does with them; `open` needs no permission. */
@@ -54,7 +51,7 @@ export class InterfaceFixture implements AsyncDisposable {
   onFirst: () => Promise<unknown> = async () => undefined;
   /** Kinds of the rows that `probe:watched` found in the audit log about its own call. */
   readonly foundWhileRunning: (readonly string[])[] = [];
-  readonly #network = new MemoryNetwork({ clock: this.clock });
+  readonly network = new MemoryNetwork({ clock: this.clock });
   readonly #owned: AsyncDisposable[] = [];
   readonly #automations: string[] = [];
   #held = Promise.withResolvers<null>();
@@ -63,18 +60,26 @@ export class InterfaceFixture implements AsyncDisposable {
 
   constructor() {
     const config = { tools: { dynamic_registration: true, max_concurrent_per_caller: 1 } };
-    this.hub = new WholeHub({ clock: this.clock, network: this.#network, rules: RULES, config });
+    this.hub = new WholeHub({ clock: this.clock, network: this.network, rules: RULES, config });
   }
 
   async start(): Promise<void> {
     await this.hub.hub.start();
     this.#register(probeTool('first', { handler: () => this.onFirst().then(() => ({ ok: true })) }));
     this.#register(probeTool('held', { handler: () => this.#hold() }));
+    for (const name of TOLD_TOOLS) this.#register(this.#toldTool(name));
+  }
+
+  /** Registers tools that are composed of those of the fixture. */
+  async composeTools(): Promise<void> {
     for (const name of TOLD_TOOLS) {
-      this.#register(this.#toldTool(name));
       await this.#compose(`composed_${name}`, [{ tool: `probe:${name}` }]);
       await this.#compose(`composed_open_${name}`, this.openSteps(name));
     }
+  }
+
+  get hubId(): HubId {
+    return this.hub.hub.orchestrator.orchestratorId as HubId;
   }
 
   /** Ends what the test before left running. */
@@ -215,42 +220,49 @@ export class InterfaceFixture implements AsyncDisposable {
   #other: ReturnType<InterfaceFixture['openOther']> | undefined;
 
   async openOther() {
-    const setup = await founder({ clock: this.clock });
-    const { self, gate, membership, time } = setup;
-    const { clock } = this;
-    const engine = new MemoryEngine({
-      network: this.#network,
-      address: OTHER_ADDRESS,
-      self: { id: self.hubId, publicKey: self.publicKey },
-      gate,
-    });
-    const drops = { count: () => undefined };
-    const links = new ControlLinks({ engine, clock, logger: silentLogger, drops });
-    for (const service of [engine, links]) {
-      await service.start();
-      this.#owned.unshift(service);
-    }
-    const { text } = await setup.admission.invite({ addresses: [OTHER_ADDRESS] });
+    const { hub, root } = await this.join();
+    await this.during(until(() => hub.links.to(this.hubId) !== undefined));
+    return { hub, root };
+  }
+
+  /** Has the hub join the mesh of another hub, which becomes its neighbour soon. */
+  async join() {
+    const founder = await foundingHub(this.clock, { network: this.network, address: OTHER_ADDRESS });
+    this.#owned.push(founder.hub);
+    const { text } = await founder.hub.member.admission.invite({ addresses: [OTHER_ADDRESS] });
     requireSuccess(await this.during(this.hub.call('mesh_join', { invite: text })));
-    const hubId = this.hub.hub.orchestrator.orchestratorId as HubId;
-    await this.during(until(() => links.to(hubId) !== undefined));
-    const routes = { nextHop: (id: HubId) => id, epochOf: () => undefined, reads: () => true };
-    const members = { keyOf: (id: HubId) => membership.member(id) };
-    const meshTokens = new MeshTokens({ hub: self, mesh: membership, time });
-    const { router } = new CallClient({ self, links, routes, members, tokens: meshTokens, clock, time, drops });
-    const tokens = await tokenServices({ meshId: membership.requireOwn().meshId, hub: self, clock });
-    const bearer = async (permissions: readonly string[], callsPerMinute?: number) => {
-      const rate = callsPerMinute === undefined ? {} : { rateLimit: { calls: callsPerMinute, seconds: 60 } };
-      const claims = tokens.rootClaims({ subject: this.newName('far'), key: self.publicKey, permissions, ...rate });
-      const { principal } = tokens.verifier.verify(tokenText(signRoot(claims, self.privateKey)));
-      return { principal, tokenId: claims.id };
-    };
-    return { selfId: self.hubId, router, bearer, hubId, membership };
+    return founder;
+  }
+
+  /** Another member of the mesh, which gives no more than these permissions. */
+  async guest(permissions: readonly string[]): Promise<OtherHub> {
+    const { hub: host } = await this.other();
+    const guest = new OtherHub(await joined(host.member, { permissions }), { network: this.network, address: GUEST_ADDRESS });
+    this.#owned.push(guest);
+    await guest.start();
+    await this.during(guest.engine.connect(MESH_AT, { signal: NEVER }));
+    await this.during(until(() => guest.links.to(this.hubId) !== undefined));
+    return guest;
+  }
+
+  /** Calls a tool of the hub as a bearer at another hub. */
+  forward(from: OtherHub, principal: Principal, name: string): Promise<unknown> {
+    return from.client.router.forward(this.hubId, {
+      principal,
+      tool: makeTool({ namespace: 'probe', name }),
+      params: {},
+      requestId: this.newName('request'),
+      traceId: 'far',
+      deadlineMs: this.clock.now() + 30_000,
+      mode: 'sync',
+      hopBudget: 3,
+      signal: NEVER,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.during(this.hub[Symbol.asyncDispose]());
-    for (const service of this.#owned) await service[Symbol.asyncDispose]();
+    for (const service of this.#owned.toReversed()) await service[Symbol.asyncDispose]();
   }
 
   #toldTool(name: string, permissions: readonly string[] = name === 'open' ? [] : ['probe:use']): RegisteredTool {

@@ -1,5 +1,4 @@
 import { toAtmoError } from '../../src/core/errors.ts';
-import { makeTool } from '../calls/pipeline-fixture.ts';
 import { atmo } from '../cli/cli-fixture.ts';
 import { HOST } from '../http/http-fixture.ts';
 import type { InterfaceFixture, Minted } from './interface-fixture.ts';
@@ -36,7 +35,6 @@ interface Interface {
 }
 
 const USE = ['probe:use'];
-const NEVER = new AbortController().signal;
 
 const overHttp: Interface = {
   takesBody: true,
@@ -109,27 +107,16 @@ const inProcess: Interface = {
 
 const overMesh: Interface = {
   open: async (fixture, { tool, callsPerMinute }) => {
-    const { hubId, router, bearer, selfId } = await fixture.other();
-    const { principal, tokenId } = await bearer(USE, callsPerMinute);
-    const forward = (name: string) =>
-      router.forward(hubId, {
-        principal,
-        tool: makeTool({ namespace: 'probe', name }),
-        params: {},
-        requestId: fixture.newName('request'),
-        traceId: 'far',
-        deadlineMs: fixture.clock.now() + 30_000,
-        mode: 'sync',
-        hopBudget: 3,
-        signal: NEVER,
-      });
+    const { hub } = await fixture.other();
+    const { principal, tokenId } = await hub.bearer(USE, callsPerMinute);
+    const forward = (name: string) => fixture.forward(hub, principal, name);
     const call = () => fixture.during(forward(tool)).then(() => 'success', remoteCodeOf);
-    return { agentId: `${principal.id}@${selfId}`, tokenId, call, hold: () => forward('held') };
+    return { agentId: `${principal.id}@${hub.id}`, tokenId, call, hold: () => forward('held') };
   },
 };
 
 /** What another hub could take instead is an unavailable hub to the one that asked. */
-function remoteCodeOf(error: unknown): string {
+export function remoteCodeOf(error: unknown): string {
   const { code, details } = toAtmoError(error);
   return typeof details.code === 'string' ? details.code : code;
 }

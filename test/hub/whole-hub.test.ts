@@ -1,21 +1,28 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { rawPublicKey } from '../../src/codec/public-key.ts';
-import { makeTool } from '../calls/pipeline-fixture.ts';
+import { GATE_TIMEOUT_MS } from '../../src/mesh/transport/admission.ts';
+import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
+import { MemoryEngine } from '../mesh/memory-engine.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
+import { identities } from '../mesh/rpc/link-fixture.ts';
+import { runClock } from '../mesh/run-clock.ts';
 import { SysfsTree } from '../sensors/sysfs-tree.ts';
 import { InterfaceFixture } from './interface-fixture.ts';
-import { mcpRequest, WholeHub } from './whole-hub.ts';
+import { remoteCodeOf } from './interfaces.ts';
+import { MESH_AT, mcpRequest, WholeHub } from './whole-hub.ts';
 
 const fixture = new InterfaceFixture();
 const sysfs = SysfsTree.empty();
 const strict = strictHub();
+/** The calls of `held` on the strict hub, which last until a test ends them. */
+const held = heldCalls();
 
 beforeAll(async () => {
   await fixture.start();
   await strict.hub.start();
-  for (const name of ['free', 'off', 'beta', 'dangerous']) registerProbe(strict, name);
+  for (const name of ['free', 'held', 'off', 'beta', 'dangerous']) registerProbe(strict, name);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -77,6 +84,77 @@ describe('a hub', () => {
   });
 });
 
+describe('a hub in a mesh', () => {
+  test('tells another hub only the events that its bearer may hear', async () => {
+    const { hub: other } = await fixture.other();
+    const { principal } = await other.bearer(['probe:use']);
+    const heard: unknown[] = [];
+    const ending = new AbortController();
+    const subscription = { principal, types: ['agi.tool.invoked'], signal: ending.signal } as const;
+    const ended = other.client.events.subscribe(fixture.hubId, subscription, ({ data }) => heard.push(data.agent_id));
+    await fixture.pause();
+    await fixture.hub.call('current_time');
+    await fixture.during(fixture.forward(other, principal, 'free'));
+    await fixture.pause();
+    expect(heard).toEqual([`${principal.id}@${other.id}`]);
+    ending.abort();
+    await fixture.during(ended);
+  });
+
+  test('takes from the tokens of another hub only what the mesh lets that hub give', async () => {
+    const guest = await fixture.guest(['probe:use']);
+    const { principal } = await guest.bearer(['probe:use', 'admin:audit']);
+    const codeOf = (name: string) => fixture.during(fixture.forward(guest, principal, name)).then(() => 'success', remoteCodeOf);
+    expect(await codeOf('free')).toBe('success');
+    fixture.guard = 'admin:audit';
+    expect(await codeOf('guarded')).toBe('PERMISSION_DENIED');
+    expect(fixture.ran).toEqual(['free']);
+  });
+
+  describe('that it just joined', () => {
+    let joining: InterfaceFixture;
+
+    beforeEach(async () => {
+      joining = new InterfaceFixture();
+      await joining.start();
+    });
+    afterEach(() => joining[Symbol.asyncDispose]());
+
+    test('ends a waiting call of a hub that is no member any more', async () => {
+      const { hub: other, root } = await joining.other();
+      const { principal } = await other.bearer(['probe:use']);
+      for (const name of ['held', 'free']) joining.forward(other, principal, name).catch(() => undefined);
+      await joining.untilHeld();
+      await joining.pause();
+      await joining.during(other.tellOwnRevocation(joining.hubId, root));
+      // The hub asks a neighbour for statements at most four times a second.
+      await runClock(joining.clock, 500);
+      const message = expect.stringContaining('its caller may no longer make it');
+      const end = await joining.lastEnd(`${principal.id}@${other.id}`);
+      expect(end).toMatchObject({ kind: 'refusal', content: { error: 'CANCELLED', message } });
+      joining.release();
+      await joining.pause();
+      expect(joining.ran).toEqual([]);
+    });
+
+    test('lets no hub in that is no member', async () => {
+      await joining.join();
+      await using stranger = strangerIn(joining.network);
+      await stranger.start();
+      stranger.connect(MESH_AT, { signal: new AbortController().signal }).catch(() => undefined);
+      await runClock(joining.clock, GATE_TIMEOUT_MS, 1_000);
+      expect(stranger.peers()).toEqual([]);
+    });
+  });
+});
+
+/** A hub of no mesh that asks nothing of those that it connects to. */
+function strangerIn(network: MemoryNetwork): MemoryEngine {
+  const [self] = identities(1);
+  if (!self) throw new Error('there is no identity');
+  return new MemoryEngine({ network, address: 'stranger.test:3', self, gate: { admit: async () => undefined } });
+}
+
 describe('a hub whose owner set limits', () => {
   const mint = async (more: object = {}): Promise<string> => {
     const body = { agent_id: 'agent', permissions: ['probe:use'], ...more };
@@ -121,6 +199,21 @@ describe('a hub whose owner set limits', () => {
     expect(await call('other')).toBe('success');
   });
 
+  test('takes no parameters that are longer than it allows', async () => {
+    const call = async (length: number) => (await strict.call('probe:free', { value: 'x'.repeat(length) }, await mint())).error?.code;
+    expect([await call(900), await call(1_000)]).toEqual([undefined, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  test('runs no more calls at once than it allows', async () => {
+    const tokens = [await mint(), await mint(), await mint()];
+    const calls = tokens.map((token) => strict.call('probe:held', {}, token));
+    for (let turn = 0; turn < 10; turn++) await settled();
+    const atOnce = held.count;
+    held.end();
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(['success', 'success', 'success']);
+    expect([atOnce, held.count]).toEqual([2, 3]);
+  });
+
   test('writes secrets into its audit log as hashes that no other hub could make', async () => {
     const hashesOf = (isSecret: boolean) => Promise.all([fixture.hub, strict].map((hub) => hashOfCall(hub, isSecret)));
     const [openHere, openThere] = await hashesOf(false);
@@ -139,16 +232,43 @@ function strictHub(): WholeHub {
     sensors: { sysfs: sysfs.root },
     clock: { trust: 'never' },
     roles: { tester: { permissions: ['probe:use'], features: ['beta'] } },
-    tools: { dynamic_registration: true, disabled: ['probe:off'], features: { 'probe:beta': ['beta'] }, max_calls_per_session: 2 },
+    tools: {
+      dynamic_registration: true,
+      disabled: ['probe:off'],
+      features: { 'probe:beta': ['beta'] },
+      max_calls_per_session: 2,
+      max_concurrent: 2,
+      max_params_bytes: 1_000,
+    },
   };
   return new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n', config });
 }
 
+function heldCalls() {
+  const ended = Promise.withResolvers<null>();
+  const calls = {
+    count: 0,
+    end: () => ended.resolve(null),
+    begin: () => {
+      calls.count += 1;
+      return ended.promise;
+    },
+  };
+  return calls;
+}
+
 /** Registers a tool that changes something; the one of the name `dangerous` is. */
 function registerProbe({ hub }: WholeHub, name: string): void {
-  const metadata = { dangerous: name === 'dangerous' };
-  const execution = { side_effects: true };
-  hub.orchestrator.registerTool(makeTool({ namespace: 'probe', name, execution, metadata, requires: { permissions: ['probe:use'] } }));
+  const tool = makeTool({
+    namespace: 'probe',
+    name,
+    parameters: { type: 'object', properties: { value: { description: 'Anything' } } },
+    requires: { permissions: ['probe:use'] },
+    execution: { side_effects: true },
+    metadata: { dangerous: name === 'dangerous' },
+    ...(name === 'held' && { handler: held.begin }),
+  });
+  hub.orchestrator.registerTool(tool);
 }
 
 /** The hash of its arguments with which the audit log knows a call. */

@@ -5,13 +5,14 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { HttpApp } from '../../src/http/server/http-app.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
+import { formatHostPort } from '../../src/mesh/transport/mesh-engine.ts';
 import { HOST, PORT } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
 import type { MemoryNetwork } from '../mesh/memory-network.ts';
 
 /** Where the hub listens for other hubs in the network of a test. */
-export const MESH_ADDRESS = 'hub.test:1';
+export const MESH_AT = { host: 'hub.test', port: 1 };
 
 interface Surroundings {
   readonly clock: ManualClock;
@@ -87,7 +88,12 @@ export class WholeHub implements AsyncDisposable {
             return { listen: async () => PORT, [Symbol.asyncDispose]: async () => {} };
           },
           openEngine: async ({ hubId: id, publicKey }, gate, role) =>
-            new MemoryEngine({ network, address: role === 'member' ? MESH_ADDRESS : 'guest.test:1', self: { id, publicKey }, gate }),
+            new MemoryEngine({
+              network,
+              address: role === 'member' ? formatHostPort(MESH_AT) : 'guest.test:1',
+              self: { id, publicKey },
+              gate,
+            }),
         },
       },
     );

@@ -176,7 +176,7 @@ describe('on another board, where another hub was', () => {
     expect(await hub.result('hub:verify_audit')).toMatchObject({ intact: true });
     const { rows } = await hub.result('hub:read_audit', { limit: 500 });
     expect(JSON.stringify(rows)).toContain('audit.restored');
-    expect(hub.log.filter((line) => line.includes('audit_truncated'))).toEqual([]);
+    expect(hub.log.filter((line) => line.includes('audit.log_truncated'))).toEqual([]);
   });
 
   test('the tokens that it made are good, and open no more than before', async () => {

@@ -163,7 +163,7 @@ describe('a program with a hub inside itself', () => {
 
   test('is told which names of the configuration mean no tool', async () => {
     await startHub({ disabled: ['core:echo', 'current_time', 'hash@1.0.0', 'ehco'], features: { hash: ['lab'], 'core:hsah': ['lab'] } });
-    const warnings = logged.map((line) => JSON.parse(line) as JsonObject).filter(({ event }) => event === 'config.names_no_tool');
+    const warnings = logged.map((line) => JSON.parse(line) as JsonObject).filter(({ event }) => event === 'config.tool_not_found');
     expect(warnings.map(({ setting, name }) => `${setting} ${name}`)).toEqual([
       'tools.disabled hash@1.0.0',
       'tools.disabled ehco',

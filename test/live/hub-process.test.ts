@@ -213,7 +213,7 @@ describe('damage', () => {
     await hub.stop();
     overwrite(join(stateDir, 'state.db'));
     hub = await start();
-    expect(hub.log.join('\n')).toContain('database_restored');
+    expect(hub.log.join('\n')).toContain('storage.database_restored');
     expect(await deviceIds()).toEqual(['front-door', 'living-room-lamp']);
     await until(async () => codeOf(await hub.call(TURN_ON)) === 'success');
   });

@@ -13,8 +13,8 @@ describe('the log of matter.js', () => {
     logger.warn('slow', { after: 3 });
     logger.error('lost\nand gone');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 'warn', event: 'matter', facility: 'Test', text: expect.stringContaining('slow') },
-      { level: 'error', event: 'matter', facility: 'Test', text: 'lost and gone' },
+      { level: 'warn', event: 'matter.message_logged', facility: 'Test', text: expect.stringContaining('slow') },
+      { level: 'error', event: 'matter.message_logged', facility: 'Test', text: 'lost and gone' },
     ]);
   });
 

@@ -100,7 +100,7 @@ describe('a sensor of the board', () => {
     source.plug('sim:late/temperature', 5);
     await pass(30);
     expect(readings.current(parseSensorId('late/temperature'))).toMatchObject({ value: 5, reachability: 'reachable' });
-    expect(log.join('')).toContain('sensor.speaks_again');
+    expect(log.join('')).toContain('sensor.value_restored');
   });
 
   test('emits a sample without a request at once, with the time of its arrival', async () => {

@@ -49,7 +49,7 @@ describe('a state.db that was emptied or lost', () => {
     expect(store.get(REVOKED, 'token-1')).toBe('statement');
     expect(store.get('approvals', 'asked')).toEqual({ state: 'used' });
     expect(store.get('devices', 'lamp')).toBeUndefined();
-    expect(warningsOf(fixture)).toContain('database_restored');
+    expect(warningsOf(fixture)).toContain('storage.database_restored');
     expect(fixture.collaborators.problems.list().join()).toMatch(/state\.db is (empty|missing).*the copy of .* is in its place/);
   });
 
@@ -75,7 +75,7 @@ describe('a state.db that was emptied or lost', () => {
     const store = await fixture.state();
     expect(store.get(REVOKED, 'token-1')).toBe('statement');
     expect(store.get('approvals', 'asked')).toEqual({ state: 'used' });
-    expect(warningsOf(fixture).join()).toMatch(/database_(restored|older)/);
+    expect(warningsOf(fixture).join()).toMatch(/database_(restored|outdated)/);
     expect(fixture.collaborators.problems.list()).toHaveLength(1);
   });
 
@@ -89,7 +89,7 @@ describe('a state.db that was emptied or lost', () => {
     await fixture.close();
     copyFileSync(`${path}.before`, path);
     await fixture.state();
-    expect(warningsOf(fixture)).toEqual(['database_older']);
+    expect(warningsOf(fixture)).toEqual(['storage.database_outdated']);
     expect(fixture.collaborators.problems.list()).toEqual([expect.stringContaining('state.db has lost its last 1 changes')]);
   });
 
@@ -102,7 +102,7 @@ describe('a state.db that was emptied or lost', () => {
     database.close();
     const store = await fixture.state();
     expect(store.get('devices', 'lamp')).toBeUndefined();
-    expect(warningsOf(fixture)).toEqual(['database_restored']);
+    expect(warningsOf(fixture)).toEqual(['storage.database_restored']);
   });
 });
 

@@ -54,7 +54,7 @@ describe('a damaged state.db', () => {
     expect(setAside(fixture)).toHaveLength(1);
     expect(readFileSync(fixture.path(setAside(fixture)[0] ?? '')).equals(damaged)).toBe(true);
     expect(fixture.warnings.map(({ type, subject, data }) => [type, subject, data.warning])).toEqual([
-      ['hub.warning', 'state.db', 'database_restored'],
+      ['hub.warning', 'state.db', 'storage.database_restored'],
     ]);
     store.set('s', 'new', 1);
     expect(store.get('s', 'new')).toBe(1);
@@ -137,7 +137,7 @@ describe('a damaged history.db', () => {
     await before[Symbol.asyncDispose]();
     overwrite(fixture.path('history.db'), 0, 100);
     const store = await fixture.history();
-    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['database_lost']);
+    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['storage.database_lost']);
     store.describe(sensorId('hall/temperature'), sensorInfo('hall/temperature'));
     const range = { sensor: sensorId('hall/temperature'), startMs: 0, endMs: fixture.clock.now(), aggregation: 'none' } as const;
     expect(store.history(range)).toEqual([]);
@@ -204,7 +204,7 @@ describe('snapshots', () => {
     rmSync(fixture.snapshotDirectory, { recursive: true });
     fixture.clock.advance(60_000);
     await store[Symbol.asyncDispose]();
-    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['snapshot_failed']);
+    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['storage.snapshot_failed']);
     expect(existsSync(fixture.snapshotDirectory)).toBe(false);
   });
 });

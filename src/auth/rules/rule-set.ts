@@ -1,5 +1,5 @@
 import { parsePermission } from '../../core/auth/permission.ts';
-import type { Effect, RuledCall, RuleVerdict } from '../../core/auth/principal.ts';
+import type { CallToJudge, Effect, RuleVerdict } from '../../core/auth/principal.ts';
 import type { EffectTestResult, ListedRule } from '../../core/auth/rules.ts';
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
@@ -53,14 +53,14 @@ export class RuleSet {
     this.#ready = rules.map((rule) => ({ rule, ofCall: callConditions(rule.terms), ofEffect: effectConditions(rule.terms) }));
   }
 
-  judge(call: RuledCall, context: RuleContext): RuleVerdict {
+  judge(call: CallToJudge, context: RuleContext): RuleVerdict {
     const fitting = this.#fitting(viewCall(call, context));
     const deciding = effectsOf(call, context).map((view) => firstOf(fitting, view)?.rule);
     return this.#verdict(call, deciding);
   }
 
   /** Returns the verdict. For each effect, also returns the deciding rule and the reason. */
-  explain(call: RuledCall, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
+  explain(call: CallToJudge, context: RuleContext): { readonly verdict: RuleVerdict; readonly effects: readonly EffectTestResult[] } {
     const view = viewCall(call, context);
     const fitting = this.#fitting(view);
     const effects = effectsOf(call, context).map((effect) => this.#trial(view, effect, firstOf(fitting, effect)));
@@ -72,7 +72,7 @@ export class RuleSet {
     return this.#ready.filter(({ rule, ofCall }) => holds(rule, ofCall, view));
   }
 
-  #verdict(call: RuledCall, deciding: readonly (Rule | undefined)[]): RuleVerdict {
+  #verdict(call: CallToJudge, deciding: readonly (Rule | undefined)[]): RuleVerdict {
     const denying = deciding.find((rule) => rule?.effect === 'deny');
     if (denying) return { kind: 'deny', rule: denying.name, reason: denying.reason ?? `rule ${JSON.stringify(denying.name)}` };
     if (deciding.includes(undefined) && this.#denies(call)) return { kind: 'deny', rule: 'default', reason: DEFAULT_DENIAL };
@@ -82,7 +82,7 @@ export class RuleSet {
     return allowing ? { kind: 'allow', rule: allowing.name } : { kind: 'allow' };
   }
 
-  #denies({ principal }: RuledCall): boolean {
+  #denies({ principal }: CallToJudge): boolean {
     return this.default === 'deny' && principal.kind !== 'owner';
   }
 
@@ -107,7 +107,7 @@ export class RuleSet {
 }
 
 /** Returns the effects to judge. A call without effects is judged once, and matches only rules without conditions about effects. */
-function effectsOf({ effects }: RuledCall, { facts }: RuleContext): readonly (EffectView | undefined)[] {
+function effectsOf({ effects }: CallToJudge, { facts }: RuleContext): readonly (EffectView | undefined)[] {
   return effects.length === 0 ? [undefined] : effects.map((effect) => viewEffect(effect, facts));
 }
 
@@ -132,7 +132,7 @@ function personsOf(rule: Rule | undefined): number {
 type Truth = 'yes' | 'no' | 'unforeseen';
 
 interface CallView {
-  readonly call: RuledCall;
+  readonly call: CallToJudge;
   readonly agent: readonly string[];
   /** Current and former names of the tool, each split into segments. */
   readonly tools: readonly (readonly string[])[];
@@ -157,7 +157,7 @@ interface Condition<View> {
 
 const DEVICE_PATH_LENGTH = 4;
 
-function viewCall(call: RuledCall, context: RuleContext): CallView {
+function viewCall(call: CallToJudge, context: RuleContext): CallView {
   return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...context };
 }
 

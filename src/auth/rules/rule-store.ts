@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../codec/hashes.ts';
-import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/auth/principal.ts';
+import type { CallToJudge, RuleEngine, RuleVerdict } from '../../core/auth/principal.ts';
 import type { KnownNames, RuleAdministration, RuleListing, RuleTestResult, RuleWarning } from '../../core/auth/rules.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
@@ -89,7 +89,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     if ('fault' in found) this.#refuse(toAtmoError(found.fault).message);
   }
 
-  judge(call: RuledCall): RuleVerdict {
+  judge(call: CallToJudge): RuleVerdict {
     const { set } = this.#rules;
     if (set.rules.length === 0 && set.default === 'allow') return { kind: 'allow' };
     return set.judge(call, { minute: this.#minute(), facts: this.#ports.facts });
@@ -107,7 +107,7 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
     };
   }
 
-  test(call: RuledCall, at?: string): RuleTestResult {
+  test(call: CallToJudge, at?: string): RuleTestResult {
     const { set, zone } = this.#rules;
     const minute = at === undefined ? this.#minute() : zone.parse(at, this.#ports.time.now());
     const trial = set.explain(call, { minute, facts: this.#ports.facts });

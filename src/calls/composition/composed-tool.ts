@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import { type CallerView, isActing, type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
 import { MAX_COMPOSITION_DEPTH } from '../limits.ts';
@@ -88,7 +88,7 @@ function canonical(
     });
     if (!canonicalize || passed.length === 0 || hasReferences(step.params)) continue;
     const filled = fillReferences(step.params, { results: [], params: known });
-    const after = canonicalize(isJsonObject(filled) ? filled : {}, caller);
+    const after = canonicalize(objectOf(filled), caller);
     known = { ...known, ...Object.fromEntries(passed.map(({ name, from }) => [from, after[name] ?? null])) };
   }
   return known;

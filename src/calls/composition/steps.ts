@@ -1,5 +1,5 @@
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, valueAt } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, valueAt } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { InnerCall, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
@@ -87,8 +87,7 @@ function knownParams(step: Step, params: JsonObject | undefined): JsonObject | u
 }
 
 function filled(step: Step, sources: Parameters<typeof fillReferences>[1]): JsonObject {
-  const params = fillReferences(step.params, sources);
-  return isJsonObject(params) ? params : {};
+  return objectOf(fillReferences(step.params, sources));
 }
 
 function requestOf({ tool, params }: Step, context: ToolContext): CallRequest {
@@ -250,7 +249,7 @@ export function sequenceTool(pipeline: () => StepPipeline): RegisteredTool {
 /** Returns the steps in valid parameters of the sequence tool; an empty list if the parameters are unknown. */
 function stepsOfParams({ steps = [] }: JsonObject = {}): readonly Step[] {
   return Array.isArray(steps)
-    ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: isJsonObject(params) ? params : {} }))
+    ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: objectOf(params) }))
     : [];
 }
 

@@ -5,7 +5,6 @@ import { type ToolResult, unwrapResult } from '../../tools/definition/tool-class
 import { type RegisteredTool, TOOL_CATEGORIES, type ToolContext, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
-import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import type { CallAnswer } from '../request-and-answer.ts';
 
 /** The data of an AgentOS `ITool`. `requiredCapabilities` are the rights that a caller needs; this project calls them permissions. */
@@ -50,26 +49,9 @@ export interface ExecutableAgentOsTool extends AgentOsTool {
 
 const CAPABILITY_PREFIX = 'capability:';
 
-/** Converts a definition to the form of AgentOS. Permissions get the prefix `capability:`, which `fromAgentOs` removes again. */
-export function toAgentOs(definition: ToolDefinition): AgentOsTool {
-  const { name, version, description, requires, metadata, execution } = definition;
-  return {
-    id: toolId(definition),
-    name,
-    displayName: metadata.title,
-    description,
-    inputSchema: copyJsonObject(definition.parameters, RESULT_LIMITS),
-    outputSchema: copyJsonObject(definition.returns, RESULT_LIMITS),
-    requiredCapabilities: requires.permissions.map((permission) => `${CAPABILITY_PREFIX}${permission}`),
-    category: metadata.category,
-    version,
-    hasSideEffects: execution.hasSideEffects,
-  };
-}
-
 /**
  * Converts an AgentOS tool to a definition. The namespace is `agentos` if the tool's id has none. A missing `hasSideEffects` counts as
- * true, because the tool may have side effects. An unknown category becomes a tag.
+ * true, because the tool may have side effects. An unknown category becomes a tag. Permissions lose the prefix `capability:`.
  */
 export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   const category = TOOL_CATEGORIES.find((known) => known === tool.category);

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { CallAnswer, CallRequest } from '../request-and-answer.ts';
 
 /** A call in the form of a model API. */
-export interface ToolCall {
+export interface ParsedModelCall {
   readonly form: 'openai' | 'anthropic';
   /** The id that the model gave to the call. The result must repeat it. */
   readonly id: string;
@@ -18,8 +18,8 @@ const MAX_NAME_LENGTH = 160;
  * Parses a call in OpenAI's form (`{id, type: 'function', function: {name, arguments}}`, arguments as text or object) or an Anthropic
  * `tool_use` block (`{type, id, name, input}`). Throws VALIDATION_ERROR if the call has another form or no valid id.
  */
-export function parseToolCall(value: Json): ToolCall {
-  const call = isJsonObject(value) ? value : {};
+export function parseToolCall(value: Json): ParsedModelCall {
+  const call = objectOf(value);
   const id = typeof call.id === 'string' && ID.test(call.id) ? call.id : refuse('an id of 1 to 128 visible ASCII characters');
   if (call.type === 'tool_use') return parsed('anthropic', id, { name: nameOf(call.name), arguments: call.input });
   const named = isJsonObject(call.function) ? call.function : refuse('"function" with name and arguments, or the type "tool_use"');
@@ -27,7 +27,7 @@ export function parseToolCall(value: Json): ToolCall {
 }
 
 /** Returns the answer as OpenAI's `tool` message or Anthropic's `tool_result` block. Both also have the fields of `ModelCallResult`. */
-export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
+export function toolCallResult({ form, id }: Pick<ParsedModelCall, 'form' | 'id'>, answer: CallAnswer): JsonObject {
   const { error, ...result } = toModelCallResult({ id }, answer);
   const isError = answer.status === 'error';
   const content = JSON.stringify(isError ? { error: answer.error } : answer.result);
@@ -35,7 +35,7 @@ export function toolCallResult({ form, id }: Pick<ToolCall, 'form' | 'id'>, answ
   return form === 'openai' ? { role: 'tool', ...shared } : { type: 'tool_result', tool_use_id: id, ...shared };
 }
 
-function parsed(form: ToolCall['form'], id: string, call: { readonly name: string; readonly arguments: unknown }): ToolCall {
+function parsed(form: ParsedModelCall['form'], id: string, call: { readonly name: string; readonly arguments: unknown }): ParsedModelCall {
   try {
     return { form, id, request: fromModelCall({ id, function: call }) };
   } catch (thrown) {

@@ -31,7 +31,7 @@ interface SeedCollaborators {
   /** Reports the skipped tools of the bootstrap file to the owner. */
   readonly report: (leftOut: readonly SkippedRecord[]) => void;
   /** The built-in tools of every hub. `discover` registers those that are missing. */
-  readonly nucleus: readonly RegisteredTool[];
+  readonly builtIn: readonly RegisteredTool[];
   /** Returns the tools for the board's current hardware. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
   readonly parts: () => Promise<readonly BoardPart[]>;
@@ -44,7 +44,7 @@ interface SeedCollaborators {
 
 /** Registers built-in tools, tools for the board's hardware and tools of the bootstrap file. `discover` can be repeated at any time. */
 export class SeedDiscovery implements AsyncDisposable {
-  readonly #with: SeedCollaborators;
+  readonly #collaborators: SeedCollaborators;
   #waiting: readonly FileRecord[] = [];
   #leftOut: SkippedRecord[] = [];
   #seeded = new Map<string, string>();
@@ -52,12 +52,12 @@ export class SeedDiscovery implements AsyncDisposable {
   #isTrying = false;
 
   constructor(collaborators: SeedCollaborators) {
-    this.#with = collaborators;
+    this.#collaborators = collaborators;
   }
 
   async discover(): Promise<SeedReport> {
-    const { registry, nucleus, probe, parts, bootstrap, reserved } = this.#with;
-    const found = [...nucleus, ...(await probe())];
+    const { registry, builtIn, probe, parts, bootstrap, reserved } = this.#collaborators;
+    const found = [...builtIn, ...(await probe())];
     const missing = found.filter(({ id }) => !registry.get(id));
     for (const tool of missing) registry.register(tool);
     const known = found.filter((tool) => !missing.includes(tool)).map(({ id }) => id);
@@ -65,7 +65,7 @@ export class SeedDiscovery implements AsyncDisposable {
     reserved.reserve('bootstrap', file.records);
     this.#leftOut = [...file.leftOut];
     const own = this.#seed(file.records);
-    this.#with.report(this.#leftOut);
+    this.#collaborators.report(this.#leftOut);
     this.#stop ??= registry.onChange(({ kind }) => kind === 'added' && this.#tryWaiting());
     return {
       registered: [...missing.map(({ id }) => id), ...own.registered],
@@ -81,7 +81,7 @@ export class SeedDiscovery implements AsyncDisposable {
   }
 
   #seed(entries: readonly FileRecord[]): { readonly registered: readonly string[]; readonly known: readonly string[] } {
-    const { registry } = this.#with;
+    const { registry } = this.#collaborators;
     const known: string[] = [];
     const fresh = entries.filter((entry) => {
       const id = this.#seeded.get(nameOf(entry));
@@ -106,7 +106,7 @@ export class SeedDiscovery implements AsyncDisposable {
 
   /** Registers an entry, or skips it if it has a mistake. Returns false if the entry must wait for a tool that it calls. */
   #isDone(entry: FileRecord, registered: string[]): boolean {
-    const { registrar, owner } = this.#with;
+    const { registrar, owner } = this.#collaborators;
     try {
       const { id } = registrar.register(entry.body, owner, 'for this run');
       this.#seeded.set(nameOf(entry), id);
@@ -124,7 +124,7 @@ export class SeedDiscovery implements AsyncDisposable {
     this.#isTrying = true;
     const before = this.#leftOut.length;
     this.#register(this.#waiting);
-    this.#with.report(this.#leftOut.slice(before));
+    this.#collaborators.report(this.#leftOut.slice(before));
     this.#isTrying = false;
   }
 }

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
 import type { HubContext } from '../../core/context.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { AtmoError, permissionDenied, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { parameterNames } from '../../tools/definition/public-definition.ts';
@@ -60,19 +60,19 @@ export type Persistence = 'kept' | 'for this run';
 
 /** Registers composed tools and programs. Steps run with the rights of the tool's caller. To register, the maker needs the same rights. */
 export class ToolRegistrar {
-  readonly #with: RegistrarCollaborators;
+  readonly #collaborators: RegistrarCollaborators;
   readonly #allowed: readonly string[] | undefined;
   readonly #records = new Map<ToolId, ToolRecord>();
   readonly #unkept = new Set<ToolId>();
 
   constructor(collaborators: RegistrarCollaborators, { allowed }: RegistrarOptions = {}) {
-    this.#with = collaborators;
+    this.#collaborators = collaborators;
     this.#allowed = allowed;
   }
 
   /** Registers the stored tools after a restart. A record that is no longer valid is logged and stays on the disk. */
   restore(): void {
-    for (const record of this.#with.records.all()) {
+    for (const record of this.#collaborators.records.all()) {
       try {
         // If the owner has not set `allowed`, a stored tool of an agent stays registered, even if it requires more than ALLOWED_TO_AGENTS.
         requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
@@ -80,7 +80,7 @@ export class ToolRegistrar {
         this.#enter(record);
       } catch (thrown) {
         const { code, message } = toAtmoError(thrown);
-        this.#with.logger.warn('tools.not_restored', { tool: toolId(record.definition), code, problem: message });
+        this.#collaborators.logger.warn('tools.not_restored', { tool: toolId(record.definition), code, problem: message });
       }
     }
   }
@@ -113,15 +113,15 @@ export class ToolRegistrar {
    * Throws TOOL_NOT_FOUND if there is no such tool, and PERMISSION_DENIED if the principal may not remove it or the tool is built in.
    */
   remove(name: string, by: Principal): ToolId {
-    const { registry, records, authorizer } = this.#with;
+    const { registry, records, authorizer } = this.#collaborators;
     const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.isManagedBy(by, tool.id) });
     const record = this.#records.get(id);
     if (!record)
-      throw denied(
+      throw permissionDenied(
         `${id} comes with the hub, a device or the owner's tools.yaml, and cannot be removed here; tools.disabled switches it off`,
       );
-    if (!this.isManagedBy(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
-    if (this.#unkept.has(id)) throw denied(`${id} stands in the bootstrap file; take it out of there`);
+    if (!this.isManagedBy(by, id)) throw permissionDenied(`${id} was made by somebody else; its maker and the owner can remove it`);
+    if (this.#unkept.has(id)) throw permissionDenied(`${id} stands in the bootstrap file; take it out of there`);
     records.forget(id);
     this.#records.delete(id);
     registry.unregister(id);
@@ -137,7 +137,7 @@ export class ToolRegistrar {
   isManagedBy(by: Principal, id: string): boolean {
     const record = this.#records.get(id as ToolId);
     if (!record) return false;
-    if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
+    if (this.#collaborators.authorizer.authorize(by, ['admin:hub']).allowed) return true;
     return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 
@@ -150,11 +150,11 @@ export class ToolRegistrar {
 
   #recordOf(form: RegistrationRequest, maker: Principal): ToolRecord {
     const { definition, composition, exec } = form;
-    const made = { maker: maker.id, createdAtMs: this.#with.clock.now() };
+    const made = { maker: maker.id, createdAtMs: this.#collaborators.clock.now() };
     if (exec) return { definition: this.#judgedProgram(definition, exec, maker), exec, ...made };
     if (!composition) return { definition, ...made };
     requireKnownParameters(composition, parameterNames(definition));
-    const { authorizer, validator } = this.#with;
+    const { authorizer, validator } = this.#collaborators;
     const by = { authorizer, validator, maker, parameters: definition.parameters };
     const judged = composition.steps.map((step) => {
       const tool = this.#toolOfStep(step.tool, maker);
@@ -171,7 +171,7 @@ export class ToolRegistrar {
 
   /** Returns the definition of a program's tool. Throws PERMISSION_DENIED (a permission is missing) or RULE_BLOCKED (unsafe command). */
   #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
-    const { programs, authorizer } = this.#with;
+    const { programs, authorizer } = this.#collaborators;
     const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
       (permission) => !authorizer.authorize(maker, [permission]).allowed,
     );
@@ -185,12 +185,12 @@ export class ToolRegistrar {
   }
 
   #stepsOf(name: string): readonly Step[] | undefined {
-    const tool = findAny(this.#with.registry, name);
+    const tool = findAny(this.#collaborators.registry, name);
     return tool && this.#records.get(tool.id)?.composition?.steps;
   }
 
   #toolOfStep(name: string, maker: Principal): RegisteredTool {
-    const { tools, authorizer } = this.#with;
+    const { tools, authorizer } = this.#collaborators;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
     requireNoDelegation(tool, maker);
     // A composed tool of another hub is refused as a step: its steps are unknown here, so an endless cycle would not be detected.
@@ -200,14 +200,14 @@ export class ToolRegistrar {
 
   /** Throws NO_CAPABLE_NODE if no hub can run the step. */
   #requireRunnable(name: string, tool: RegisteredTool): void {
-    const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
+    const obstacle = this.#collaborators.pipeline.obstacleTo(tool, 'ever');
     if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
   }
 
   /** Returns whether the tool exists, the maker registered all its versions, and the definition has a newer version than all of them. */
   #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
     const key = toolKey({ definition });
-    const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
+    const versions = this.#collaborators.registry.all().filter((tool) => toolKey(tool) === key);
     return (
       versions.length > 0 &&
       versions.every((tool) => {
@@ -219,18 +219,18 @@ export class ToolRegistrar {
 
   /** Throws CONFLICT if another tool already has the name: callers of that tool would call the new tool by mistake. */
   #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Persistence): void {
-    const { registry } = this.#with;
+    const { registry } = this.#collaborators;
     const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
     // A tool of the bootstrap file may be registered even if an agent's tool already has the name.
     const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
-    const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
+    const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#collaborators.isClaimed(name);
     // The owner may register a tool that another hub has too. An agent must not take the name of another hub's tool.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
       throw new AtmoError(
         'CONFLICT',
         `There is a tool that ${name} means already; choose another name, a newer version of a tool of yours, or remove it first`,
       );
-    if (metadata.createdBy === 'agent' && this.#with.isReserved(name))
+    if (metadata.createdBy === 'agent' && this.#collaborators.isReserved(name))
       throw new AtmoError(
         'CONFLICT',
         `The name ${name} is kept for a tool of the owner's files, which cannot run now; choose another name`,
@@ -240,7 +240,7 @@ export class ToolRegistrar {
   #isMeantElsewhere(name: string): boolean {
     return [name, plainName(name)].some((text) => {
       try {
-        this.#with.tools.resolve(text);
+        this.#collaborators.tools.resolve(text);
         return true;
       } catch (thrown) {
         return toAtmoError(thrown).code !== 'TOOL_NOT_FOUND';
@@ -249,7 +249,7 @@ export class ToolRegistrar {
   }
 
   #enter(record: ToolRecord): RegisteredTool {
-    const { registry, tools, pipeline } = this.#with;
+    const { registry, tools, pipeline } = this.#collaborators;
     // A step stores `namespace:name`, because a short name could denote another tool later.
     const findHere = (name: string) => registry.find(name);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
@@ -262,7 +262,7 @@ export class ToolRegistrar {
 
   /** Returns the tool of a program. Computes the definition again, because the meaning of the program's powers may have changed. */
   #programOf(record: ToolRecord): RegisteredTool {
-    const { programs } = this.#with;
+    const { programs } = this.#collaborators;
     if (!record.exec) return unavailableTool(record);
     return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
   }
@@ -270,10 +270,10 @@ export class ToolRegistrar {
   /** Stores the record. If the write fails, unregisters the tool again and rethrows the error. */
   #keep(record: ToolRecord, id: ToolId): void {
     try {
-      this.#with.records.keep(record);
+      this.#collaborators.records.keep(record);
     } catch (thrown) {
       this.#records.delete(id);
-      this.#with.registry.unregister(id);
+      this.#collaborators.registry.unregister(id);
       throw thrown;
     }
   }
@@ -292,8 +292,4 @@ function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefin
     const [first] = code === 'AMBIGUOUS_TOOL' && Array.isArray(details.candidates) ? details.candidates : [];
     return typeof first === 'string' ? registry.find(first) : undefined;
   }
-}
-
-function denied(message: string): AtmoError {
-  return new AtmoError('PERMISSION_DENIED', message);
 }

@@ -8,13 +8,13 @@ import {
   type AuthorizedCall,
   type CanonicalCall,
   type ClaimedCall,
-  type CountedCall,
   callHash,
   type DiscoverableCall,
   type EnabledCall,
   isElsewhere,
   type OpenCall,
   type Purpose,
+  type RateCheckedCall,
   type ReadCall,
   type ReceivedCall,
   type RepeatedCall,
@@ -46,21 +46,21 @@ export function refuseWhileMemoryIsShort(call: OpenCall, context: StageContext):
 }
 
 /** Throws RATE_LIMITED if the caller or its session has made too many calls. */
-export function chargeRateLimit(call: ValidCall, context: StageContext): CountedCall<'charged'> {
+export function chargeRateLimit(call: ValidCall, context: StageContext): RateCheckedCall<'charged'> {
   const { principal, sessionId } = call.request;
   context.rateLimiter.charge(principal);
   context.sessions.charge(principal, sessionId);
-  return call as CountedCall<'charged'>;
+  return call as RateCheckedCall<'charged'>;
 }
 
 /** Returns the call without charging the rate limits, because a call that is only checked can never run. */
-export function skipRateLimit(call: ValidCall): CountedCall<'asked'> {
-  return call as CountedCall<'asked'>;
+export function skipRateLimit(call: ValidCall): RateCheckedCall<'asked'> {
+  return call as RateCheckedCall<'asked'>;
 }
 
 /** If the tool's name is unknown, waits until the tools of other hubs are loaded, because another hub may have the tool. */
 export function awaitRemoteTools<P extends Purpose>(
-  call: CountedCall<P>,
+  call: RateCheckedCall<P>,
   context: StageContext,
 ): DiscoverableCall<P> | Promise<DiscoverableCall<P>> {
   const ready = call as DiscoverableCall<P>;

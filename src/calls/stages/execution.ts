@@ -53,7 +53,7 @@ export async function takeSlot(call: ApprovedCall, context: StageContext): Promi
   running.deadline.throwIfOver();
   // A step does not wait for a slot of its own: the outer call keeps its slot until the step ends. With waiting, both could wait forever.
   if (running.mode === 'sync' && within && context.running.has(within)) return call as ScheduledCall;
-  running.onEnd(await context.gates.enter(principal, running.deadline.signal));
+  running.onEnd(await context.callerLimiter.enter(principal, running.deadline.signal));
   running.job?.running();
   return call as ScheduledCall;
 }

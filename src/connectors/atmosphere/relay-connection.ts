@@ -147,7 +147,7 @@ export class RelayConnection implements Service {
     const { clock, logger } = this.#parts;
     this.#disconnect();
     const problem = boundedLine(reason, MAX_PROBLEM);
-    if (this.#isJoined || problem !== this.#problem) logger.warn('atmosphere.away', { relay: this.#session.url, problem });
+    if (this.#isJoined || problem !== this.#problem) logger.warn('atmosphere.disconnected', { relay: this.#session.url, problem });
     this.#problem = problem;
     if (this.#isJoined && clock.monotonic() - this.#joinedAtMs >= STABLE_AFTER_MS) this.#failures = 0;
     const wasJoined = this.#isJoined;

@@ -1,4 +1,4 @@
-import { AtmoError } from '../../core/errors.ts';
+import { invalidInput, permissionDenied } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import type { FileRoot } from './files-config.ts';
 
@@ -27,7 +27,7 @@ export function canonicalPath(text: string, roots: Readonly<Record<string, FileR
     .filter((name) => name !== '' && name !== '.')
     .map((name) => checkedName(decoded(name)));
   const path = names.map(encodedName).join('/');
-  if (path.length > MAX_LENGTH) throw invalid(`A path has at most ${MAX_LENGTH} characters, each odd one counted as three or more`);
+  if (path.length > MAX_LENGTH) throw invalidInput(`A path has at most ${MAX_LENGTH} characters, each odd one counted as three or more`);
   return path === '' ? ALL_ROOTS : path;
 }
 
@@ -49,7 +49,7 @@ function relativeTo(text: string, roots: Readonly<Record<string, FileRoot>>): st
     .map(([name, { path }]) => ({ name, path: path.replace(/\/+$/, '') }))
     .filter(({ path }) => isWithin(text, path))
     .sort((a, b) => b.path.length - a.path.length)[0];
-  if (!around) throw denied('This path is outside of the folders that the owner opened to agents; list_files with . tells those');
+  if (!around) throw permissionDenied('This path is outside of the folders that the owner opened to agents; list_files with . tells those');
   return around.name + text.slice(around.path.length);
 }
 
@@ -58,22 +58,14 @@ function decoded(name: string): string {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(escapes.replaceAll('+', ''), 'hex'));
     } catch {
-      throw invalid(`${escapes} stands for no characters of UTF-8`);
+      throw invalidInput(`${escapes} stands for no characters of UTF-8`);
     }
   });
 }
 
 function checkedName(name: string): string {
-  if (/[/\0]/.test(name) || !name.isWellFormed()) throw invalid('A name in a path holds neither / nor zero bytes nor half characters');
-  if (name === '..') throw denied('A path does not lead up; begin at the name of a folder that list_files with . tells');
-  if (name.startsWith('.')) throw denied('Names that begin with a dot are hidden from agents: keys and settings lie there');
+  if (/[/\0]/.test(name) || !name.isWellFormed()) throw invalidInput('A name in a path holds neither / nor zero bytes nor half characters');
+  if (name === '..') throw permissionDenied('A path does not lead up; begin at the name of a folder that list_files with . tells');
+  if (name.startsWith('.')) throw permissionDenied('Names that begin with a dot are hidden from agents: keys and settings lie there');
   return name;
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', message);
-}
-
-function denied(message: string): AtmoError {
-  return new AtmoError('PERMISSION_DENIED', message);
 }

@@ -1,5 +1,5 @@
 import { readSecret } from '../../core/config/config-section.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, invalidConfig } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { callEndpoint, type EndpointResponse, jsonOf } from '../http-client/endpoint-call.ts';
 import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
@@ -30,14 +30,15 @@ export class ModelRegistry {
     this.#models = new Map(
       Object.entries(config?.models ?? {}).map(([name, { endpoint, ...model }]) => {
         const found = byName.get(endpoint);
-        if (!found) throw invalid(`connectors.models.models.${name} names the endpoint ${endpoint}, which is not among the endpoints`);
+        if (!found)
+          throw invalidConfig(`connectors.models.models.${name} names the endpoint ${endpoint}, which is not among the endpoints`);
         return [name, { ...model, ...found, name }];
       }),
     );
     this.#defaults = config?.defaults ?? {};
     for (const [task, name] of Object.entries(this.#defaults)) {
       if (this.names(task as ModelTask).includes(name)) continue;
-      throw invalid(`connectors.models.defaults.${task} names ${name}, which is no model with the task ${task}`);
+      throw invalidConfig(`connectors.models.defaults.${task} names ${name}, which is no model with the task ${task}`);
     }
   }
 
@@ -70,10 +71,6 @@ export class ModelRegistry {
 function unknownModel(wanted: string, candidates: readonly string[]): never {
   const message = `No model ${wanted} is configured; there is ${candidates.join(', ')}`;
   throw new AtmoError('VALIDATION_ERROR', message, { candidates });
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', message);
 }
 
 interface ModelRequest {

@@ -73,7 +73,7 @@ export class NatsPublisher implements Service {
     this.#isReady = false;
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
-    this.#parts.logger.warn('nats.away', { problem: reason });
+    this.#parts.logger.warn('nats.disconnected', { problem: reason });
   }
 
   #onEvent(event: HubEvent): void {

@@ -92,7 +92,7 @@ export class RedisMirror implements Service {
   #warn(reason: string): void {
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
-    this.#parts.logger.warn('redis.away', { problem: reason });
+    this.#parts.logger.warn('redis.disconnected', { problem: reason });
   }
 
   #onEvent({ type, data }: HubEvent): void {

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { orAborted } from '../../core/clock.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, invalidInput } from '../../core/errors.ts';
 import { certificateFailure, connectionCode, headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
 import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
 
@@ -102,9 +102,9 @@ async function followRedirects(
 /** Parses a URL, without its fragment. Throws VALIDATION_ERROR if it is not HTTP or HTTPS, or contains a user or password. */
 function parseWebUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
-  if (!url) throw invalid(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid(`${quotedUrl(text)}: only http and https can be fetched`);
-  if (url.username !== '' || url.password !== '') throw invalid('An address with a user name or password is not fetched; take it out');
+  if (!url) throw invalidInput(`${quotedUrl(text)} is no address of the web; it looks like https://example.org/page`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidInput(`${quotedUrl(text)}: only http and https can be fetched`);
+  if (url.username !== '' || url.password !== '') throw invalidInput('An address with a user name or password is not fetched; take it out');
   url.hash = '';
   return url;
 }
@@ -162,10 +162,6 @@ function unreachable(hostname: string, code: string): AtmoError {
   const certificate = certificateFailure(hostname, code);
   if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `${hostname} cannot be reached (${code})`, { host: hostname, reason: code });
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', message);
 }
 
 function quotedUrl(url: string): string {

@@ -154,7 +154,7 @@ export function maxRisk(...risks: readonly Risk[]): Risk {
 }
 
 /** A call as the owner's rules judge it, with parsed values and canonical ids. */
-export interface RuledCall {
+export interface CallToJudge {
   readonly principal: Principal;
   readonly toolId: string;
   /** Former ids of the tool. A rule that names a former id also applies to this call. */
@@ -171,7 +171,7 @@ export type RuleVerdict =
 
 /** Port: judges a call by the owner's rules. */
 export interface RuleEngine {
-  judge(call: RuledCall): RuleVerdict;
+  judge(call: CallToJudge): RuleVerdict;
 }
 
 /** Port: limits the rate of calls. */

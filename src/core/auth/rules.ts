@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../json.ts';
-import type { RuledCall, RuleVerdict } from './principal.ts';
+import type { CallToJudge, RuleVerdict } from './principal.ts';
 
 /** One rule of the owner, as it is written in the rules file. */
 export interface ListedRule {
@@ -84,7 +84,7 @@ export interface RuleAdministration {
    * Returns which rule would decide about a call, and why. `at` is an ISO 8601 time or `[day ]HH:MM`; default: now. Throws VALIDATION_ERROR
    * for any other `at`.
    */
-  test(call: RuledCall, at?: string): RuleTestResult;
+  test(call: CallToJudge, at?: string): RuleTestResult;
   /** Returns warnings about the rules in force. The caller passes the known names except device types, which the method finds itself. */
   warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AtmoError } from '../errors.ts';
+import { invalidConfig } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 
 /** Returns the schema of a configuration section. Unknown keys are refused. If the file lacks the section, its defaults apply. */
@@ -95,13 +95,13 @@ export function readSecret(source: string, env: NodeJS.ProcessEnv): string {
   const [kind, ...rest] = source.split(':');
   const place = rest.join(':');
   const secret = kind === 'env' ? env[place] : readFile(kind === 'credential' ? credentialPath(place, env) : place, kind === 'file');
-  if (secret === undefined || secret.trim() === '') throw invalid(`${source} holds no secret; set it, or remove the setting`);
+  if (secret === undefined || secret.trim() === '') throw invalidConfig(`${source} holds no secret; set it, or remove the setting`);
   return secret.trim();
 }
 
 function credentialPath(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.ProcessEnv): string {
   if (folder) return join(folder, name);
-  throw invalid(`credential:${name} needs a unit with LoadCredential=${name}:/path; systemd gave this process no credentials`);
+  throw invalidConfig(`credential:${name} needs a unit with LoadCredential=${name}:/path; systemd gave this process no credentials`);
 }
 
 function readFile(path: string, isPrivate: boolean): string {
@@ -110,13 +110,9 @@ function readFile(path: string, isPrivate: boolean): string {
     // A systemd credential may have any file mode, since only the service can read it.
     if (!isPrivate || (mode & READABLE_BY_OTHERS) === 0) return readFileSync(path, 'utf8');
   } catch {
-    throw invalid(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);
+    throw invalidConfig(`The secret in ${path} cannot be read; is it there, and may the user of the hub read it?`);
   }
-  throw invalid(`The secret in ${path} can be read by others; run chmod 600 ${JSON.stringify(path)}`);
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', message);
+  throw invalidConfig(`The secret in ${path} can be read by others; run chmod 600 ${JSON.stringify(path)}`);
 }
 
 /** The result of a configuration reload. Keys are dotted paths in the file. */

@@ -250,7 +250,7 @@ export function reportStaleFolder(
   if (faults.length === 0) return;
   const reason = `${faults.join('. ')} (what it said when it was taken last goes on counting)`;
   problems.raise(path, reason);
-  logger.error('owner_files_refused', { path, reason });
+  logger.error('files.owner_files_refused', { path, reason });
 }
 
 /** Reads one file. Returns undefined if the file is missing and its accepted text is `null`, which stands for an emptied file. */

@@ -50,7 +50,7 @@ export function repairReporter({
   readonly problems: Pick<HubProblems, 'raise'>;
 }): OnRepaired {
   return ({ path, found, aside, instead = 'the copy that was kept is in its place' }) => {
-    logger.error('file_restored', { path, found, ...(aside !== undefined && { set_aside: aside }) });
+    logger.error('files.file_restored', { path, found, ...(aside !== undefined && { set_aside: aside }) });
     const where = aside === undefined ? '' : ` What was there lies beside it as ${basename(aside)}.`;
     problems.raise(path, `${basename(path)} ${found}; ${instead}.${where}`);
   };

@@ -1,4 +1,4 @@
-import { parseToolCall, type ToolCall, toolCallResult } from '../../calls/formats/model-calls.ts';
+import { type ParsedModelCall, parseToolCall, toolCallResult } from '../../calls/formats/model-calls.ts';
 import { type CallAnswer, type CallRequest, errorAnswer } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -179,7 +179,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
 }
 
 async function runModelCall(
-  call: ToolCall,
+  call: ParsedModelCall,
   request: RouteRequest,
   { pipeline, nodeId, catalogue, clock }: ToolCallCollaborators,
 ): Promise<JsonObject> {

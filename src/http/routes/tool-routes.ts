@@ -1,4 +1,4 @@
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, invalidInput } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { toPublicDefinition } from '../../tools/definition/public-definition.ts';
@@ -224,9 +224,9 @@ export function discoverRoutes(collaborators: DiscoverCollaborators): readonly R
         if (Object.keys(request.body).length === 0) return discoverSeed(collaborators.pipeline, request);
         const { query, limit = DEFAULT_LIMIT, ...filter } = request.body;
         if (typeof query !== 'string' || query === '' || query.length > MAX_QUERY)
-          throw invalidBody(`query has to be a sentence of at most ${MAX_QUERY} characters that says what is to be done`);
+          throw invalidInput(`query has to be a sentence of at most ${MAX_QUERY} characters that says what is to be done`);
         if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-          throw invalidBody(`limit has to be a whole number from 1 to ${MAX_LIMIT}`);
+          throw invalidInput(`limit has to be a whole number from 1 to ${MAX_LIMIT}`);
         return json(rankedTools(collaborators, request, { q: query, limit, ...bodyFilter(filter) }));
       },
     }),
@@ -240,20 +240,16 @@ async function discoverSeed(pipeline: Pick<CallPort, 'call'>, request: RouteRequ
 
 function bodyFilter({ capability, category, node, ...unknown }: JsonObject) {
   const [name] = Object.keys(unknown);
-  if (name !== undefined) throw invalidBody(`${name} is not known; known are ${Object.keys(DISCOVER_BODY.properties).join(', ')}`);
+  if (name !== undefined) throw invalidInput(`${name} is not known; known are ${Object.keys(DISCOVER_BODY.properties).join(', ')}`);
   const known = TOOL_CATEGORIES.find((one) => one === category);
-  if (category !== undefined && known === undefined) throw invalidBody(`category has to be one of ${TOOL_CATEGORIES.join(', ')}`);
-  if (!isTextOrAbsent(capability)) throw invalidBody('capability has to be a text');
-  if (!isTextOrAbsent(node)) throw invalidBody('node has to be the id or name of a hub');
+  if (category !== undefined && known === undefined) throw invalidInput(`category has to be one of ${TOOL_CATEGORIES.join(', ')}`);
+  if (!isTextOrAbsent(capability)) throw invalidInput('capability has to be a text');
+  if (!isTextOrAbsent(node)) throw invalidInput('node has to be the id or name of a hub');
   return { ...(capability !== undefined && { capability }), ...(known && { category: known }), ...(node !== undefined && { node }) };
 }
 
 function isTextOrAbsent(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
-}
-
-function invalidBody(message: string): AtmoError {
-  return new AtmoError('VALIDATION_ERROR', message);
 }
 
 const STEP_TOOL = { type: 'string', description: 'Name of the tool that the step calls' };

@@ -13,7 +13,7 @@ import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } fro
 import { parseQuery } from './query.ts';
 import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
 import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requireContent } from './request-body.ts';
-import { RESOURCE_METADATA, type RequestHead, type Route, type RouteRequest, type Scope, type Trace, traceOf } from './route.ts';
+import { RESOURCE_METADATA, type Route, type RouteRequest, type Scope, type Trace, traceOf, type UnreadRequest } from './route.ts';
 
 /** The parts of the hub that the HTTP application uses. */
 export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -49,15 +49,15 @@ const SECURITY_HEADERS = {
  * Then it runs the handler. A refused request gets problem details (RFC 9457).
  */
 export function createHttpApp(routes: readonly Route[], collaborators: HttpAppCollaborators): HttpApp {
-  const door = new RouteDispatcher(routes, collaborators);
+  const dispatcher = new RouteDispatcher(routes, collaborators);
   const app = new Hono<HonoEnvironment>();
-  app.use('*', async (context, next) => door.refuseAddress(context) ?? (await next()));
+  app.use('*', async (context, next) => dispatcher.refuseAddress(context) ?? (await next()));
   for (const route of routes) {
     const media = mediaOf(route);
-    app.on(route.method, route.path, (context) => door.answer({ route, media }, context));
+    app.on(route.method, route.path, (context) => dispatcher.answer({ route, media }, context));
   }
-  for (const path of new Set(routes.map((route) => route.path))) app.all(path, (context) => door.wrongMethod(path, context));
-  app.notFound((context) => door.unknownPath(context));
+  for (const path of new Set(routes.map((route) => route.path))) app.all(path, (context) => dispatcher.wrongMethod(path, context));
+  app.notFound((context) => dispatcher.unknownPath(context));
   return app;
 }
 
@@ -118,7 +118,7 @@ class RouteDispatcher {
     return this.#send(context, 'unknown', trace, problem(error, trace));
   }
 
-  async #run(route: Route, context: HonoContext, { trace, media }: RunContext): Promise<Answer> {
+  async #run(route: Route, context: HonoContext, { trace, media }: RouteRun): Promise<Answer> {
     const request = context.req.raw;
     // The token is checked before the body is read, so that a request without a token costs little.
     const { principal, contentSha256 } = await this.#authenticate(route, context);
@@ -133,7 +133,7 @@ class RouteDispatcher {
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
     if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
     if (route.method !== 'GET') await requireClient(context.env?.incoming);
-    const doorRequest: RouteRequest = {
+    const routeRequest: RouteRequest = {
       principal,
       path,
       ...parsed,
@@ -145,11 +145,11 @@ class RouteDispatcher {
       },
       header: (name) => request.headers.get(name) ?? undefined,
     };
-    return await route.handle(doorRequest, query);
+    return await route.handle(routeRequest, query);
   }
 
   /** Returns the route's limit for a body. If this limit is above the default limit, also takes a slot for large bodies. */
-  #largeBound(route: Route, asking: RequestHead, place: DisposableStack): number {
+  #largeBound(route: Route, asking: UnreadRequest, place: DisposableStack): number {
     const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
     if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.acquire(asking.principal, maxBytes));
     return maxBytes;
@@ -186,11 +186,12 @@ class RouteDispatcher {
     }
   }
 
-  #logFailure(route: Route, trace: Trace, error: AtmoError): void {
-    if (error.code === 'CANCELLED') this.#collaborators.logger.debug('http.client_gone', { route: route.path, requestId: trace.requestId });
+  #logFailure(route: Route, { traceId, requestId }: Trace, error: AtmoError): void {
+    const { logger } = this.#collaborators;
+    if (error.code === 'CANCELLED') logger.debug('http.client_disconnected', { route: route.path, requestId });
     if (ERROR_CODES[error.code].httpStatus !== 500) return;
     const reason = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.message;
-    this.#collaborators.logger.error('http.failed', { route: route.path, traceId: trace.traceId, requestId: trace.requestId, reason });
+    logger.error('http.request_failed', { route: route.path, traceId, requestId, reason });
   }
 
   #refuse(context: HonoContext, error: AtmoError, status?: number): Response {
@@ -221,7 +222,7 @@ function isEncrypted(incoming: HonoEnvironment['Bindings']['incoming'], url: str
   return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
 
-interface RunContext {
+interface RouteRun {
   readonly trace: Trace;
   readonly media: readonly string[];
 }

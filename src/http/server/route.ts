@@ -58,13 +58,13 @@ interface RouteHead {
   /** Returns the route's own error response for an invalid body; default: problem details. */
   readonly refuseBody?: (fault: BodyFault) => Answer;
   /** Returns the limit in bytes for this caller's body. Called only for a body above the default limit; few of these are read at once. */
-  readonly maxBodyBytes?: (head: RequestHead) => number;
+  readonly maxBodyBytes?: (head: UnreadRequest) => number;
   /** Name of the tool that the route calls. The schemas of body and response come from this tool. */
   readonly tool?: string;
 }
 
 /** The caller and path of a request before its body is read. */
-export type RequestHead = Pick<RouteRequest, 'principal' | 'path'>;
+export type UnreadRequest = Pick<RouteRequest, 'principal' | 'path'>;
 
 /** A route of the HTTP server. The server, the OpenAPI document and the 405 responses use the same table of routes. */
 export interface Route extends RouteHead {

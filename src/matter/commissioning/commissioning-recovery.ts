@@ -121,7 +121,7 @@ export class CommissioningRecovery implements Disposable {
       commissionings.close(id);
       return;
     }
-    logger.warn('commissioning.half', { nodeId, stage, reason: error instanceof Error ? error.message : String(error) });
+    logger.warn('commissioning.postponed', { nodeId, stage, reason: error instanceof Error ? error.message : String(error) });
     commissionings.fail(id, 'not reachable');
     this.#cancelRetry();
     this.#cancelRetry = clock.after(RETRY_MS, () => this.start());

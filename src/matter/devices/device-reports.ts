@@ -2,7 +2,7 @@ import '../matter-platform.ts';
 import type { ChangeNotificationService } from '@matter/main/node';
 import type { Clock } from '../../core/clock.ts';
 import type { AttributePath, AttributeReading, DeviceEvent } from '../../core/devices/device-model.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { objectOf } from '../../core/json.ts';
 import type { AttributeShape } from '../model/data-model.ts';
 import { toJson } from '../model/value-json.ts';
 import type { NodeDevices } from './node-devices.ts';
@@ -100,7 +100,7 @@ export function deviceEvent(node: NodeDevices, change: ChangeNotificationService
     endpoint: change.endpoint.number,
     cluster: cluster.shape.name,
     event: event.name,
-    data: isJsonObject(data) ? data : {},
+    data: objectOf(data),
     atMs: plausible(Number(change.timestamp), nowMs),
   };
 }

@@ -146,7 +146,7 @@ export class NodeWatch {
   }
 
   #onReachability(reachability: Reachability): void {
-    this.#options.logger.info('device.reachability', { node: this.node.nodeId, reachability });
+    this.#options.logger.info('device.reachability_changed', { node: this.node.nodeId, reachability });
     if (reachability === 'unreachable') this.node.remember();
     this.#options.onReachability(reachability);
   }

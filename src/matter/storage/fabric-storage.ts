@@ -157,7 +157,7 @@ export class FabricStorage {
   #freePlace(path: string): void {
     const aside = setAsideUnlessFile(path);
     if (aside === undefined) return;
-    this.#parts.logger.error('matter.no_file_set_aside', { path, aside });
+    this.#parts.logger.error('matter.path_set_aside', { path, aside });
     this.#parts.problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 

@@ -87,7 +87,7 @@ export class ServiceResponder implements LinkObserver, AsyncDisposable {
       this.#hasWarned = true;
       const advice =
         'another machine announces itself under the id of this hub: was the state directory copied? Give one of them a new one';
-      this.#collaborators.logger.warn('discovery.name_conflict', { name: this.#service.name, address: from.host, advice });
+      this.#collaborators.logger.warn('discovery.name_taken', { name: this.#service.name, address: from.host, advice });
     }
     const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#defendedMs < DEFEND_EVERY_MS) return;

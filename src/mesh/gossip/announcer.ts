@@ -121,7 +121,7 @@ export class Announcer implements Service {
       await this.#compare();
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
-      this.#parts.logger.error('mesh.announcement_unmade', { problem: error.message });
+      this.#parts.logger.error('mesh.announcement_not_made', { problem: error.message });
     }
   }
 
@@ -200,7 +200,7 @@ export class Announcer implements Service {
     directory.recordOwn({ announcement, envelope, key: hub.publicKey });
     // A failed send is only logged, because a hub that misses the announcement fetches it later.
     return publish(envelope).catch((error: unknown) => {
-      logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
+      logger.warn('mesh.announcement_not_sent', { problem: toAtmoError(error).message });
     });
   }
 

@@ -135,7 +135,7 @@ export class DefinitionStore {
       return readRemoteDefinition(bytes, validator);
     } catch (error) {
       drops.count('bad_definition');
-      logger.warn('mesh.bad_definition', { hash, problem: toAtmoError(error).message });
+      logger.warn('mesh.definition_refused', { hash, problem: toAtmoError(error).message });
       return undefined;
     }
   }

@@ -1,6 +1,6 @@
 import semver from 'semver';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
+import { fitsAllRanges, modelNames, parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-names.ts';
 import type { ResolveOptions } from '../../tools/registry/tool-registry.ts';
 
 /** Finds the tools of one other hub by name, as that hub's own registry would. Also finds a device's tool by its aliases. */
@@ -61,7 +61,7 @@ export class HubToolIndex {
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
     const isVisible = options.isVisible ?? (() => true);
-    const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
+    const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAllRanges(tool, ranges));
     // A pre-release is selected only if no stable version fits.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
@@ -75,8 +75,4 @@ export class HubToolIndex {
     this.#modelNames ??= modelNames([...this.#versions.keys()]);
     return this.#modelNames;
   }
-}
-
-function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
-  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
 }

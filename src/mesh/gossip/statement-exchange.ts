@@ -84,7 +84,7 @@ export class StatementExchange implements Service {
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
       this.#parts.drops.count('bad_statement');
-      this.#parts.logger.warn('mesh.bad_statement', { kind, problem: error.message });
+      this.#parts.logger.warn('mesh.statement_refused', { kind, problem: error.message });
       return false;
     }
   }

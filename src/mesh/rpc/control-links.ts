@@ -120,7 +120,7 @@ export class ControlLinks implements PeerLinks, Service {
   #ended(link: ControlLink, reason: LinkEnd): void {
     const { engine, logger } = this.#collaborators;
     const { id } = link.peer;
-    logger.debug('mesh.link_down', { hub: id, reason });
+    logger.debug('mesh.link_closed', { hub: id, reason });
     if (this.#links.get(id) === link) this.#links.delete(id);
     for (const listener of this.#down) listener(link);
     // If a peer is silent or floods the link, this hub ends the whole connection, even if the socket is still open.

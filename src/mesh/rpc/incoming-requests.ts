@@ -1,7 +1,7 @@
 import type { Frame } from '../../codec/messages/connection.ts';
 import { AtmoError, isErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { type Json, objectOf } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { visibleJson, visibleText } from '../../core/untrusted-text.ts';
 import type { TokenBucket } from '../rate-limit.ts';
@@ -253,8 +253,7 @@ export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError 
 
 function parseDetails(text: string) {
   try {
-    const value = visibleJson(JSON.parse(text) as Json);
-    return isJsonObject(value) ? value : {};
+    return objectOf(visibleJson(JSON.parse(text) as Json));
   } catch {
     return {};
   }

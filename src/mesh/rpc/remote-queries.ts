@@ -12,9 +12,9 @@ import { visibleJson, visibleLine, visibleText } from '../../core/untrusted-text
 import type { DropSink, RequestOptions } from './peer-link.ts';
 import {
   atNewestEpoch,
+  type CallerTokens,
   type CallRoutes,
   type MemberKeys,
-  type MeshTokens,
   type RoutedRequests,
   type SigningHub,
 } from './routed-requests.ts';
@@ -47,7 +47,7 @@ export interface ClientContext {
   readonly requests: RoutedRequests;
   readonly answers: SignedAnswers;
   readonly routes: CallRoutes;
-  readonly tokens: MeshTokens;
+  readonly tokens: CallerTokens;
   readonly members: MemberKeys;
   readonly drops: DropSink;
   readonly clock: Clock;

@@ -112,7 +112,7 @@ export interface CallRoutes {
 }
 
 /** Port: provides the token that this hub sends for a caller. Throws PERMISSION_DENIED if no token is bound to this hub's key. */
-export interface MeshTokens {
+export interface CallerTokens {
   textFor(principal: Principal, executor: HubId): string;
 }
 

@@ -236,7 +236,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       this.#ports.registry.register(tool, { replace: true });
     } catch (error) {
       // The error is only logged, so that one tool does not prevent the registration of the others.
-      this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
+      this.#ports.logger.error('device.tool_refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
     }
   }
 

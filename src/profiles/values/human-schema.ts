@@ -1,6 +1,6 @@
 import { withDefaultOptions } from '../../core/devices/device-model.ts';
 import { snakeCase } from '../../core/devices/matter-names.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { isSchemaObject, mapSchema } from '../../tools/schema/schema-walk.ts';
 import { isLineNumber, MATTER_SECRET_NAMES, withSecretMembers } from '../../tools/schema/secrets.ts';
@@ -73,7 +73,7 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   const [head = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...object, [head]: value };
   const inner = object[head];
-  return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
+  return { ...object, [head]: withValueAt(objectOf(inner), rest.join('.'), value) };
 }
 
 /** Returns an example for a human schema: its default, its first name, `true` or a number. Undefined for all other schemas. */

@@ -1,11 +1,10 @@
 import { optionalSection, type Settings } from '../../core/config/config-section.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { invalidConfig } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { ID_PATTERN, mapOf, TITLE, UNIT } from '../device-config.ts';
 import { GPIO_BIASES, GPIO_EDGES } from './gpio-chip.ts';
 
 const STATES = ['on', 'off'] as const;
-export type GpioState = (typeof STATES)[number];
 
 const LINE = {
   line: {
@@ -76,21 +75,18 @@ export function checkGpioConfig({ inputs, outputs }: GpioConfig): void {
   const entries = [...named('inputs', inputs), ...named('outputs', outputs)];
   for (const { path, name, line } of entries) {
     const other = seen.get(line);
-    if (other !== undefined) throw invalid(`${path} and ${other} are both line ${line}`);
+    if (other !== undefined) throw invalidConfig(`${path} and ${other} are both line ${line}`);
     seen.set(line, path);
-    if (path.startsWith('sensors.gpio.outputs') && name in inputs) throw invalid(`${name} is in inputs and in outputs; names are unique`);
+    if (path.startsWith('sensors.gpio.outputs') && name in inputs)
+      throw invalidConfig(`${name} is in inputs and in outputs; names are unique`);
   }
   for (const [name, { countsPerUnit, edge }] of Object.entries(inputs)) {
     if (countsPerUnit !== undefined && edge === 'both') {
-      throw invalid(`sensors.gpio.inputs.${name}: edge: both would count each pulse twice; set rising or falling`);
+      throw invalidConfig(`sensors.gpio.inputs.${name}: edge: both would count each pulse twice; set rising or falling`);
     }
   }
 }
 
 function named(part: string, lines: Readonly<Record<string, Pick<GpioInputConfig, 'line'>>>) {
   return Object.entries(lines).map(([name, { line }]) => ({ path: `sensors.gpio.${part}.${name}`, name, line }));
-}
-
-function invalid(message: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', message);
 }

@@ -6,7 +6,7 @@ import type { GpioInputConfig } from './gpio-config.ts';
 
 interface InputCollaborators {
   readonly clock: Clock;
-  /** Emits a warning about a line. `event` is a name such as `gpio.flutters`. */
+  /** Emits a warning about a line. `event` is a name such as `gpio.changes_limited`. */
   readonly warn: (event: string, line: string, message: string) => void;
 }
 
@@ -24,7 +24,7 @@ export class StateInput extends GpioLine {
     this.#guard = new EdgeRateLimit({
       clock,
       emitState: () => this.emit(),
-      warn: () => warn('gpio.flutters', name, `${name} changes too fast to tell every change; is its wire connected, its bias set?`),
+      warn: () => warn('gpio.changes_limited', name, `${name} changes too fast to tell every change; is its wire connected, its bias set?`),
     });
   }
 

@@ -8,7 +8,7 @@ import { type ChainedRow, type ChainStart, lastLink, linkAt, SLICE_ROWS, sliceAf
 
 /** A fault of the stored chain. It is logged and emitted as `hub.warning`. A fault found at the start is also noted in the chain. */
 export interface Loss {
-  readonly warning: 'audit_truncated' | 'audit_rewritten' | 'audit_damaged' | 'audit_foreign';
+  readonly warning: 'audit.log_truncated' | 'audit.log_rewritten' | 'audit.log_damaged' | 'audit.log_replaced';
   readonly seq: number;
   readonly reason: string;
 }
@@ -34,7 +34,7 @@ interface ChainAnchors {
 /** Checks the end of the chain, compares it with its anchors, and finds the calls without an outcome. */
 export function examineChain(chain: OpenedChain, { hub, anchor, rowsGiven }: ChainAnchors) {
   const { database, ledger, problem, waiting } = chain;
-  const inFront: Loss | undefined = problem && { warning: 'audit_damaged', ...problem };
+  const inFront: Loss | undefined = problem && { warning: 'audit.log_damaged', ...problem };
   const losses = [foreign(ledger, hub), cutOff(chain, anchor, problem ? 0 : rowsGiven), brokenTail(database, ledger), inFront].filter(
     (loss) => loss !== undefined,
   );
@@ -51,7 +51,7 @@ export function auditNote(event: (typeof AUDIT_LOG_NOTES)[keyof typeof AUDIT_LOG
 
 function foreign({ hub: beganBy }: ChainStart, hub: string): Loss | undefined {
   if (beganBy === hub) return undefined;
-  return { warning: 'audit_foreign', seq: 0, reason: `the audit log was begun by ${beganBy}, and this hub is ${hub}` };
+  return { warning: 'audit.log_replaced', seq: 0, reason: `the audit log was begun by ${beganBy}, and this hub is ${hub}` };
 }
 
 function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditAnchor, rowsGiven: number): Loss | undefined {
@@ -59,13 +59,13 @@ function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditA
   const lastSeq = Math.max(expected?.seq ?? 0, rowsGiven);
   if (lastSeq > head.seq) {
     const known = lastSeq === expected?.seq ? `; the last one had the hash ${expected.hash}` : '';
-    return { warning: 'audit_truncated', seq: head.seq + 1, reason: `the rows ${head.seq + 1} to ${lastSeq} were cut off${known}` };
+    return { warning: 'audit.log_truncated', seq: head.seq + 1, reason: `the rows ${head.seq + 1} to ${lastSeq} were cut off${known}` };
   }
   if (!expected || expected.seq < ledger.pruned.seq) return undefined;
   const kept = [ledger.pruned, ...waiting.map(({ link }) => link)].find(({ seq }) => seq === expected.seq);
   const found = kept ?? linkAt(database, expected.seq);
   if (found?.hash === expected.hash) return undefined;
-  return { warning: 'audit_rewritten', seq: expected.seq, reason: `row ${expected.seq} is not the one with the hash ${expected.hash}` };
+  return { warning: 'audit.log_rewritten', seq: expected.seq, reason: `row ${expected.seq} is not the one with the hash ${expected.hash}` };
 }
 
 function brokenTail(database: DatabaseSync, ledger: ChainStart): Loss | undefined {
@@ -75,7 +75,7 @@ function brokenTail(database: DatabaseSync, ledger: ChainStart): Loss | undefine
   for (const { link, fields } of sliceAfter(database, after?.seq ?? ledger.pruned.seq, head.seq)) check.take(link, fields);
   if (!check.isBroken) return undefined;
   const problem = check.finish(head.seq);
-  return problem && { warning: 'audit_damaged', ...problem };
+  return problem && { warning: 'audit.log_damaged', ...problem };
 }
 
 function intentsSince(database: DatabaseSync, afterSeq: number): OpenIntents {

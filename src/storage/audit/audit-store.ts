@@ -55,7 +55,7 @@ const OLDER_ROWS_REST_MS = 50;
  * of a dangerous call, `record` resolves only when the row is on the disk.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
-  readonly #services: AuditServices;
+  readonly #collaborators: AuditServices;
   readonly #options: AuditStoreOptions;
   readonly #maxBytes: number;
   readonly #file: SqliteFile;
@@ -73,7 +73,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   constructor(services: AuditServices, options: AuditStoreOptions) {
     const { clock } = services;
-    this.#services = services;
+    this.#collaborators = services;
     this.#options = options;
     this.#maxBytes = options.maxBytes ?? 256 * 1_048_576;
     const path = join(options.directory, 'audit.db');
@@ -93,10 +93,10 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     });
     const front = new AuditFront(join(options.directory, 'audit.front'));
     this.#frontAnchor = services.fileAnchors.of('audit.front');
-    const onFailure = this.#warner('audit_not_written');
+    const onFailure = this.#warner('audit.rows_not_written');
     this.#files = new AuditFiles({ file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId, onFailure });
     this.#anchor = new AuditAnchor(services.anchors);
-    this.#sync = new WalSync({ clock, path, commit: () => this.#files.commit(), onFailure: this.#warner('audit_not_synced') });
+    this.#sync = new WalSync({ clock, path, commit: () => this.#files.commit(), onFailure: this.#warner('audit.rows_not_synced') });
   }
 
   async start(): Promise<void> {
@@ -105,16 +105,16 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const hub = this.#options.hubId;
     const rowsGiven = this.#frontAnchor.least()?.generation ?? 0;
     const { losses, openIntents } = this.#files.open((chain) => examineChain(chain, { hub, anchor: this.#anchor, rowsGiven }));
-    const nowMs = this.#services.clock.now();
+    const nowMs = this.#collaborators.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
-    const restored = takeRestoreNote(this.#services.anchors);
+    const restored = takeRestoreNote(this.#collaborators.anchors);
     const restoreNotes = restored ? [auditNote(AUDIT_LOG_NOTES.restored, nowMs, restored)] : [];
     const lossNotes = losses.map((loss) => this.#reportLoss(loss, nowMs));
     this.#files.owe([...restoreNotes, this.#openingNote(nowMs), ...lossNotes, ...unknown], openIntents);
     // The chain now contains a note about the loss, so the anchor may be replaced by the new head.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
-    this.#cancelUpkeep = repeat(this.#services.clock, UPKEEP_MS, () => void this.#upkeep());
+    this.#cancelUpkeep = repeat(this.#collaborators.clock, UPKEEP_MS, () => void this.#upkeep());
     this.#closing = new AbortController();
     this.#olderRows = this.#checkOlderRows(this.#closing.signal);
   }
@@ -150,7 +150,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Prunes the oldest rows in slices until the rest is within `maxBytes` and `keepDays`. Throws STORAGE_FAILED if the disk refuses. */
   async prune(): Promise<void> {
-    const olderThanMs = this.#services.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
+    const olderThanMs = this.#collaborators.clock.now() - (this.#options.keepDays ?? 365) * DAY_MS;
     // Rows are not pruned while a check must still read them.
     while (this.#file.isOpen && this.#checksRunning === 0 && this.#files.prune({ maxBytes: this.#maxBytes, olderThanMs })) {
       this.#sync.soon();
@@ -170,7 +170,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Appends a row. While the disk refuses rows, the hub reports a problem. */
   #append(fields: AuditFields): void {
-    const { problems } = this.#services;
+    const { problems } = this.#collaborators;
     try {
       this.#files.append(fields);
     } catch (error) {
@@ -183,7 +183,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   /** Checks the rows that the start skipped. There may be a million of them, so the check leaves time for other work. */
   async #checkOlderRows(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#services;
+    const { clock } = this.#collaborators;
     await pause(clock, OLDER_ROWS_AFTER_MS, signal);
     if (signal.aborted) return;
     try {
@@ -191,9 +191,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       const { seq } = this.#files.head;
       const check = await this.#checkAll(undefined, OLDER_ROWS_AT_ONCE, () => pause(clock, OLDER_ROWS_REST_MS, signal));
       const problem = check?.finishRows(seq);
-      if (problem) this.#reportProblem({ warning: 'audit_damaged', ...problem });
+      if (problem) this.#reportProblem({ warning: 'audit.log_damaged', ...problem });
     } catch (error) {
-      this.#warner('audit_not_checked')(error);
+      this.#warner('audit.chain_not_checked')(error);
     }
   }
 
@@ -225,7 +225,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   #reportProblem({ warning, seq, reason }: Loss): void {
     this.#warn(warning, { seq, reason });
-    this.#services.problems.raise('audit chain', `The audit log is not intact: ${reason}. See "atmo audit verify"`);
+    this.#collaborators.problems.raise('audit chain', `The audit log is not intact: ${reason}. See "atmo audit verify"`);
   }
 
   #reportLoss(loss: Loss, nowMs: number): AuditFields {
@@ -235,10 +235,10 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async #upkeep(): Promise<void> {
-    const nowMs = this.#services.clock.monotonic();
+    const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#headKeptMs >= HEAD_EVERY_MS) await this.#keepHead();
-    else await this.#syncRows().catch(this.#warner('audit_not_synced'));
-    await this.prune().catch(this.#warner('audit_not_pruned'));
+    else await this.#syncRows().catch(this.#warner('audit.rows_not_synced'));
+    await this.prune().catch(this.#warner('audit.rows_not_pruned'));
   }
 
   /** Stores the head outside of audit.db. Syncs the rows first, because the head must never be newer than the rows on the disk. */
@@ -246,9 +246,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     try {
       const { head, openFromSeq } = await this.#syncRows();
       this.#anchor.write({ head: { seq: head.seq, hash: head.hash }, openFromSeq });
-      this.#headKeptMs = this.#services.clock.monotonic();
+      this.#headKeptMs = this.#collaborators.clock.monotonic();
     } catch (error) {
-      this.#warner('audit_head_not_kept')(error);
+      this.#warner('audit.head_not_kept')(error);
     }
   }
 
@@ -269,8 +269,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   #warn(warning: string, data: JsonObject): void {
-    this.#services.logger.error(warning, data);
-    this.#services.events.emit('hub.warning', 'audit.db', { warning, ...data });
+    this.#collaborators.logger.error(warning, data);
+    this.#collaborators.events.emit('hub.warning', 'audit.db', { warning, ...data });
   }
 }
 

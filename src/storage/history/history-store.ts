@@ -48,7 +48,7 @@ const PENDING_CAPACITY = 20_000;
  * query and when the hub stops, so a crash loses at most the last minute.
  */
 export class HistoryStore implements ReadingStore, Service {
-  readonly #services: StorageServices;
+  readonly #collaborators: StorageServices;
   readonly #options: HistoryStoreOptions;
   readonly #file: SqliteFile;
   readonly #current = new CurrentReadings();
@@ -59,7 +59,7 @@ export class HistoryStore implements ReadingStore, Service {
   #isFailing = false;
 
   constructor(services: StorageServices, options: HistoryStoreOptions) {
-    this.#services = services;
+    this.#collaborators = services;
     this.#options = options;
     this.#pending = new PendingReadings(options.unchangedEveryMs ?? 5 * MINUTE_MS);
     this.#file = new SqliteFile(services, {
@@ -79,7 +79,7 @@ export class HistoryStore implements ReadingStore, Service {
 
   async start(): Promise<void> {
     await this.#file.start();
-    this.#cancelCommit = repeat(this.#services.clock, this.#options.commitEveryMs ?? MINUTE_MS, () => this.#flushOrWarn());
+    this.#cancelCommit = repeat(this.#collaborators.clock, this.#options.commitEveryMs ?? MINUTE_MS, () => this.#flushOrWarn());
   }
 
   describe(id: SensorId, info: SensorInfo | null): void {
@@ -102,7 +102,7 @@ export class HistoryStore implements ReadingStore, Service {
     if (value === null) return 0;
     const sensor = this.#file.use((database) => this.#numbers.get(database, id));
     if (!sensor) return 0;
-    const range = { sensor: sensor.number, startMs: 0, endMs: this.#services.clock.now() + 1, limit: 1 };
+    const range = { sensor: sensor.number, startMs: 0, endMs: this.#collaborators.clock.now() + 1, limit: 1 };
     const [point] = this.#file.use((database) => readRaw(database, range));
     return point?.value === storedValue(value) ? point.atMs : 0;
   }
@@ -130,7 +130,7 @@ export class HistoryStore implements ReadingStore, Service {
 
   /** Commits the pending readings. If the disk refuses, throws STORAGE_FAILED, and the next commit includes the same readings. */
   flush(): void {
-    const nowMs = this.#services.clock.now();
+    const nowMs = this.#collaborators.clock.now();
     const rows = this.#file.use((database) =>
       this.#pending.waiting.map(({ id, value, atMs }) => ({
         sensor: this.#numbers.numberFor(database, id, typeof value === 'string' ? 'text' : 'number'),
@@ -186,9 +186,9 @@ export class HistoryStore implements ReadingStore, Service {
   }
 
   #warn(error: unknown): void {
-    const data = { warning: 'history_not_written', waiting: this.#pending.waiting.length, reason: reasonOf(error) };
-    this.#services.logger.error('history_not_written', data);
-    this.#services.events.emit('hub.warning', 'history.db', data);
+    const data = { warning: 'history.readings_not_written', waiting: this.#pending.waiting.length, reason: reasonOf(error) };
+    this.#collaborators.logger.error('history.readings_not_written', data);
+    this.#collaborators.events.emit('hub.warning', 'history.db', data);
   }
 
   #dropOld(): void {
@@ -200,7 +200,7 @@ export class HistoryStore implements ReadingStore, Service {
 
   /** Returns the oldest time that is kept at each resolution. It is a whole hour, so a slot keeps either all or none of its readings. */
   #floors(): Readonly<Record<Resolution, number>> {
-    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#services.clock.now() - retentionMs, SLOT_MS['1h']));
+    const floor = (retentionMs: number) => Math.max(0, slotStart(this.#collaborators.clock.now() - retentionMs, SLOT_MS['1h']));
     const kept = this.#options.retentionMs ?? DEFAULT_RETENTION_MS;
     return { raw: floor(kept.raw), '5min': floor(kept['5min']), '1h': floor(kept['1h']) };
   }

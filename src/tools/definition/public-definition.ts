@@ -1,5 +1,3 @@
-import { parseDocument } from 'yaml';
-import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { copyJson, copyJsonObject, RESULT_LIMITS, snakeJson } from '../schema/plain-json.ts';
 import { RecordReader } from '../schema/record-reader.ts';
@@ -30,14 +28,6 @@ export function normalizeDefinition(input: unknown): ToolDefinition {
   tool.end();
   toolId(definition);
   return definition;
-}
-
-/** Parses a definition in JSON or YAML, and normalizes it like `normalizeDefinition`. The error for a repeated key has its line. */
-export function parseDefinition(text: string): ToolDefinition {
-  const document = parseDocument(text, { uniqueKeys: true });
-  const [problem] = document.errors;
-  if (problem) throw new AtmoError('VALIDATION_ERROR', `The definition cannot be read: ${problem.message}`);
-  return normalizeDefinition(document.toJS({ maxAliasCount: 0 }));
 }
 
 function checkSchemaId(reader: RecordReader): void {

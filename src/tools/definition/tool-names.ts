@@ -68,6 +68,11 @@ function isVersionRange(text: string): boolean {
   return text.length > 0 && text.length <= MAX_VERSION_LENGTH && semver.validRange(text) !== null;
 }
 
+/** Returns whether the tool's version is in all ranges. */
+export function fitsAllRanges({ definition: { version } }: RegisteredTool, ranges: readonly string[]): boolean {
+  return ranges.every((range) => semver.satisfies(version, range, { includePrerelease: semver.valid(range) !== null }));
+}
+
 function splitOnce(text: string, at: number): readonly [string, string | undefined] {
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { sha256Hex } from '../../codec/hashes.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { invalidConfig } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { normalizeDefinition, parameterNames } from '../definition/public-definition.ts';
 import { type RegisteredTool, type ToolDefinition, unconfigured, whileConfigured } from '../definition/tool-definition.ts';
@@ -107,7 +107,7 @@ export function programTool(
     source.kind === 'image' ? ({ type: 'image', image: source.target } as const) : ({ type: 'cmd', cmd: source.target } as const);
   const exec: ExecRecord = { ...place, ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
   const unknown = argumentParameters(args ?? []).find((name) => !parameterNames(draft).includes(name));
-  if (unknown !== undefined) throw invalid(`args holds {${unknown}}, which is no parameter of the tool`);
+  if (unknown !== undefined) throw invalidConfig(`args holds {${unknown}}, which is no parameter of the tool`);
   requirePowers(powers, programs);
   if (source.kind === 'cmd') programs?.requireSafe([source.target, ...(args ?? [])]);
   return execTool(execDefinition(draft, exec, programs), exec, programs);
@@ -144,12 +144,12 @@ export function scriptTool(
   specifier: string,
   scripts: ScriptEngine | undefined,
 ): RegisteredTool {
-  if (!scripts) throw invalid('this hub interprets no scripts');
+  if (!scripts) throw invalidConfig('this hub interprets no scripts');
   const kind = source.kind === 'wasm' ? 'wasm' : 'js';
   const definition = definitionOf(entry);
   const { maxMemoryBytes = SCRIPT_MEMORY, maxFuel } = definition.execution;
   const file = readFileSync(fileURLToPath(specifier));
-  if (file.length > MAX_SCRIPT_BYTES) throw invalid(`${source.target} is longer than ${MAX_SCRIPT_BYTES} bytes`);
+  if (file.length > MAX_SCRIPT_BYTES) throw invalidConfig(`${source.target} is longer than ${MAX_SCRIPT_BYTES} bytes`);
   if (kind === 'wasm') requireBoundedModule(file, maxMemoryBytes);
   const code = kind === 'wasm' && maxFuel !== undefined ? meteredModule(file, maxFuel) : file;
   const bounds = { maxMemoryBytes, ...(maxFuel !== undefined && { maxFuel }) };
@@ -174,17 +174,15 @@ export function definitionOf({ definition, name }: Pick<ManifestEntry, 'definiti
 
 function requirePowers(powers: readonly string[] = [], programs: ProgramSandbox | undefined): void {
   const unknown = programs && powers.find((name) => !programs.power(name));
-  if (unknown !== undefined) throw invalid(`there is no power ${unknown}; set connectors.sandbox.powers.${unknown} in the configuration`);
+  if (unknown !== undefined)
+    throw invalidConfig(`there is no power ${unknown}; set connectors.sandbox.powers.${unknown} in the configuration`);
 }
 
 function requireBoundedModule(code: Uint8Array, maxMemoryBytes: number): void {
   const most = moduleMemoryLimit(code);
-  if (most === undefined) throw invalid('the file is no WebAssembly module');
-  if (most > maxMemoryBytes) throw invalid(`its memory can grow to ${most} bytes, and may to ${maxMemoryBytes}; link it with --max-memory`);
+  if (most === undefined) throw invalidConfig('the file is no WebAssembly module');
+  if (most > maxMemoryBytes)
+    throw invalidConfig(`its memory can grow to ${most} bytes, and may to ${maxMemoryBytes}; link it with --max-memory`);
   const problem = engineHeapProblem(code);
-  if (problem !== undefined) throw invalid(problem);
-}
-
-function invalid(problem: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', problem);
+  if (problem !== undefined) throw invalidConfig(problem);
 }

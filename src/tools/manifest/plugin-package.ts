@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, invalidConfig } from '../../core/errors.ts';
 import { isWithin } from '../../core/files/file-system.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { requireOwn, trustedPath } from './record-file.ts';
@@ -57,7 +57,8 @@ export class PluginPackage {
     for (const folder of this.#folders) {
       trustedPath(folder, this.#uid);
       for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) paths.push(join(entry.parentPath, entry.name));
-      if (paths.length > MAX_FILES) throw invalid(`the plugin ${this.#name} has more than ${MAX_FILES} files with what it depends on`);
+      if (paths.length > MAX_FILES)
+        throw invalidConfig(`the plugin ${this.#name} has more than ${MAX_FILES} files with what it depends on`);
     }
     for (const path of paths) this.#requireOwn(path);
     return paths.sort();
@@ -70,7 +71,7 @@ export class PluginPackage {
     if (!stat.isSymbolicLink()) return;
     const target = existsSync(path) ? realpathSync(path) : '';
     if (this.#folders.some((folder) => isWithin(target, folder))) return;
-    throw invalid(`${path} is a link out of the plugin ${this.#name}; install the package itself`);
+    throw invalidConfig(`${path} is a link out of the plugin ${this.#name}; install the package itself`);
   }
 }
 
@@ -78,14 +79,16 @@ export class PluginPackage {
 function entryFile(name: string, { manifest, modules }: { readonly manifest: string; readonly modules: string }): string {
   const folder = join(modules, name);
   if (!PACKAGE_NAME.test(name) || !existsSync(folder)) {
-    throw invalid(`there is no package ${name} in ${modules}; install it with: npm install --prefix ${dirname(manifest)} ${name}`);
+    throw invalidConfig(`there is no package ${name} in ${modules}; install it with: npm install --prefix ${dirname(manifest)} ${name}`);
   }
   if (!isWithin(realpathSync(folder), realpathSync(modules))) {
-    throw invalid(`${folder} is a link to a folder elsewhere; install the package itself: npm install --install-links`);
+    throw invalidConfig(`${folder} is a link to a folder elsewhere; install the package itself: npm install --install-links`);
   }
   const file = resolved(name, manifest);
   if (file !== undefined && isWithin(file, realpathSync(folder))) return file;
-  throw invalid(`the package ${name} in ${modules} has no file that could be loaded; its package.json has to name one in main or exports`);
+  throw invalidConfig(
+    `the package ${name} in ${modules} has no file that could be loaded; its package.json has to name one in main or exports`,
+  );
 }
 
 function resolved(name: string, manifest: string): string | undefined {
@@ -105,7 +108,7 @@ function foldersOf(name: string, modules: string): readonly string[] {
       const beside = join(modules, dependency);
       if (!PACKAGE_NAME.test(dependency) || existsSync(inside) || !existsSync(beside)) continue;
       const real = realpathSync(beside);
-      if (!isWithin(real, modules)) throw invalid(`${beside} is a link to a folder elsewhere; install the package itself`);
+      if (!isWithin(real, modules)) throw invalidConfig(`${beside} is a link to a folder elsewhere; install the package itself`);
       found.add(real);
     }
   }
@@ -155,14 +158,10 @@ function integrityOf(paths: readonly string[], modules: string): string {
   for (const path of paths) {
     const stat = lstatSync(path);
     bytes += stat.isFile() ? stat.size : 0;
-    if (bytes > MAX_BYTES) throw invalid(`the files of the plugin below ${modules} are longer than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw invalidConfig(`the files of the plugin below ${modules} are longer than ${MAX_BYTES} bytes`);
     const content = stat.isFile() ? readFileSync(path) : stat.isSymbolicLink() ? readlinkSync(path) : '';
     const digest = createHash('sha256').update(content).digest('hex');
     if (!stat.isDirectory()) hash.update(JSON.stringify([relative(modules, path), digest]));
   }
   return `sha256-${hash.digest('base64')}`;
-}
-
-function invalid(problem: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', problem);
 }

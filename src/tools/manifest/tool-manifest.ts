@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { AtmoError } from '../../core/errors.ts';
+import { invalidConfig } from '../../core/errors.ts';
 import { type AcceptedText, saveAccepted } from '../../core/files/owner-file.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { RegisteredTool, ToolCompanions, ToolContext } from '../definition/tool-definition.ts';
@@ -121,7 +121,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
   if (entry.isSandboxed) return sandboxedTool(entry, { specifier: ownFile(), manifestFile: path }, sources.programs);
   if (kind === 'builtin') {
     const make = sources.builtins.get(target);
-    if (!make) throw configError(`there is no builtin ${target}; there is ${[...sources.builtins.keys()].join(', ')}`);
+    if (!make) throw invalidConfig(`there is no builtin ${target}; there is ${[...sources.builtins.keys()].join(', ')}`);
     return make(entry.name, entry.config);
   }
   if (kind === 'file') return moduleTool(entry, { specifier: ownFile() });
@@ -132,7 +132,7 @@ async function toolOf(entry: ManifestEntry, place: LoadContext): Promise<Registe
 
 /** Throws CONFIG_INVALID if the owner has not allowed the plugin, or if the plugin's files do not match the entry's `integrity`. */
 function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: LoadContext): PluginPackage {
-  if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
+  if (!sources.allowedPlugins.includes(name)) throw invalidConfig(`the plugin ${name} is not allowed; add it to tools.plugins`);
   const plugin = new PluginPackage(name, { manifest: path, uid });
   const isSame = integrity === undefined || integrity === plugin.integrity;
   const last = sources.takenOf(join(dirname(path), 'node_modules', name));
@@ -142,14 +142,14 @@ function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path
   }
   if (isSame) return plugin;
   const now = `its files are ${plugin.integrity} now; look at them, and write that into the entry if they are meant`;
-  throw configError(`the plugin ${name} is not the one that integrity names: ${now}`);
+  throw invalidConfig(`the plugin ${name} is not the one that integrity names: ${now}`);
 }
 
 async function importFrom(specifier: string): Promise<unknown> {
   try {
     return await import(specifier);
   } catch (error) {
-    throw configError(`${specifier} cannot be loaded: ${error instanceof Error ? error.message : 'unknown reason'}`);
+    throw invalidConfig(`${specifier} cannot be loaded: ${error instanceof Error ? error.message : 'unknown reason'}`);
   }
 }
 
@@ -186,22 +186,18 @@ async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', req
 /** Calls the entry function. An error of the function is reported as a mistake of the plugin, not of the hub. */
 function createModule(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
   const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry) : undefined;
-  if (typeof create !== 'function') throw configError(`the module exports no function ${entry}`);
+  if (typeof create !== 'function') throw invalidConfig(`the module exports no function ${entry}`);
   let made: unknown;
   try {
     made = create(config);
   } catch (thrown) {
-    throw configError(`${entry}() failed: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`);
+    throw invalidConfig(`${entry}() failed: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`);
   }
   if (isToolModule(made)) return made;
-  throw configError(`${entry}() has to return { definition, execute }, with the definition as an object`);
+  throw invalidConfig(`${entry}() has to return { definition, execute }, with the definition as an object`);
 }
 
 function isToolModule(value: unknown): value is ToolModule {
   if (typeof value !== 'object' || value === null || !('definition' in value) || !('execute' in value)) return false;
   return typeof value.execute === 'function' && isJsonObject(value.definition);
-}
-
-function configError(message: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', message);
 }

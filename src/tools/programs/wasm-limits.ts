@@ -1,4 +1,4 @@
-import { AtmoError } from '../../core/errors.ts';
+import { invalidConfig } from '../../core/errors.ts';
 import { ONE_BYTE_TYPES, signed, skipImmediates, skipLocals, unsigned, WASM_MAGIC, WasmReader, wasmSections } from './wasm-format.ts';
 
 /** Name of the exported global (i64) with the remaining fuel. A negative value means that the module ran out of fuel. */
@@ -22,9 +22,9 @@ const END = 0x0b;
  */
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
   // The module must be valid before the change. Otherwise it could use the global that the change adds.
-  if (!isValid(code)) throw invalid('the module is not valid');
+  if (!isValid(code)) throw invalidConfig('the module is not valid');
   const contents = wasmSections(code) ?? new Map<number, WasmReader>();
-  if ((contents.get(IMPORT_SECTION)?.number() ?? 0) > 0) throw invalid('a module with max_fuel imports nothing');
+  if ((contents.get(IMPORT_SECTION)?.number() ?? 0) > 0) throw invalidConfig('a module with max_fuel imports nothing');
   const globals = contents.get(GLOBAL_SECTION);
   const count = globals?.number() ?? 0;
   const exported = contents.get(EXPORT_SECTION);
@@ -65,7 +65,7 @@ interface Charge {
 
 function meteredBody(body: WasmReader, global: number): Uint8Array {
   const { bytes, at: start, end } = body;
-  if (!skipLocals(body)) throw invalid('max_fuel knows no local variables of managed memory or SIMD; compile without them');
+  if (!skipLocals(body)) throw invalidConfig('max_fuel knows no local variables of managed memory or SIMD; compile without them');
   const parts: Bytes[] = [];
   let from = start;
   for (const { at, instructions } of chargesOf(body)) {
@@ -83,7 +83,8 @@ function chargesOf(body: WasmReader): readonly Charge[] {
     const instruction = body.byte();
     const charge = open.at(-1) ?? whole;
     charge.instructions += 1;
-    if (!skipImmediates(instruction, body)) throw invalid(`max_fuel knows no instruction ${instruction.toString(16)}; compile without it`);
+    if (!skipImmediates(instruction, body))
+      throw invalidConfig(`max_fuel knows no instruction ${instruction.toString(16)}; compile without it`);
     if (instruction === LOOP) {
       const round: Charge = { at: body.at, instructions: 0 };
       charges.push(round);
@@ -123,10 +124,6 @@ function remainingBytes(content: WasmReader | undefined): Uint8Array {
 function isValid(code: Uint8Array): boolean {
   const api = Reflect.get(globalThis, 'WebAssembly') as { validate(code: Uint8Array): boolean };
   return api.validate(code);
-}
-
-function invalid(problem: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', problem);
 }
 
 const TYPE_SECTION = 1;

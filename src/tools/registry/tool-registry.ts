@@ -6,7 +6,7 @@ import type { ToolId } from '../../core/ids.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { type LintFinding, lintDefinition } from '../definition/definition-lint.ts';
 import type { Category, RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
-import { toolKey as keyOf, modelNames, parseToolName, type ToolReference, toolId } from '../definition/tool-names.ts';
+import { fitsAllRanges, toolKey as keyOf, modelNames, parseToolName, type ToolReference, toolId } from '../definition/tool-names.ts';
 import { isTrustedSchema, type SchemaValidator } from '../schema/schema-validator.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
@@ -228,7 +228,7 @@ export class ToolRegistry implements AsyncDisposable {
 
   #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
     const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
-    const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAll(tool, ranges));
+    const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? allTools)(tool) && fitsAllRanges(tool, ranges));
     // A pre-release is chosen only if no other version fits.
     return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
   }
@@ -266,10 +266,6 @@ export class ToolRegistry implements AsyncDisposable {
 function lintedPart(definition: ToolDefinition): ToolDefinition {
   if (!isTrustedSchema(definition.parameters)) return definition;
   return { ...definition, metadata: { ...definition.metadata, examples: [] } };
-}
-
-function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
-  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
 }
 
 function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { isTwoDigitPin } from '../../core/logger.ts';
 import { isSchemaObject, propertiesOf, visitSchema } from './schema-walk.ts';
@@ -10,8 +10,7 @@ const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 
 /** Replaces each `x-secret` value by `mask(value)`. Below `x-secret-members`, does so with each member whose name means a secret. */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
-  const masked = maskResult(schema, params, mask);
-  return isJsonObject(masked) ? masked : {};
+  return objectOf(maskResult(schema, params, mask));
 }
 
 /** Returns a value of any type, such as a result, in which `mask(value)` replaces the secrets. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonSchema, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonSchema, objectOf, tryParseJson } from '../../core/json.ts';
 import { capital, humanWords } from './formatting.ts';
 
 /** The path of a field's value within the form's value. */
@@ -140,7 +140,7 @@ export function withValueAt(value: Json | undefined, path: FieldPath, next: Json
   const [step, ...rest] = path;
   if (step === undefined) return next;
   if (typeof step === 'number') return withItem(Array.isArray(value) ? value : [], { index: step, rest, next });
-  const members = isJsonObject(value) ? value : {};
+  const members = objectOf(value);
   const inner = withValueAt(members[step], rest, next);
   const { [step]: _before, ...others } = members;
   const result = inner === undefined ? others : { ...others, [step]: inner };

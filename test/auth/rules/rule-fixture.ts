@@ -1,5 +1,5 @@
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
-import type { Effect, Principal, RuledCall, RuleVerdict } from '../../../src/core/auth/principal.ts';
+import type { CallToJudge, Effect, Principal, RuleVerdict } from '../../../src/core/auth/principal.ts';
 import { type DeviceFacts, parseDeviceId } from '../../../src/core/devices/device-names.ts';
 
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
@@ -22,12 +22,12 @@ export function effectOn(device: string, given: Partial<Effect> & { readonly doe
 }
 
 /** A call by an agent that has these effects. */
-export function callOf(effects: readonly Effect[], given: Partial<RuledCall> = {}): RuledCall {
+export function callOf(effects: readonly Effect[], given: Partial<CallToJudge> = {}): CallToJudge {
   return { principal: AGENT, toolId: 'core:some_tool@1.0.0', formerToolIds: [], params: {}, effects, ...given };
 }
 
 /** What rules in YAML say to a call; `at` is a time of the week, Monday noon unless it is said. */
-export function judged(yaml: string, call: RuledCall, at: string | null = 'mon 12:00'): RuleVerdict {
+export function judged(yaml: string, call: CallToJudge, at: string | null = 'mon 12:00'): RuleVerdict {
   const { set, zone } = compileRules(yaml, 'rules.yaml');
   return set.judge(call, { facts: FACTS, minute: at === null ? undefined : zone.parse(at, 0) });
 }

@@ -5,7 +5,7 @@ import { compileRules, coversTerms } from '../../../src/auth/rules/rule-compiler
 import type { RuleConditions, RuleEntry } from '../../../src/auth/rules/rule-file.ts';
 import { type Rule, RuleSet } from '../../../src/auth/rules/rule-set.ts';
 import { termsOf } from '../../../src/auth/rules/rule-terms.ts';
-import type { Effect, RuledCall } from '../../../src/core/auth/principal.ts';
+import type { CallToJudge, Effect } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { AGENT, callOf, effectOn, FACTS, OWNER } from './rule-fixture.ts';
 
@@ -57,7 +57,7 @@ const effect: fc.Arbitrary<Effect> = fc
     effectOn(device, { does, risk, ...(x !== null && { values: { x } }), ...(unforeseen && { unforeseen }) }),
   );
 
-const call: fc.Arbitrary<RuledCall> = fc.record({
+const call: fc.Arbitrary<CallToJudge> = fc.record({
   principal: fc.constantFrom(OWNER, AGENT, { ...AGENT, id: 'helper/kid' }, { ...AGENT, id: 'other' }),
   toolId: fc.constantFrom('core:one@1.0.0', 'core:two@1.0.0', 'matter:lamp_on@1.0.0'),
   formerToolIds: fc.constantFrom([], ['core:old@1.0.0'], ['core:one@1.0.0']),
@@ -87,7 +87,7 @@ function rulesOf(entries: readonly Omit<RuleEntry, 'name'>[]): readonly Rule[] {
 // The oracle: the meaning of rules in the plainest words, with nothing of the engine in it.
 type Fit = boolean | undefined;
 
-function oracleFit(when: RuleConditions, given: { call: RuledCall; effect: Effect | undefined; minute: number | undefined }): Fit {
+function oracleFit(when: RuleConditions, given: { call: CallToJudge; effect: Effect | undefined; minute: number | undefined }): Fit {
   const { effect: one, minute: now } = given;
   const { principal, toolId, formerToolIds, params } = given.call;
   const named = (test: (id: string) => boolean) => [toolId, ...formerToolIds].some(test);
@@ -138,7 +138,7 @@ function valueFit({ value }: RuleConditions, effect: Effect | undefined): Fit {
 
 function oracle(
   entries: readonly Omit<RuleEntry, 'name'>[],
-  given: RuledCall,
+  given: CallToJudge,
   around: { minute: number | undefined; isClosed: boolean },
 ): string {
   const decisions = (given.effects.length > 0 ? given.effects : [undefined]).map((one) => {
@@ -151,7 +151,7 @@ function oracle(
   return ['deny', 'approve 3', 'approve 2', 'approve 1'].find((one) => decisions.includes(one)) ?? 'allow';
 }
 
-function verdictOf(set: RuleSet, given: RuledCall, at: number | undefined): string {
+function verdictOf(set: RuleSet, given: CallToJudge, at: number | undefined): string {
   const verdict = set.judge(given, { facts: FACTS, minute: at });
   return verdict.kind === 'approve' ? `approve ${verdict.persons}` : verdict.kind;
 }

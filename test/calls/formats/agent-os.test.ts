@@ -4,7 +4,6 @@ import {
   fromExecutableAgentOs,
   fromExecutionResult,
   registerAgentOs,
-  toAgentOs,
   toExecutionResult,
   toToolResponse,
   toToolResult,
@@ -12,19 +11,37 @@ import {
 import { fromModelCall, toModelCallResult } from '../../../src/calls/formats/model-calls.ts';
 import { canonicalJson } from '../../../src/codec/canonical-json.ts';
 import { blake3Hex } from '../../../src/codec/hashes.ts';
-import { normalizeDefinition } from '../../../src/tools/definition/public-definition.ts';
+import { toolId } from '../../../src/tools/definition/tool-names.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../../src/tools/schema/plain-json.ts';
 import { unlockDefinition } from '../../tools/formats/unlock-definition.ts';
 import { makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 test('AgentOS: rights of the caller are permissions, silence about side effects means yes', () => {
-  const tool = toAgentOs(unlockDefinition);
-  expect(tool).toMatchObject({
+  const { parameters, returns } = unlockDefinition;
+  const tool = {
     id: 'matter:unlock@1.2.0',
+    name: 'unlock',
     displayName: 'Unlock the door',
+    description: 'Unlocks the front door',
+    inputSchema: copyJsonObject(parameters, RESULT_LIMITS),
+    outputSchema: copyJsonObject(returns, RESULT_LIMITS),
     requiredCapabilities: ['capability:device:control:front-door'],
+    category: 'acting',
+    version: '1.2.0',
     hasSideEffects: true,
+  };
+  const definition = fromAgentOs(tool);
+  expect(toolId(definition)).toBe(tool.id);
+  expect(definition).toMatchObject({
+    name: 'unlock',
+    version: '1.2.0',
+    description: 'Unlocks the front door',
+    parameters,
+    returns,
+    requires: { permissions: ['device:control:front-door'] },
+    execution: { hasSideEffects: true },
+    metadata: { title: 'Unlock the door', category: 'acting' },
   });
-  expect(toAgentOs(fromAgentOs(tool))).toEqual(tool);
   const foreign = {
     id: 'web-search-tool-v1.2',
     name: 'searchWeb',
@@ -45,9 +62,12 @@ describe('calls and results in the forms of models', () => {
     const seen: unknown[] = [];
     registry.register(
       fromExecutableAgentOs({
-        ...toAgentOs(
-          normalizeDefinition({ name: 'half', description: 'Halves', parameters: { type: 'object' }, execution: { side_effects: false } }),
-        ),
+        id: 'core:half@1.0.0',
+        name: 'half',
+        displayName: 'Half',
+        description: 'Halves',
+        inputSchema: { type: 'object' },
+        hasSideEffects: false,
         execute: async (args, context) => {
           seen.push(context);
           return typeof args.n === 'number'

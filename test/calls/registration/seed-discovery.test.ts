@@ -22,23 +22,23 @@ const write = (value: unknown) => writeFileSync(file(), typeof value === 'string
 
 function makeSeed() {
   const setup = makeRegistrar();
-  const nucleus = [makeTool({ name: 'nucleus' })];
+  const builtIn = [makeTool({ name: 'basic' })];
   const probe = () => probeBoard(folder);
   const bootstrap = () => readFirstRecordFile([file(), join(folder, 'config/tools_bootstrap.json')], { takenOf: takenInMemory() });
   const reported: SkippedRecord[] = [];
   const report = (leftOut: readonly SkippedRecord[]) => reported.push(...leftOut);
   const parts = () => boardParts(folder);
-  const seed = new SeedDiscovery({ ...setup, report, parts, nucleus, probe, bootstrap, owner });
+  const seed = new SeedDiscovery({ ...setup, report, parts, builtIn, probe, bootstrap, owner });
   return { ...setup, seed, reported };
 }
 
 describe('seed discovery', () => {
-  test('registers the nucleus, and again whatever of it was lost', async () => {
+  test('registers the built-in tools, and again whatever of them was lost', async () => {
     const { seed, registry } = makeSeed();
-    expect(await seed.discover()).toEqual({ registered: ['core:nucleus@1.0.0'], known: [], waiting: [], leftOut: [], board: [] });
-    expect(await seed.discover()).toEqual({ registered: [], known: ['core:nucleus@1.0.0'], waiting: [], leftOut: [], board: [] });
+    expect(await seed.discover()).toEqual({ registered: ['core:basic@1.0.0'], known: [], waiting: [], leftOut: [], board: [] });
+    expect(await seed.discover()).toEqual({ registered: [], known: ['core:basic@1.0.0'], waiting: [], leftOut: [], board: [] });
     for (const { id } of registry.all()) registry.unregister(id);
-    expect((await seed.discover()).registered).toEqual(['core:nucleus@1.0.0']);
+    expect((await seed.discover()).registered).toEqual(['core:basic@1.0.0']);
   });
 
   test('finds what the board has, when it has it', async () => {
@@ -80,7 +80,7 @@ describe('seed discovery', () => {
   test('registers the tools of the bootstrap file for the owner, in whatever order they call each other', async () => {
     const { seed, registrar, records, registry, call } = makeSeed();
     write({ tools: [record('twice', [{ tool: 'once' }, { tool: 'once' }]), record('once', [{ tool: 'temperature' }])] });
-    expect((await seed.discover()).registered).toEqual(['core:nucleus@1.0.0', 'custom:once@1.0.0', 'custom:twice@1.0.0']);
+    expect((await seed.discover()).registered).toEqual(['core:basic@1.0.0', 'custom:once@1.0.0', 'custom:twice@1.0.0']);
     expect(codeOf(await call('twice'))).toBe('success');
     expect(registry.get('custom:twice@1.0.0')?.definition.metadata.createdBy).toBe('system');
     expect((await seed.discover()).known).toContain('custom:twice@1.0.0');
@@ -111,22 +111,22 @@ describe('seed discovery', () => {
     ],
     [
       'a name that a tool has already',
-      JSON.stringify([record('nucleus', [{ tool: 'temperature' }])]),
-      /There is a tool that nucleus means already/,
+      JSON.stringify([record('basic', [{ tool: 'temperature' }])]),
+      /There is a tool that basic means already/,
     ],
   ])('a file with %s costs what is wrong in it, and the place is reported', async (_what, text, problem) => {
     const { seed, reported } = makeSeed();
     write(text);
     const { registered, leftOut } = await seed.discover();
-    expect(registered).toEqual(['core:nucleus@1.0.0']);
+    expect(registered).toEqual(['core:basic@1.0.0']);
     expect(leftOut.map(({ place, problem: told }) => `${place}: ${told}`)).toEqual([expect.stringMatching(problem)]);
     expect(reported).toEqual(leftOut);
   });
 
   test('the tools beside one with a mistake are registered', async () => {
     const { seed, call } = makeSeed();
-    write([record('nucleus', [{ tool: 'temperature' }]), record('evening', [{ tool: 'temperature' }])]);
-    expect(await seed.discover()).toMatchObject({ registered: ['core:nucleus@1.0.0', 'custom:evening@1.0.0'], leftOut: [{}] });
+    write([record('basic', [{ tool: 'temperature' }]), record('evening', [{ tool: 'temperature' }])]);
+    expect(await seed.discover()).toMatchObject({ registered: ['core:basic@1.0.0', 'custom:evening@1.0.0'], leftOut: [{}] });
     expect(codeOf(await call('evening'))).toBe('success');
   });
 
@@ -135,7 +135,7 @@ describe('seed discovery', () => {
     write([record('evening', [{ tool: 'temperature' }])]);
     chmodSync(file(), 0o666);
     expect(await seed.discover()).toMatchObject({
-      registered: ['core:nucleus@1.0.0'],
+      registered: ['core:basic@1.0.0'],
       leftOut: [{ problem: expect.stringContaining('can be written by others') }],
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalQueue, ApprovalRequest } from '../../../src/core/auth/approvals.ts';
-import type { RuledCall, RuleVerdict } from '../../../src/core/auth/principal.ts';
+import type { CallToJudge, RuleVerdict } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
@@ -12,8 +12,8 @@ const approved = { state: 'approved', approvalId: 'ap-1', by: ['ann'] } as const
 const pin = { type: 'string', description: 'PIN', 'x-secret': true };
 const unlock = { permissions: ['device:control:lock'], parameters: { type: 'object', properties: { pin } }, dangerous: true };
 const request = { principal: owner, tool: 'probe', params: {} };
-const rulesSaying = (verdict: RuleVerdict | ((call: RuledCall) => RuleVerdict)) => ({
-  judge: (call: RuledCall) => (typeof verdict === 'function' ? verdict(call) : verdict),
+const rulesSaying = (verdict: RuleVerdict | ((call: CallToJudge) => RuleVerdict)) => ({
+  judge: (call: CallToJudge) => (typeof verdict === 'function' ? verdict(call) : verdict),
 });
 
 /** A queue that approves everything and remembers what it was asked and what came back. */
@@ -180,7 +180,7 @@ describe('while the hub does not know the time', () => {
 
 describe("the owner's rules", () => {
   test('see canonical parameters and effects, and a refusal names the rule', async () => {
-    const seen: RuledCall[] = [];
+    const seen: CallToJudge[] = [];
     const rules = rulesSaying((call) => {
       seen.push(call);
       return { kind: 'deny', rule: 'never-above-25', reason: 'heating never above 25 °C' };

@@ -97,7 +97,7 @@ describe('a folder of files of the owner', () => {
     expect([problems.list(), log]).toEqual([[], []]);
     reportStaleFolder({ logger, problems }, { path, faults: [GONE] });
     expect(problems.list()).toEqual([`${GONE} (what it said when it was taken last goes on counting)`]);
-    expect(log.join()).toContain('owner_files_refused');
+    expect(log.join()).toContain('files.owner_files_refused');
   });
 });
 

@@ -46,11 +46,11 @@ function makeHub(options: { readonly allowed?: readonly string[] } = {}) {
   };
   const parts = { registry, tools, validator, pipeline, clock, ...own };
   registrar = new ToolRegistrar(parts, options);
-  const nucleus = [makeTool({ name: 'nucleus' })];
+  const builtIn = [makeTool({ name: 'basic' })];
   const seed = new SeedDiscovery({
     ...parts,
     registrar,
-    nucleus,
+    builtIn,
     probe: async () => [],
     parts: async () => [],
     bootstrap: () => ({ records: [], leftOut: [] }),
@@ -202,13 +202,13 @@ describe('POST /api/v1/tools/discover', () => {
     const first = await ask(gateway, '/api/v1/tools/discover', { method: 'POST' });
     expect([first.status, first.json]).toEqual([
       200,
-      { registered: ['core:nucleus@1.0.0'], known: [], waiting: [], left_out: [], board: [] },
+      { registered: ['core:basic@1.0.0'], known: [], waiting: [], left_out: [], board: [] },
     ]);
-    expect(registry.has('core:nucleus')).toBe(true);
+    expect(registry.has('core:basic')).toBe(true);
     expect(heard.at(-1)).toMatchObject({ type: 'agi.tool.result', subject: 'hub:discover_tools@1.0.0' });
     expect((await ask(gateway, '/api/v1/tools/discover', { body: {} })).json).toMatchObject({
       registered: [],
-      known: ['core:nucleus@1.0.0'],
+      known: ['core:basic@1.0.0'],
     });
   });
 

@@ -85,7 +85,7 @@ describe('bodies', () => {
     const answer = await gateway.app.request(`http://${HOST}${PATH}`, { method: 'POST', headers, body, duplex: 'half' });
     expect([answer.status, calls]).toEqual([499, []]);
     const events = logged.map((line) => JSON.parse(line)).filter(({ event }) => event.startsWith('http.'));
-    expect(events).toMatchObject([{ level: 'debug', event: 'http.client_gone' }]);
+    expect(events).toMatchObject([{ level: 'debug', event: 'http.client_disconnected' }]);
   });
 
   test.each([

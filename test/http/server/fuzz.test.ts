@@ -159,7 +159,7 @@ describe('requests that are made from our own description, right and wrong', () 
       }
     }
     expect(failures).toEqual([]);
-    expect(setup.logged.filter((line) => line.includes('http.failed'))).toEqual([]);
+    expect(setup.logged.filter((line) => line.includes('http.request_failed'))).toEqual([]);
   });
 
   test('every answer that refuses is a problem with a code of the table', async () => {

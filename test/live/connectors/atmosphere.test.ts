@@ -173,7 +173,7 @@ describe('a bridge among others', () => {
     expect(await look()).toMatchObject({ connected: true, nodes: [{ node: 'p1' }] });
     // Incoming calls are off: silence.
     expect(JSON.stringify(peer.heard)).not.toContain('tool_response');
-    expect(log.join('')).not.toContain('atmosphere.away');
+    expect(log.join('')).not.toContain('atmosphere.disconnected');
   });
 
   test('hangs up on a message that is too long, and comes back', async () => {

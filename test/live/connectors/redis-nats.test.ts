@@ -177,7 +177,7 @@ describe.skipIf(!findDebianTool('nats-server'))('events over a real NATS', () =>
     await vi.waitFor(() => expect(first.heard.some(({ text }) => text.includes('"turn":2'))).toBe(true), LIMIT);
     problems.length = 0;
     await server.stop();
-    await vi.waitFor(() => expect(problems).toContain('nats.away'), LIMIT);
+    await vi.waitFor(() => expect(problems).toContain('nats.disconnected'), LIMIT);
     events.emit('agi.tool.invoked', 'core:echo@1.0.0', { turn: 3 });
     // Core NATS keeps nothing: who listens before the hub is back hears it.
     await cable.pull();

@@ -299,7 +299,7 @@ describe('answers', () => {
     await pass(clock, 500);
     expect(segment.sent).toHaveLength(1);
     expect(segment.sent[0]?.message.answers[1]).toMatchObject({ type: 'SRV', data: { target: 'hub-kitchen.local' } });
-    const warnings = kitchen.lines.filter((line) => line.includes('discovery.name_conflict'));
+    const warnings = kitchen.lines.filter((line) => line.includes('discovery.name_taken'));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('state directory copied');
   });

@@ -80,7 +80,7 @@ describe('inputs', () => {
     kernel.drive(2, false);
     expect(samples.at(-1)).toMatchObject({ value: false });
     for (let change = 1; change <= 100; change += 1) kernel.drive(2, change % 2 === 1);
-    expect(setup.warnings).toEqual(['gpio.flutters']);
+    expect(setup.warnings).toEqual(['gpio.changes_limited']);
   });
 
   test('whose changes came too fast to be read say how many were lost', async () => {

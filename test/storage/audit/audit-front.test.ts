@@ -88,13 +88,13 @@ describe('the front of the journal', () => {
     await using fixture = new AuditFixture();
     const store = await killed(fixture, change);
     expect(keptRows(store)).toBe(5 + taken);
-    expect(fixture.warnings()).toEqual(['audit_damaged']);
+    expect(fixture.warnings()).toEqual(['audit.log_damaged']);
     expect(await store.verify()).toMatchObject({ intact: false, problem: { seq, reason: expect.stringContaining('renamed to') } });
     expect(asideFiles(fixture)).toHaveLength(1);
     await fixture.fill(store, 1);
     await fixture.close();
     await fixture.open();
-    expect(fixture.warnings()).toEqual(['audit_damaged']);
+    expect(fixture.warnings()).toEqual(['audit.log_damaged']);
   });
 
   test('of committed rows that were changed since is reported', async () => {
@@ -107,7 +107,7 @@ describe('the front of the journal', () => {
       copyFileSync(`${front}.kept`, front);
       database.exec("UPDATE entry SET content = '{}', hash = x'00' WHERE seq = 3");
     });
-    expect(fixture.warnings()).toContain('audit_damaged');
+    expect(fixture.warnings()).toContain('audit.log_damaged');
     expect(asideFiles(fixture)).toHaveLength(1);
   });
 
@@ -115,12 +115,12 @@ describe('the front of the journal', () => {
     await using fixture = new AuditFixture();
     const store = await killed(fixture, (front) => rmSync(front));
     expect(keptRows(store)).toBe(5);
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['audit.log_truncated']);
     expect(await store.verify()).toMatchObject({ intact: false, problem: { reason: expect.stringContaining('were cut off') } });
     await fixture.close();
     rmSync(fixture.journal.path('audit.front'));
     await fixture.open();
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['audit.log_truncated']);
   });
 
   test('deleted together with an older audit.db is reported as cut off', async () => {
@@ -133,7 +133,7 @@ describe('the front of the journal', () => {
     copyFileSync(`${fixture.path}.before`, fixture.path);
     rmSync(fixture.journal.path('audit.front'));
     await fixture.open();
-    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    expect(fixture.warnings()).toEqual(['storage.database_outdated', 'audit.log_truncated']);
   });
 });
 

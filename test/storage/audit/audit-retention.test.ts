@@ -82,6 +82,6 @@ describe('a disk that refuses', () => {
       { event: 'audit.resumed', data: { not_written: 3 } },
     ]);
     expect(await store.verify()).toMatchObject({ intact: true });
-    expect(fixture.warnings()).toEqual(['audit_not_written']);
+    expect(fixture.warnings()).toEqual(['audit.rows_not_written']);
   });
 });

@@ -42,7 +42,7 @@ describe('a check of the chain', () => {
       fc.asyncProperty(place, fc.integer({ min: 1, max: 127 }), async ({ seq, column, at }, by) => {
         const { check, warnings } = await tamperedWith((database) => changeByte(database, seq, column, { at, by }));
         expect(check).toMatchObject({ intact: false, problem: { seq } });
-        expect(warnings).toContain('audit_damaged');
+        expect(warnings).toContain('audit.log_damaged');
       }),
       { numRuns: 25 },
     );
@@ -94,7 +94,7 @@ describe('a check of the chain', () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 10);
     await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 18'));
-    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    expect(fixture.warnings()).toEqual(['storage.database_outdated', 'audit.log_truncated']);
     await fixture.close();
     const store = await fixture.open();
     await fixture.fill(store, 10);
@@ -102,7 +102,7 @@ describe('a check of the chain', () => {
       intact: false,
       problem: { reason: expect.stringContaining('rows 19 to 21 were cut off') },
     });
-    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    expect(fixture.warnings()).toEqual(['storage.database_outdated', 'audit.log_truncated']);
   });
 
   test('reports nothing about an audit log that is closed before the check', async () => {
@@ -119,7 +119,7 @@ describe('a check of the chain', () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 3);
     const store = await fixture.edit((database) => database.exec('DELETE FROM entry; DELETE FROM chain'));
-    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+    expect(fixture.warnings()).toEqual(['storage.database_outdated', 'audit.log_truncated']);
     expect((await store.verify()).intact).toBe(false);
   });
 
@@ -128,7 +128,7 @@ describe('a check of the chain', () => {
     await fixture.open();
     await fixture.close();
     const store = await fixture.open({ hubId: 'hub-ffffffffffffffff' });
-    expect(fixture.warnings()).toEqual(['audit_foreign']);
+    expect(fixture.warnings()).toEqual(['audit.log_replaced']);
     expect((await store.verify()).intact).toBe(false);
   });
 });
@@ -175,7 +175,7 @@ describe('rows beyond the thousand that a start looks at', () => {
   test('are looked at while the hub runs, and what is wrong with them is a problem of the hub', async () => {
     await using fixture = new AuditFixture();
     await lookedThrough(fixture, "UPDATE entry SET content = replace(content, '40', '99') WHERE seq = 4");
-    expect(fixture.warnings()).toEqual(['audit_damaged']);
+    expect(fixture.warnings()).toEqual(['audit.log_damaged']);
     expect(fixture.journal.collaborators.problems.list()).toEqual([expect.stringMatching(/audit log is not intact: .*atmo audit verify/)]);
   });
 
@@ -183,7 +183,7 @@ describe('rows beyond the thousand that a start looks at', () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 10);
     await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 15'));
-    expect(fixture.warnings()).toContain('audit_truncated');
+    expect(fixture.warnings()).toContain('audit.log_truncated');
     await fixture.close();
     fixture.journal.warnings.splice(0);
     fixture.journal.collaborators.problems.clear('audit chain');

@@ -232,7 +232,7 @@ describe('history', () => {
       for (let n = 0; n < 100; n++) store.record(HALL, Math.random(), fixture.clock.now() + n);
       fixture.clock.advance(MINUTE);
     }
-    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['history_not_written']);
+    expect(fixture.warnings.map(({ data }) => data.warning)).toEqual(['history.readings_not_written']);
     expect(() => store.history({ sensor: HALL, startMs: 0, endMs: 1, aggregation: 'none' })).toThrow(
       expect.objectContaining({ code: 'STORAGE_FAILED' }),
     );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { locatedYaml } from '../../../src/core/config/checked-yaml.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
-import { normalizeDefinition, parseDefinition, toPublicDefinition } from '../../../src/tools/definition/public-definition.ts';
+import { normalizeDefinition, toPublicDefinition } from '../../../src/tools/definition/public-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { maskSecrets } from '../../../src/tools/schema/secrets.ts';
 
@@ -163,8 +164,8 @@ describe('the public form', () => {
   });
 
   test('a key written twice is refused with its line', () => {
-    expect(() => parseDefinition('{"name":"x",\n"description":"a",\n"name":"y"}')).toThrow(/line 3/);
-    expect(parseDefinition('name: x\ndescription: From YAML').name).toBe('x');
+    expect(() => locatedYaml('{"name":"x",\n"description":"a",\n"name":"y"}', 'tool.json')).toThrow(/line 3/);
+    expect(normalizeDefinition(locatedYaml('name: x\ndescription: From YAML', 'tool.yaml').value).name).toBe('x');
   });
 });
 

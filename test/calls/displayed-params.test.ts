@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { displayedParams } from '../../../src/calls/stages/consent.ts';
+import { displayedParams } from '../../src/calls/call-plan.ts';
 
 test('parameters that people can read are shown as they are', () => {
   const params = { text: 'x'.repeat(60_000), list: [1, null] };

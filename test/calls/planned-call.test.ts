@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { sequenceTool } from '../../../src/calls/composition/steps.ts';
-import { canonicalJson } from '../../../src/codec/canonical-json.ts';
-import { sha256Hex } from '../../../src/codec/hashes.ts';
-import type { RuledCall } from '../../../src/core/auth/principal.ts';
-import type { JsonObject } from '../../../src/core/json.ts';
-import { SECRET_MASK } from '../../../src/tools/schema/secrets.ts';
-import { makeApprovals, type Person } from '../../auth/approvals/approval-fixture.ts';
-import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
-import { codeOf, makeTool } from '../pipeline-fixture.ts';
-import { makeRegistrar, maker, record } from '../registration/registrar-fixture.ts';
+import { sequenceTool } from '../../src/calls/composition/steps.ts';
+import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { sha256Hex } from '../../src/codec/hashes.ts';
+import type { CallToJudge } from '../../src/core/auth/principal.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { SECRET_MASK } from '../../src/tools/schema/secrets.ts';
+import { makeApprovals, type Person } from '../auth/approvals/approval-fixture.ts';
+import { programsFake } from '../tools/programs/program-sandbox-fake.ts';
+import { codeOf, makeTool } from './pipeline-fixture.ts';
+import { makeRegistrar, maker, record } from './registration/registrar-fixture.ts';
 
 const AGENT = maker('device:control:*', 'sensor:read:*', 'proc:exec', 'proc:power:out', 'proc:power:media', 'sequence:run');
 const night = (args: readonly string[], powers = ['out']) =>
   record('night', [], { exec: { type: 'cmd', cmd: 'backup', args: [...args], powers } });
 const approveComposed = {
-  judge: ({ toolId }: RuledCall) =>
+  judge: ({ toolId }: CallToJudge) =>
     /:(evening|sequence)@/.test(toolId) ? ({ kind: 'approve', rule: 'ask me', persons: 1 } as const) : ({ kind: 'allow' } as const),
 };
 
