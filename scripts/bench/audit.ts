@@ -28,13 +28,13 @@ const BAR = 0.9;
 /** A hub's tools behind its own door, with or without the journal. */
 class Station implements AsyncDisposable {
   readonly #pipeline: CallPipeline;
-  readonly #gateway: HttpApi;
+  readonly #httpApi: HttpApi;
   readonly #audit: AuditStore | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
 
-  private constructor(pipeline: CallPipeline, gateway: HttpApi, audit: AuditStore | undefined) {
+  private constructor(pipeline: CallPipeline, httpApi: HttpApi, audit: AuditStore | undefined) {
     this.#pipeline = pipeline;
-    this.#gateway = gateway;
+    this.#httpApi = httpApi;
     this.#audit = audit;
   }
 
@@ -53,7 +53,7 @@ class Station implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const body = '{"value":"on"}';
     const headers = { 'content-type': 'application/json', 'content-length': body.length, authorization: 'Bearer bench' };
-    const url = `${this.#gateway.url.replace(/\/$/, '')}/api/v1/tools/echo/invoke`;
+    const url = `${this.#httpApi.url.replace(/\/$/, '')}/api/v1/tools/echo/invoke`;
     const sent = request(url, { method: 'POST', agent: this.#agent, headers }, (response) => {
       if (response.statusCode !== 200) reject(new AtmoError('INTERNAL_ERROR', `The hub answered with ${response.statusCode}`));
       response.resume();
@@ -71,7 +71,7 @@ class Station implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#agent.destroy();
-    await this.#gateway[Symbol.asyncDispose]();
+    await this.#httpApi[Symbol.asyncDispose]();
   }
 }
 

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { makeDevice, makeGateway, makeReading, TOKEN } from '../../test/http/http-fixture.ts';
+import { makeDevice, makeHttpApi, makeReading, TOKEN } from '../../test/http/http-fixture.ts';
 import { startChromium } from '../../test/live/page/chromium.ts';
 import { buildPage } from '../build-page.ts';
 import type { BenchFigure } from './figure.ts';
@@ -21,19 +21,19 @@ const WARM_UP_EVENTS = 1_000;
 const BURST = 50;
 const MAX_GROWTH_BYTES = 4_000_000;
 
-type Room = ReturnType<typeof makeGateway>;
+type Room = ReturnType<typeof makeHttpApi>;
 
 /** The page: its bytes, how soon it can be used, and what an hour of a home with 50 sensors adds to its memory. */
 export async function run(): Promise<BenchFigure[]> {
-  const room = makeGateway({ clock: systemClock }, { port: 0 });
+  const room = makeHttpApi({ clock: systemClock }, { port: 0 });
   furnish(room);
-  await room.gateway.start();
+  await room.httpApi.start();
   const browser = await startChromium();
   try {
     return [await bytes(), await timeToInteractive(browser, room), ...(await memory(browser, room))];
   } finally {
     await browser.close();
-    await room.gateway[Symbol.asyncDispose]();
+    await room.httpApi[Symbol.asyncDispose]();
   }
 }
 
@@ -73,7 +73,7 @@ async function memory(browser: Browser, room: Room): Promise<BenchFigure[]> {
 async function open(browser: Browser, room: Room): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
   const login = Buffer.from(JSON.stringify({ token: TOKEN })).toString('base64url');
-  await page.goto(`${room.gateway.url}/#login=${login}`);
+  await page.goto(`${room.httpApi.url}/#login=${login}`);
   await page.getByText('sensor 0', { exact: true }).first().waitFor();
   return page;
 }

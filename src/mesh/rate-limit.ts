@@ -36,9 +36,9 @@ export class TokenBucket {
 const MAX_BUCKETS = 4_096;
 
 /**
- * Limits the rate of each name with a token bucket. A used bucket moves to the younger of two generations. When the younger generation is
- * full, it replaces the older one, whose remaining buckets are discarded. No search for the oldest bucket is needed. In a single `Map`,
- * such a search would be slow, because the iterator passes every entry that was deleted earlier.
+ * Limits the rate of each name with a token bucket. A bucket that is used moves to the young generation of buckets. When that generation is
+ * full, all buckets of the old generation are discarded, and the young generation becomes the old one. This replaces a search for the
+ * oldest bucket, which is slow in a `Map` with many deletions.
  */
 export class KeyedRateLimit {
   readonly #clock: Clock;

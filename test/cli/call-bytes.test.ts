@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-fixture.ts';
 
 const PICTURE = Buffer.alloc(900, 7);
@@ -8,7 +8,7 @@ const BYTES = { type: 'string', contentEncoding: 'base64' };
 
 /** A hub with a camera, and a person in a folder. */
 function makeHome() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   let taken = 0;
   const returns = { type: 'object', properties: { image: BYTES, thumb: BYTES, format: { type: 'string' } } };
   setup.addTool({
@@ -23,7 +23,7 @@ function makeHome() {
     },
   });
   setup.addTool({ name: 'dumb', handler: async () => ({ image: 'AAEC' }) });
-  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) });
+  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.httpApi) });
   return { run, taken: () => taken };
 }
 
@@ -92,11 +92,11 @@ test('atmo jobs ID --output writes the bytes of a job', () =>
 
 test('a file fills a parameter by its name', () =>
   withDirectory(async (dir) => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const parameters = { type: 'object', properties: { image: BYTES, note: { type: 'string' } } };
     setup.addTool({ name: 'look', parameters, handler: async (params) => params });
     writeFileSync(`${dir}/photo.jpg`, PICTURE);
-    const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway), stdin: 'from a pipe' });
+    const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.httpApi), stdin: 'from a pipe' });
     const { code, json } = await run('call', 'look', `image=@${dir}/photo.jpg`, 'note=@-', '--json');
     expect([code, json().result]).toEqual([0, { image: PICTURE.toString('base64'), note: 'from a pipe' }]);
     expect(await run('call', 'look', `image=@${dir}/gone.jpg`)).toMatchObject({

@@ -54,12 +54,12 @@ export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circu
   return { code, out, err, json: () => JSON.parse(out) };
 }
 
-/** A fetch that ends in a gateway of this process: the real API without a socket. */
-export function fetchFrom(gateway: HttpApi): CliIo['fetch'] {
+/** A fetch that ends in a httpApi of this process: the real API without a socket. */
+export function fetchFrom(httpApi: HttpApi): CliIo['fetch'] {
   return async (url, init) => {
     const headers = new Headers(init.headers);
     headers.set('host', HOST);
-    return gateway.app.request(url, { ...init, headers });
+    return httpApi.app.request(url, { ...init, headers });
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { welcome } from '../../src/cli/run-cli.ts';
-import { makeDevice, makeGateway } from '../http/http-fixture.ts';
+import { makeDevice, makeHttpApi } from '../http/http-fixture.ts';
 import { atmo, fetchFrom } from './cli-fixture.ts';
 
 describe('atmo alone', () => {
@@ -12,25 +12,25 @@ describe('atmo alone', () => {
   });
 
   test('prints the steps to a token, and to the first device', async () => {
-    const { gateway, directory } = makeGateway();
-    const fetch = fetchFrom(gateway);
+    const { httpApi, directory } = makeHttpApi();
+    const fetch = fetchFrom(httpApi);
     expect((await atmo([], { fetch, env: { ATMO_TOKEN: 'guess' } })).out).toMatch(/not to you[\s\S]*sudo atmo login/);
     directory.devices = [];
     expect((await atmo([], { fetch })).out).toMatch(/no devices yet[\s\S]*atmo commission CODE/);
   });
 
   test('prints the state of the home and waiting approvals', async () => {
-    const { gateway, directory, addTool } = makeGateway();
+    const { httpApi, directory, addTool } = makeHttpApi();
     directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
     addTool({
       namespace: 'hub',
       name: 'list_approvals',
       handler: async () => ({ approvals: [{ state: 'pending' }, { state: 'denied' }] }),
     });
-    const { out, json } = await atmo([], { fetch: fetchFrom(gateway) });
+    const { out, json } = await atmo([], { fetch: fetchFrom(httpApi) });
     expect(out).toMatch(/has 2 devices, 1 not reachable\. A call waits for your approval\.[\s\S]*atmo approvals/);
     expect(() => json()).toThrow();
-    expect((await atmo(['--json'], { fetch: fetchFrom(gateway) })).json()).toMatchObject({ standing: 'home' });
+    expect((await atmo(['--json'], { fetch: fetchFrom(httpApi) })).json()).toMatchObject({ standing: 'home' });
   });
 
   test('names only existing commands', () => {

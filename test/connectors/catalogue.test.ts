@@ -20,7 +20,7 @@ import { sensorTools } from '../../src/tools/builtin/sensor-tools.ts';
 import { lintDefinition } from '../../src/tools/definition/definition-lint.ts';
 import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { ask, makeGateway } from '../http/http-fixture.ts';
+import { ask, makeHttpApi } from '../http/http-fixture.ts';
 import { programsFake } from '../tools/programs/program-sandbox-fake.ts';
 import { CATALOGUE, type CatalogueRow, NEEDS_SETTING, SEED_NAMES } from './catalogue-table.ts';
 import { messagesConfig } from './messages/messages-fixture.ts';
@@ -62,7 +62,7 @@ const ownTools = [
 
 /** The tools of a hub with these connectors, at a door without a socket. */
 async function hubWith(connectors: object, missingProgram?: string) {
-  const hub = makeGateway();
+  const hub = makeHttpApi();
   const { registry } = hub;
   const capabilities = new CapabilityCatalogue(registry);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
@@ -102,8 +102,8 @@ function announced({ registry, capabilities }: TestHub) {
 }
 
 /** What a door tells of a tool, in the words of the catalogue and no others. */
-async function rowOf({ gateway }: TestHub, row: CatalogueRow): Promise<Json> {
-  const { json } = await ask(gateway, `/api/v1/tools/${encodeURIComponent(row.id)}`);
+async function rowOf({ httpApi }: TestHub, row: CatalogueRow): Promise<Json> {
+  const { json } = await ask(httpApi, `/api/v1/tools/${encodeURIComponent(row.id)}`);
   const { parameters, returns, requires, execution, routing, metadata }: PublicTool = json;
   const properties = Object.entries(row.parameters).map(([name, wanted]) => [name, likeIt(parameters.properties[name], wanted)]);
   return {
@@ -196,7 +196,7 @@ describe('a hub with nothing configured', () => {
 
 describe('the names of other systems', () => {
   test.each(SEED_NAMES)('%s is %s at the door', async (name, id) => {
-    const { status, json } = await ask(everything.gateway, `/api/v1/tools/${name}`);
+    const { status, json } = await ask(everything.httpApi, `/api/v1/tools/${name}`);
     expect([status, json.id]).toEqual([200, `${id}@1.0.0`]);
   });
 
@@ -206,8 +206,8 @@ describe('the names of other systems', () => {
   });
 });
 
-function invoke({ gateway }: TestHub, tool: string, body: JsonObject) {
-  return ask(gateway, `/api/v1/tools/${encodeURIComponent(tool)}/invoke`, { body });
+function invoke({ httpApi }: TestHub, tool: string, body: JsonObject) {
+  return ask(httpApi, `/api/v1/tools/${encodeURIComponent(tool)}/invoke`, { body });
 }
 
 /** Parameters that its definition shows; those of a command line depend on the owner's commands. */

@@ -114,15 +114,15 @@ interface FixtureOptions extends Partial<HttpApiOptions> {
   readonly ports?: MeshPorts;
 }
 
-/** What a gateway has of a hub that registered nothing, of which the mesh drops nothing and whose signature nobody asks for. */
-const unusedGatewayParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' | 'signChallenge'> = {
+/** What a httpApi has of a hub that registered nothing, of which the mesh drops nothing and whose signature nobody asks for. */
+const unusedHttpParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' | 'signChallenge'> = {
   meshDrops: () => ({}),
   registrations: { record: () => undefined, isManagedBy: () => false },
   signChallenge: () => new Uint8Array(),
 };
 
-/** A gateway over a real pipeline, without a socket. */
-export function makeGateway(
+/** A httpApi over a real pipeline, without a socket. */
+export function makeHttpApi(
   extra: Partial<HttpApiCollaborators> = {},
   { host = '127.0.0.1', port = PORT, tls, pipeline, ...collaborators }: FixtureOptions = {},
 ) {
@@ -137,7 +137,7 @@ export function makeGateway(
   const metrics = new MetricRegistry();
   const logged: string[] = [];
   const health: HealthReport = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: setup.clock.now(), problems: [] };
-  const gateway = new HttpApi(
+  const httpApi = new HttpApi(
     {
       ...setup.collaborators,
       registry: setup.registry,
@@ -156,14 +156,14 @@ export function makeGateway(
       homeNames: NO_HOME_NAMES,
       health: { health: () => health },
       problems: new HubProblems(),
-      ...unusedGatewayParts,
+      ...unusedHttpParts,
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },
     { host, port, ...(tls && { tls }) },
   );
   const addTool = (input: Parameters<typeof makeTool>[0]) => setup.registry.register(makeTool(input));
-  return { ...setup, capabilities, gateway, directory, readings, metrics, logged, addTool };
+  return { ...setup, capabilities, httpApi, directory, readings, metrics, logged, addTool };
 }
 
 interface Ask {
@@ -174,8 +174,8 @@ interface Ask {
 }
 
 /** Asks as an honest local client does: right Host, the owner's token, JSON. */
-export async function ask(gateway: HttpApi, path: string, { method, token = TOKEN, headers, body }: Ask = {}) {
-  const response = await gateway.app.request(`http://${HOST}${path}`, {
+export async function ask(httpApi: HttpApi, path: string, { method, token = TOKEN, headers, body }: Ask = {}) {
+  const response = await httpApi.app.request(`http://${HOST}${path}`, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
       host: HOST,

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { MeshProxy } from '../../src/calls/mesh-ports.ts';
 import { EventFeed } from '../../src/http/event-feed.ts';
 import { registerHubMetrics, registerMeshMetrics } from '../../src/http/metrics.ts';
-import { makeGateway } from './http-fixture.ts';
+import { makeHttpApi } from './http-fixture.ts';
 
 test('docs/http.md has every metric of the hub, with its kind, and no other', () => {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const { metrics, events, clock } = setup;
   const stop = registerHubMetrics(metrics, { ...setup, feed: new EventFeed(events, clock), health: { health: () => HEALTH } });
   registerMeshMetrics(metrics, { view: new MeshProxy(() => undefined).view, drops: () => ({}) });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { EventFeed } from '../../src/http/event-feed.ts';
 import { MetricRegistry, registerHubMetrics } from '../../src/http/metrics.ts';
-import { ask, makeDevice, makeGateway, makeReading } from './http-fixture.ts';
+import { ask, makeDevice, makeHttpApi, makeReading } from './http-fixture.ts';
 
 describe('the metric registry', () => {
   test('writes counters, gauges and histograms in the exposition format', () => {
@@ -22,8 +22,8 @@ describe('the metric registry', () => {
 
 describe('GET /metrics', () => {
   test('counts calls by category and outcome, requests by route, and what the home has', async () => {
-    const setup = makeGateway();
-    const { clock, directory, events, gateway, jobs, metrics, readings, tools } = setup;
+    const setup = makeHttpApi();
+    const { clock, directory, events, httpApi, jobs, metrics, readings, tools } = setup;
     const feed = new EventFeed(events, clock);
     const stop = registerHubMetrics(metrics, {
       directory,
@@ -41,9 +41,9 @@ describe('GET /metrics', () => {
       metadata: { category: 'acting' },
       parameters: { type: 'object', properties: {}, additionalProperties: false },
     });
-    await ask(gateway, '/api/v1/tools/dim/invoke', { body: {} });
-    await ask(gateway, '/api/v1/tools/dim/invoke', { body: { x: 1 } });
-    const { text, headers } = await ask(gateway, '/metrics');
+    await ask(httpApi, '/api/v1/tools/dim/invoke', { body: {} });
+    await ask(httpApi, '/api/v1/tools/dim/invoke', { body: { x: 1 } });
+    const { text, headers } = await ask(httpApi, '/metrics');
     stop();
     expect(headers.get('content-type')).toContain('version=0.0.4');
     for (const line of [
@@ -64,8 +64,8 @@ describe('GET /metrics', () => {
   });
 
   test('paths that do not exist share one label, so that callers cannot grow the metrics', async () => {
-    const { gateway, metrics } = makeGateway();
-    for (const path of ['/a', '/b', '/c']) await ask(gateway, path);
+    const { httpApi, metrics } = makeHttpApi();
+    for (const path of ['/a', '/b', '/c']) await ask(httpApi, path);
     expect(metrics.text()).toContain('atmo_http_requests_total{method="GET",route="unknown",status="404"} 3');
     expect(metrics.text()).not.toContain('/b');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { agent } from '../calls/pipeline-fixture.ts';
-import { ask, authenticatorOf, makeDevice, makeGateway, makeReading } from './http-fixture.ts';
+import { ask, authenticatorOf, makeDevice, makeHttpApi, makeReading } from './http-fixture.ts';
 
 /** A house with a lamp and a door, and an agent with these permissions. */
 function makeHouse(...permissions: readonly string[]) {
@@ -9,7 +9,7 @@ function makeHouse(...permissions: readonly string[]) {
 }
 
 function makeHouseFor(principal: Principal) {
-  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: principal }) });
+  const setup = makeHttpApi({ authenticator: authenticatorOf({ narrow: principal }) });
   const { directory, readings, clock } = setup;
   directory.devices = [
     makeDevice('lamp', { name: 'Lamp', parent: 'bridge' as never }),
@@ -30,7 +30,7 @@ function makeHouseFor(principal: Principal) {
       metadata: { category: 'acting', device },
     });
   setup.capabilities.add({ type: 'matter_bridge', description: (count) => `${count} devices`, hasDevices: true });
-  const as = (path: string, body?: unknown) => ask(setup.gateway, path, { token: 'narrow', ...(body !== undefined && { body }) });
+  const as = (path: string, body?: unknown) => ask(setup.httpApi, path, { token: 'narrow', ...(body !== undefined && { body }) });
   return { ...setup, as };
 }
 
@@ -55,8 +55,8 @@ describe('an agent with a grant on one lamp', () => {
     '/api/v1/jobs',
     '/openapi.json',
   ])('%s tells nothing of other devices', async (path) => {
-    const { as, gateway } = makeHouse(...OWN);
-    await ask(gateway, '/api/v1/tools/door_use/invoke', { body: {} });
+    const { as, httpApi } = makeHouse(...OWN);
+    await ask(httpApi, '/api/v1/tools/door_use/invoke', { body: {} });
     const { status, text } = await as(path);
     expect(status).toBe(200);
     expect(text).not.toMatch(/door_use|Secret door|"door["/]|Bridge|"bridge"|bridge\/|battery/);
@@ -109,8 +109,8 @@ describe('an agent with a grant on one lamp', () => {
 describe('calls of others', () => {
   test('are neither listed nor counted, except for admin:audit', async () => {
     const usageOf = async (principal: Principal) => {
-      const { as, gateway } = makeHouseFor(principal);
-      for (const _ of [1, 2, 3]) await ask(gateway, '/api/v1/tools/lamp_use/invoke', { body: {} });
+      const { as, httpApi } = makeHouseFor(principal);
+      for (const _ of [1, 2, 3]) await ask(httpApi, '/api/v1/tools/lamp_use/invoke', { body: {} });
       await as('/api/v1/tools/lamp_use/invoke', {});
       return (await as('/api/tools/usage')).json;
     };

@@ -6,11 +6,11 @@ import type { Credentials, Principal } from '../../src/core/auth/principal.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { owner } from '../calls/pipeline-fixture.ts';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 
 const PATH = '/api/v1/tools/echo/invoke';
 
-let setup: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeHttpApi>;
 let port: number;
 let seen: Credentials[];
 let isStillValid: boolean;
@@ -28,18 +28,18 @@ beforeEach(async () => {
     },
     isStillValid: () => isStillValid,
   };
-  setup = makeGateway({ clock: systemClock, authenticator }, { port: 0 });
+  setup = makeHttpApi({ clock: systemClock, authenticator }, { port: 0 });
   setup.addTool({
     name: 'echo',
     parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
     handler: async (params) => params,
   });
-  await setup.gateway.start();
-  port = Number(new URL(setup.gateway.url).port);
+  await setup.httpApi.start();
+  port = Number(new URL(setup.httpApi.url).port);
 });
 
 afterEach(async () => {
-  await setup.gateway[Symbol.asyncDispose]();
+  await setup.httpApi[Symbol.asyncDispose]();
 });
 
 function post(body: string, headers: Record<string, string> = {}): Promise<Response> {

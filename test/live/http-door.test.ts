@@ -3,25 +3,25 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { makeHttpApi, TOKEN } from '../http/http-fixture.ts';
 import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
-type Room = ReturnType<typeof makeGateway>;
+type Room = ReturnType<typeof makeHttpApi>;
 
 let setup: Room;
 let port: number;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  setup = makeGateway({ clock: systemClock }, { port: 0 });
+  setup = makeHttpApi({ clock: systemClock }, { port: 0 });
   setup.addTool({ name: 'fast', handler: async () => ({ ok: true }) });
-  await setup.gateway.start();
-  port = Number(new URL(setup.gateway.url).port);
+  await setup.httpApi.start();
+  port = Number(new URL(setup.httpApi.url).port);
 });
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await setup.gateway[Symbol.asyncDispose]();
+  await setup.httpApi[Symbol.asyncDispose]();
 });
 
 function headers(extra: Record<string, string> = {}): Record<string, string> {
@@ -159,7 +159,7 @@ describe('the door on a real socket', () => {
     const stream = await fetch(`http://127.0.0.1:${port}/api/v1/events`, { headers: headers() });
     const pending = invoke('last');
     await started.promise;
-    const stopped = setup.gateway[Symbol.asyncDispose]();
+    const stopped = setup.httpApi[Symbol.asyncDispose]();
     await stream.text();
     await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
     release.resolve();
@@ -168,11 +168,11 @@ describe('the door on a real socket', () => {
   });
 
   test('a port that is taken is refused with what to do', async () => {
-    const other = makeGateway({ clock: systemClock }, { port });
-    await expect(other.gateway.start()).rejects.toMatchObject({
+    const other = makeHttpApi({ clock: systemClock }, { port });
+    await expect(other.httpApi.start()).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('ATMO_HTTP_PORT'),
     });
-    await other.gateway[Symbol.asyncDispose]();
+    await other.httpApi[Symbol.asyncDispose]();
   });
 });

@@ -1,25 +1,25 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { makeHttpApi, TOKEN } from '../http/http-fixture.ts';
 import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
-let setup: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeHttpApi>;
 let port: number;
 let calls: number;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  setup = makeGateway({ clock: systemClock }, { port: 0 });
+  setup = makeHttpApi({ clock: systemClock }, { port: 0 });
   calls = 0;
   setup.addTool({ name: 'count', handler: async () => ({ calls: ++calls }) });
-  await setup.gateway.start();
-  port = Number(new URL(setup.gateway.url).port);
+  await setup.httpApi.start();
+  port = Number(new URL(setup.httpApi.url).port);
 });
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await setup.gateway[Symbol.asyncDispose]();
+  await setup.httpApi[Symbol.asyncDispose]();
 });
 
 function openSocket(): Promise<Socket> {
@@ -81,7 +81,7 @@ describe('requests that two parsers could read differently', () => {
       const bytes = Uint8Array.from({ length: 40 + seed * 13 }, (_value, index) => (index * seed * 7_919 + seed) % 256);
       for (const status of statuses(await exchange(Buffer.concat([bytes, Buffer.from('\r\n\r\n')])))) expect(status).toBeLessThan(500);
     }
-    expect((await fetch(`${setup.gateway.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${setup.httpApi.url}/healthz`)).status).toBe(200);
   });
 });
 
@@ -119,7 +119,7 @@ describe('requests that are too much', () => {
 describe('slow clients', () => {
   async function call(): Promise<void> {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-    const response = await fetch(`${setup.gateway.url}/api/v1/tools/count/invoke`, { method: 'POST', headers, body: '{}' });
+    const response = await fetch(`${setup.httpApi.url}/api/v1/tools/count/invoke`, { method: 'POST', headers, body: '{}' });
     await response.text();
   }
 
@@ -148,7 +148,7 @@ describe('slow clients', () => {
     const silent: Socket[] = [];
     for (let round = 0; round < 11; round++) silent.push(...(await Promise.all(Array.from({ length: 100 }, openSocket))));
     for (const socket of silent) socket.on('error', () => {});
-    expect((await fetch(`${setup.gateway.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${setup.httpApi.url}/healthz`)).status).toBe(200);
     expect(silent.at(-1)?.destroyed).toBe(false);
   });
 });
@@ -158,7 +158,7 @@ describe('the stream of events', () => {
   async function read(count: number, lastEventId?: string): Promise<{ ids: string[]; numbers: number[] }> {
     const abort = new AbortController();
     const headers = { authorization: `Bearer ${TOKEN}`, ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) };
-    const response = await fetch(`${setup.gateway.url}/api/v1/events?types=hub.warning`, { headers, signal: abort.signal });
+    const response = await fetch(`${setup.httpApi.url}/api/v1/events?types=hub.warning`, { headers, signal: abort.signal });
     const ids: string[] = [];
     const numbers: number[] = [];
     let text = '';

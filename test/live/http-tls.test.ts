@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createServer, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeServerCertificate } from '../../src/http/tls/x509.ts';
-import { makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { makeHttpApi, TOKEN } from '../http/http-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
 
 /** Address of this host in the private network: who calls it comes from another machine, as far as the hub can tell. */
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 let directory: string;
 let clock: ManualClock;
-let setup: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeHttpApi>;
 let port: number;
 let aheadMs: number;
 const sockets: Socket[] = [];
@@ -26,9 +26,9 @@ async function open(host: string) {
   clock = new ManualClock(Date.now());
   aheadMs = 0;
   const time = { now: () => clock.now() + aheadMs };
-  setup = makeGateway({ clock, time }, { host, port: 0, tls: { directory: join(directory, 'tls'), names: ['hub.example'] } });
-  await setup.gateway.start();
-  port = Number(new URL(setup.gateway.url).port);
+  setup = makeHttpApi({ clock, time }, { host, port: 0, tls: { directory: join(directory, 'tls'), names: ['hub.example'] } });
+  await setup.httpApi.start();
+  port = Number(new URL(setup.httpApi.url).port);
 }
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await setup.gateway[Symbol.asyncDispose]();
+  await setup.httpApi[Symbol.asyncDispose]();
   rmSync(directory, { recursive: true });
 });
 
@@ -63,7 +63,7 @@ function ask(path: string, { ca, host = LAN, headers = {}, ...tls }: Ask = {}): 
 }
 
 async function authority(): Promise<string> {
-  const response = await fetch(`${setup.gateway.localUrl}/ca.crt`);
+  const response = await fetch(`${setup.httpApi.localUrl}/ca.crt`);
   expect(response.status).toBe(200);
   return response.text();
 }
@@ -108,7 +108,7 @@ async function exchange(host: string, text: string): Promise<string> {
 describe('a door that listens on the network', () => {
   test('is reached over TLS by who trusts its authority, and by nobody else', async () => {
     await open('0.0.0.0');
-    expect(setup.gateway.url).toBe(`https://${LAN}:${port}`);
+    expect(setup.httpApi.url).toBe(`https://${LAN}:${port}`);
     await expect(ask('/healthz')).rejects.toMatchObject({ code: 'SELF_SIGNED_CERT_IN_CHAIN' });
     const ca = await authority();
     expect(await ask('/healthz', { ca })).toMatchObject({ status: 200 });
@@ -134,7 +134,7 @@ describe('a door that listens on the network', () => {
     const request = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`;
     expect(await exchange('127.0.0.1', request)).toMatch(/^HTTP\/1.1 200 /);
     expect(await exchange(LAN, request)).toMatch(/^HTTP\/1.1 400 .*https:\/\//s);
-    expect((await fetch(`${setup.gateway.localUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${setup.httpApi.localUrl}/healthz`)).status).toBe(200);
     const lan = await exchange('127.0.0.1', request.replace('127.0.0.1', LAN));
     expect(lan).toMatch(/^HTTP\/1.1 403 /);
   });
@@ -229,15 +229,15 @@ describe('a door that listens on the network', () => {
       ),
     );
     const startedMs = performance.now();
-    await setup.gateway[Symbol.asyncDispose]();
+    await setup.httpApi[Symbol.asyncDispose]();
     await closed;
     expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });
 
 test('without TLS no other address is listened on', async () => {
-  setup = makeGateway({}, { host: LAN, port: 0 });
-  await expect(setup.gateway.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('TLS') });
+  setup = makeHttpApi({}, { host: LAN, port: 0 });
+  await expect(setup.httpApi.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('TLS') });
 });
 
 test('whoever takes the key of the authority cannot pretend to be a site that is none of this home', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 import { legacyClient, modernClient } from './mcp-clients.ts';
 
 const PATH = '/mcp/devices';
@@ -22,24 +22,24 @@ function slowTool() {
   return { tool, begun: begun.promise, finish: () => end.resolve(), givenUp: given.promise };
 }
 
-type Gateway = ReturnType<typeof makeGateway>['gateway'];
+type Api = ReturnType<typeof makeHttpApi>['httpApi'];
 type CallOptions = { readonly onprogress?: (progress: unknown) => void; readonly signal?: AbortSignal };
 
 const SLOW = { name: 'slow', arguments: {} };
 const CALLS = {
-  '2026-07-28': async (gateway: Gateway, options: CallOptions) => (await modernClient(gateway, { path: PATH })).callTool(SLOW, options),
-  '2025-11-25': async (gateway: Gateway, options: CallOptions) =>
-    (await legacyClient(gateway, { path: PATH })).callTool(SLOW, undefined, options),
+  '2026-07-28': async (httpApi: Api, options: CallOptions) => (await modernClient(httpApi, { path: PATH })).callTool(SLOW, options),
+  '2025-11-25': async (httpApi: Api, options: CallOptions) =>
+    (await legacyClient(httpApi, { path: PATH })).callTool(SLOW, undefined, options),
 };
 
 describe('a call that takes long', () => {
   for (const [era, callSlow] of Object.entries(CALLS)) {
     it(`tells clients of ${era} how far it is`, async () => {
-      const { gateway, addTool } = makeGateway();
+      const { httpApi, addTool } = makeHttpApi();
       const slow = slowTool();
       addTool(slow.tool);
       const heard: unknown[] = [];
-      const call = callSlow(gateway, { onprogress: (progress) => void heard.push(progress) });
+      const call = callSlow(httpApi, { onprogress: (progress) => void heard.push(progress) });
       await slow.begun;
       await settled();
       slow.finish();
@@ -48,11 +48,11 @@ describe('a call that takes long', () => {
     });
 
     it(`ends when a client of ${era} gives it up`, async () => {
-      const { gateway, addTool } = makeGateway();
+      const { httpApi, addTool } = makeHttpApi();
       const slow = slowTool();
       addTool(slow.tool);
       const cancel = new AbortController();
-      const call = callSlow(gateway, { signal: cancel.signal }).catch(() => 'gave up');
+      const call = callSlow(httpApi, { signal: cancel.signal }).catch(() => 'gave up');
       await slow.begun;
       cancel.abort('no longer needed');
       expect(await call).toBe('gave up');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 import { modernClient, resultOf } from './mcp-clients.ts';
 
 const OBJECT = { type: 'object' };
@@ -9,7 +9,7 @@ function lampTool(name: string, execution: object, extra: object = {}) {
 }
 
 function home() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.addTool(lampTool('lamp_get_state', { side_effects: false }));
   setup.addTool(lampTool('lamp_turn_on', { side_effects: true }, { permissions: ['device:control:lamp'] }));
   setup.addTool(lampTool('door_unlock', { side_effects: true }, { permissions: ['device:control:door'], metadata: { dangerous: true } }));
@@ -18,11 +18,11 @@ function home() {
 
 describe('the default view', () => {
   it('lists the same dozen tools however many tools the home has', async () => {
-    const few = await modernClient(home().gateway);
+    const few = await modernClient(home().httpApi);
     const setup = home();
     for (let index = 0; index < 500; index++)
       setup.addTool(lampTool(`lamp_${index}_turn_on`, { side_effects: true }, { permissions: [`device:control:lamp-${index}`] }));
-    const many = await modernClient(setup.gateway);
+    const many = await modernClient(setup.httpApi);
     const { tools } = await few.listTools();
     expect((await many.listTools()).tools).toEqual(tools);
     expect(tools.map(({ name }) => name)).toEqual([
@@ -38,10 +38,10 @@ describe('the default view', () => {
   });
 
   it('has one page, and names of tools that are switched off in none', async () => {
-    const { gateway, addTool } = makeGateway({}, { pipeline: { disabledTools: ['core:set_cover'] } });
+    const { httpApi, addTool } = makeHttpApi({}, { pipeline: { disabledTools: ['core:set_cover'] } });
     for (const name of ['set_cover', 'set_thermostat'])
       addTool(lampTool(name, { side_effects: true }, { namespace: 'core', permissions: ['device:control:hall'] }));
-    const client = await modernClient(gateway);
+    const client = await modernClient(httpApi);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(8)).toEqual(['set_thermostat']);
     // Few tokens: an answer explains itself, and no picture is needed.
@@ -51,7 +51,7 @@ describe('the default view', () => {
   });
 
   it('runs what reads by read_tool and what acts by control_tool, and tells which is which', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     expect(await resultOf(client, 'read_tool', { name: 'lamp_get_state' })).toEqual({ ok: true });
     expect(await resultOf(client, 'control_tool', { name: 'lamp_turn_on', arguments: {} })).toEqual({ ok: true });
     expect(await resultOf(client, 'read_tool', { name: 'lamp_turn_on' })).toMatchObject({

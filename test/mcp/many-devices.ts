@@ -1,9 +1,9 @@
 import { parseDeviceId } from '../../src/core/devices/device-names.ts';
 import { describeDeviceType } from '../fixtures/describe-standard.ts';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 import { ToolHarness } from '../profiles/tool-harness.ts';
 
-/** A gateway over a home with such devices (area and standard type), with the tools that the profiles make for them and the class tools. */
+/** A httpApi over a home with such devices (area and standard type), with the tools that the profiles make for them and the class tools. */
 export async function homeWith(...devices: readonly (readonly [area: string, type: string])[]) {
   const descriptions = devices.map(([area, type], index) => {
     const name = `${area} ${type} ${index}`;
@@ -11,7 +11,7 @@ export async function homeWith(...devices: readonly (readonly [area: string, typ
     return describeDeviceType(type, { device: { id, name, area } });
   });
   const { registry } = await new ToolHarness(...descriptions).start();
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   for (const tool of registry.all()) setup.registry.register(tool);
   setup.directory.devices = descriptions.map(({ device }) => device);
   return setup;

@@ -13,17 +13,17 @@ interface ClientWish {
 
 const ABOUT = { name: 'test', version: '1.0.0' };
 
-/** A client of 2026-07-28 that speaks to the gateway without a socket. */
-export async function modernClient(gateway: HttpApi, { capabilities = {}, ...wish }: ClientWish = {}) {
+/** A client of 2026-07-28 that speaks to the httpApi without a socket. */
+export async function modernClient(httpApi: HttpApi, { capabilities = {}, ...wish }: ClientWish = {}) {
   const client = new ModernClient(ABOUT, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  await client.connect(new ModernTransport(urlOf(wish), optionsOf(gateway, wish)));
+  await client.connect(new ModernTransport(urlOf(wish), optionsOf(httpApi, wish)));
   return client;
 }
 
 /** A client of 2025-11-25, as most are today, with a session. */
-export async function legacyClient(gateway: HttpApi, { capabilities = {}, ...wish }: ClientWish = {}) {
+export async function legacyClient(httpApi: HttpApi, { capabilities = {}, ...wish }: ClientWish = {}) {
   const client = new LegacyClient(ABOUT, { capabilities });
-  const transport = new LegacyTransport(urlOf(wish), optionsOf(gateway, wish));
+  const transport = new LegacyTransport(urlOf(wish), optionsOf(httpApi, wish));
   await client.connect(transport as Parameters<LegacyClient['connect']>[0]);
   return Object.assign(client, { http: transport });
 }
@@ -32,12 +32,12 @@ function urlOf({ path = '/mcp' }: ClientWish): URL {
   return new URL(`http://${HOST}${path}`);
 }
 
-function optionsOf(gateway: HttpApi, { token = TOKEN }: ClientWish) {
+function optionsOf(httpApi: HttpApi, { token = TOKEN }: ClientWish) {
   return {
     fetch: async (url: string | URL, init?: RequestInit) => {
       const headers = new Headers(init?.headers);
       headers.set('host', HOST);
-      return gateway.app.request(String(url), { ...init, headers });
+      return httpApi.app.request(String(url), { ...init, headers });
     },
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeGateway } from '../http/http-fixture.ts';
+import { makeHttpApi } from '../http/http-fixture.ts';
 import { legacyClient, modernClient } from './mcp-clients.ts';
 
 const ECHO = {
@@ -12,9 +12,9 @@ const ECHO = {
 
 describe('the MCP door', () => {
   it('lists and calls tools for a client of 2026-07-28', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     addTool(ECHO);
-    const client = await modernClient(gateway, { path: '/mcp/devices' });
+    const client = await modernClient(httpApi, { path: '/mcp/devices' });
     const { tools } = await client.listTools();
     expect(tools.map((tool) => tool.name)).toContain('echo');
     const result = await client.callTool({ name: 'echo', arguments: { text: 'hello' } });
@@ -23,9 +23,9 @@ describe('the MCP door', () => {
   });
 
   it('lists and calls tools for a client of 2025-11-25', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     addTool(ECHO);
-    const client = await legacyClient(gateway, { path: '/mcp/devices' });
+    const client = await legacyClient(httpApi, { path: '/mcp/devices' });
     const { tools } = await client.listTools();
     expect(tools.map((tool) => tool.name)).toContain('echo');
     const result = await client.callTool({ name: 'echo', arguments: { text: 'hello' } });

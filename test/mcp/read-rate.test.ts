@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { READ_RATE } from '../../src/http/server/rate-limits.ts';
-import { AGENT_TOKEN, ask, makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { AGENT_TOKEN, ask, makeHttpApi, TOKEN } from '../http/http-fixture.ts';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -14,13 +14,13 @@ interface Sent {
 }
 
 function send(
-  { gateway }: ReturnType<typeof makeGateway>,
+  { httpApi }: ReturnType<typeof makeHttpApi>,
   method: string,
   params: object,
   { path = '/mcp', token = AGENT_TOKEN }: Sent = {},
 ) {
   const { name } = params as { readonly name?: string };
-  return ask(gateway, path, {
+  return ask(httpApi, path, {
     token,
     headers: {
       accept: 'application/json, text/event-stream',
@@ -36,7 +36,7 @@ const LIMITED = { status: 429, json: { id: 1, error: { data: { code: 'RATE_LIMIT
 const called = (name: string, given: object = {}) => ({ name, arguments: given });
 
 it('who reads over MCP without end is slowed down as over HTTP, and may still call tools; the owner is free', async () => {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.addTool({ name: 'echo', description: 'Says what it hears' });
   for (let count = 0; count < READ_RATE.burst; count++) expect((await send(setup, 'resources/list', {})).status).toBe(200);
   const limited = await send(setup, 'resources/list', {});
@@ -52,14 +52,14 @@ it('who reads over MCP without end is slowed down as over HTTP, and may still ca
 });
 
 it('each message of a batch counts', async () => {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const body = Array.from({ length: READ_RATE.burst + 1 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
   const headers = { accept: 'application/json, text/event-stream' };
-  expect((await ask(setup.gateway, '/mcp', { token: AGENT_TOKEN, headers, body })).status).toBe(429);
+  expect((await ask(setup.httpApi, '/mcp', { token: AGENT_TOKEN, headers, body })).status).toBe(429);
 });
 
 it('so are searches, and calls of tools that are not there, which look for what was meant', async () => {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const limited = { json: { result: { structuredContent: { code: 'RATE_LIMITED' } } } };
   for (let count = 0; count < READ_RATE.burst; count++) await send(setup, 'tools/call', called('read_tool', { name: 'nothing' }));
   expect(await send(setup, 'tools/call', called('control_tool', { name: 'nothing' }))).toMatchObject(limited);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
-import { ask, makeDevice, makeGateway } from '../http/http-fixture.ts';
+import { ask, makeDevice, makeHttpApi } from '../http/http-fixture.ts';
 import { modernClient } from './mcp-clients.ts';
 
 const CALLED = {
@@ -11,7 +11,7 @@ const CALLED = {
 };
 
 function makeHome() {
-  const setup = makeGateway({ homeNames: CALLED });
+  const setup = makeHttpApi({ homeNames: CALLED });
   setup.directory.devices = [makeDevice('lamp', { area: 'Attic' }), makeDevice('fan', { area: 'Kitchen' })];
   setup.addTool({ name: 'lamp_on', namespace: 'matter', metadata: { device: 'lamp', area: 'Attic' } });
   return setup;
@@ -21,18 +21,18 @@ test.each([
   ['{"jsonrpc": "2.0"', -32_700],
   ['"ping"', -32_600],
 ])('the body %s is refused in the words of JSON-RPC', async (body, code) => {
-  const { gateway } = makeHome();
-  const answer = await ask(gateway, '/mcp', { body });
+  const { httpApi } = makeHome();
+  const answer = await ask(httpApi, '/mcp', { body });
   expect([answer.status, answer.json]).toEqual([400, { jsonrpc: '2.0', id: null, error: { code, message: expect.any(String) } }]);
-  expect((await ask(gateway, '/api/v1/tools/probe/invoke', { body })).json.code).toBe('VALIDATION_ERROR');
+  expect((await ask(httpApi, '/api/v1/tools/probe/invoke', { body })).json.code).toBe('VALIDATION_ERROR');
 });
 
 test('an area is known by any of its names, and one that is not there is told with those that are', async () => {
-  const { gateway } = makeHome();
-  const client = await modernClient(gateway, { path: '/mcp/areas/loft' });
+  const { httpApi } = makeHome();
+  const client = await modernClient(httpApi, { path: '/mcp/areas/loft' });
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['lamp_on']);
   const body = { jsonrpc: '2.0', id: 7, method: 'initialize', params: {} };
-  const refused = await ask(gateway, '/mcp/areas/kichen', { body });
+  const refused = await ask(httpApi, '/mcp/areas/kichen', { body });
   expect([refused.status, refused.json]).toEqual([
     404,
     {
@@ -48,18 +48,18 @@ test('an area is known by any of its names, and one that is not there is told wi
 });
 
 test('an area that only another hub has is known by its tools', async () => {
-  const { gateway, addTool } = makeHome();
+  const { httpApi, addTool } = makeHome();
   addTool({ name: 'shed_lamp_on', namespace: 'matter', metadata: { device: 'shed-lamp', area: 'Shed' } });
-  const client = await modernClient(gateway, { path: '/mcp/areas/shed' });
+  const client = await modernClient(httpApi, { path: '/mcp/areas/shed' });
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['shed_lamp_on']);
 });
 
 test('a tool with a step that waits for people is told as destructive', async () => {
-  const { gateway, addTool } = makeHome();
+  const { httpApi, addTool } = makeHome();
   const composed = { namespace: 'agent', execution: { side_effects: true }, permissions: ['device:control:lamp'] };
   addTool({ ...composed, name: 'come_home', tags: ['composed', 'needs_approval'] });
   addTool({ ...composed, name: 'go_out', tags: ['composed'] });
-  const client = await modernClient(gateway, { path: '/mcp/devices' });
+  const client = await modernClient(httpApi, { path: '/mcp/devices' });
   const hints = (await client.listTools()).tools.map(({ name, annotations }) => [name, annotations?.destructiveHint]);
   expect(Object.fromEntries(hints)).toMatchObject({ come_home: true, go_out: false });
 });

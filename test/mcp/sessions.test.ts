@@ -5,7 +5,7 @@ import { createLogger } from '../../src/core/logger.ts';
 import { CHANNEL_LIMITS } from '../../src/mcp/notification-channels.ts';
 import { SessionStore } from '../../src/mcp/session-store.ts';
 import { agent, owner, settled, withToken } from '../calls/pipeline-fixture.ts';
-import { AGENT_TOKEN, ask, authenticatorOf, HOST, makeDevice, makeGateway, TOKEN } from '../http/http-fixture.ts';
+import { AGENT_TOKEN, ask, authenticatorOf, HOST, makeDevice, makeHttpApi, TOKEN } from '../http/http-fixture.ts';
 import { legacyClient, modernClient } from './mcp-clients.ts';
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
@@ -18,33 +18,33 @@ const INITIALIZE = {
 const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
 const TOOL = { name: 'echo', description: 'Says what it hears' };
 
-type Room = ReturnType<typeof makeGateway>;
+type Room = ReturnType<typeof makeHttpApi>;
 
-async function initialized({ gateway }: Room, token = TOKEN): Promise<string> {
-  const answer = await ask(gateway, '/mcp', { token, headers: ACCEPT, body: INITIALIZE });
+async function initialized({ httpApi }: Room, token = TOKEN): Promise<string> {
+  const answer = await ask(httpApi, '/mcp', { token, headers: ACCEPT, body: INITIALIZE });
   return answer.headers.get('mcp-session-id') ?? '';
 }
 
 /** Status of a ping within a session. */
-async function pinged({ gateway }: Room, session: string, { token = TOKEN, path = '/mcp' } = {}): Promise<number> {
-  return (await ask(gateway, path, { token, headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING })).status;
+async function pinged({ httpApi }: Room, session: string, { token = TOKEN, path = '/mcp' } = {}): Promise<number> {
+  return (await ask(httpApi, path, { token, headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING })).status;
 }
 
 describe('sessions of the handshake era', () => {
   it('belong to the token that began them, also beside another token of the same agent', async () => {
     const narrow = withToken(agent('sensor:read'), { id: 'aa' });
     const authenticator = authenticatorOf({ narrow, wide: withToken(agent('sensor:read', 'device:control'), { id: 'bb' }) });
-    const before = makeGateway({ authenticator });
+    const before = makeHttpApi({ authenticator });
     const session = await initialized(before, 'narrow');
     expect(await pinged(before, session, { token: 'wide' })).toBe(404);
-    await before.gateway[Symbol.asyncDispose]();
-    const after = makeGateway({ authenticator, store: before.store });
+    await before.httpApi[Symbol.asyncDispose]();
+    const after = makeHttpApi({ authenticator, store: before.store });
     expect(await pinged(after, session, { token: 'wide' })).toBe(404);
     expect(await pinged(after, session, { token: 'narrow' })).toBe(200);
   });
 
   it('belong to who began them: for others there is none', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const session = await initialized(setup);
     expect(await pinged(setup, session)).toBe(200);
     expect(await pinged(setup, session, { token: AGENT_TOKEN })).toBe(404);
@@ -53,20 +53,20 @@ describe('sessions of the handshake era', () => {
   });
 
   it('are needed for everything but the handshake', async () => {
-    const { gateway } = makeGateway();
-    expect((await ask(gateway, '/mcp', { headers: ACCEPT, body: PING })).status).toBe(400);
+    const { httpApi } = makeHttpApi();
+    expect((await ask(httpApi, '/mcp', { headers: ACCEPT, body: PING })).status).toBe(400);
   });
 
   it('end by DELETE', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const session = await initialized(setup);
     const headers = { ...ACCEPT, 'mcp-session-id': session };
-    expect((await ask(setup.gateway, '/mcp', { method: 'DELETE', headers })).status).toBe(200);
+    expect((await ask(setup.httpApi, '/mcp', { method: 'DELETE', headers })).status).toBe(200);
     expect(await pinged(setup, session)).toBe(404);
   });
 
   it('end when nothing was heard for half an hour', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const [used, unused] = [await initialized(setup), await initialized(setup)];
     setup.clock.advance(CHANNEL_LIMITS.idleMs - CHANNEL_LIMITS.checkMs);
     expect(await pinged(setup, used)).toBe(200);
@@ -78,7 +78,7 @@ describe('sessions of the handshake era', () => {
   it('end with the token', async () => {
     let isValid = true;
     const authenticator = { ...authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }), isStillValid: () => isValid };
-    const setup = makeGateway({ authenticator });
+    const setup = makeHttpApi({ authenticator });
     const session = await initialized(setup, AGENT_TOKEN);
     isValid = false;
     setup.clock.advance(CHANNEL_LIMITS.checkMs);
@@ -86,7 +86,7 @@ describe('sessions of the handshake era', () => {
   });
 
   it('are bounded for each account, the one unused for longest goes first, others lose nothing', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const other = await initialized(setup, AGENT_TOKEN);
     const [first = '', second = ''] = [await initialized(setup), await initialized(setup)];
     setup.clock.advance(1_000);
@@ -100,7 +100,7 @@ describe('sessions of the handshake era', () => {
   it('of few accounts that have taken all places do not keep out who has none', async () => {
     const crowd = Array.from({ length: CHANNEL_LIMITS.all / CHANNEL_LIMITS.each }, (_, index) => `crowd-${index}`);
     const tokens = Object.fromEntries(crowd.map((id) => [id, { ...agent('sensor:read'), id }]));
-    const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
+    const setup = makeHttpApi({ authenticator: authenticatorOf(tokens) });
     for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) expect(await initialized(setup, id)).not.toBe('');
     const session = await initialized(setup);
     expect(await pinged(setup, session)).toBe(200);
@@ -112,7 +112,7 @@ describe('sessions of the handshake era', () => {
     const crowd = Array.from({ length: CHANNEL_LIMITS.all / CHANNEL_LIMITS.each - 1 }, (_, index) => `crowd-${index}`);
     const few = Array.from({ length: CHANNEL_LIMITS.each - 1 }, (_, index) => `few-${index}`);
     const tokens = Object.fromEntries([...crowd, ...few].map((id) => [id, { ...agent('sensor:read'), id }]));
-    const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
+    const setup = makeHttpApi({ authenticator: authenticatorOf(tokens) });
     for (const id of crowd) for (let count = 0; count < CHANNEL_LIMITS.each; count++) await initialized(setup, id);
     for (const id of few) await initialized(setup, id);
     // One token for several programs: each begins a session of its own, and none loses one to another.
@@ -121,46 +121,46 @@ describe('sessions of the handshake era', () => {
   });
 
   it('outlive a restart of the hub, with what they subscribed to, for who began them', async () => {
-    const before = makeGateway();
+    const before = makeHttpApi();
     const session = await initialized(before);
     const headers = { ...ACCEPT, 'mcp-session-id': session };
-    await ask(before.gateway, '/mcp', { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
-    await before.gateway[Symbol.asyncDispose]();
+    await ask(before.httpApi, '/mcp', { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+    await before.httpApi[Symbol.asyncDispose]();
     const { store } = before;
-    const after = makeGateway({ store });
+    const after = makeHttpApi({ store });
     expect(await pinged(after, session, { token: AGENT_TOKEN })).toBe(404);
     expect(await pinged(after, session, { path: '/mcp/devices' })).toBe(404);
     const list = { headers, body: { jsonrpc: '2.0', method: 'tools/list', id: 3 } };
-    const [ping, listed] = await Promise.all([pinged(after, session), ask(after.gateway, '/mcp', list)]);
+    const [ping, listed] = await Promise.all([pinged(after, session), ask(after.httpApi, '/mcp', list)]);
     expect(ping).toBe(200);
     expect(listed.text).toContain('home_overview');
   });
 
   it('that a hub which was cut off has lost are answered as those that ended', async () => {
-    const before = makeGateway();
+    const before = makeHttpApi();
     const session = await initialized(before);
-    const { gateway } = makeGateway({ store: before.store });
-    const answer = await ask(gateway, '/mcp', { headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING });
+    const { httpApi } = makeHttpApi({ store: before.store });
+    const answer = await ask(httpApi, '/mcp', { headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING });
     expect(answer.status).toBe(404);
     expect(answer.text).toContain('begin a new one with initialize');
   });
 
   it('hear after a restart what they subscribed to with their last request before it', async () => {
-    const before = makeGateway();
+    const before = makeHttpApi();
     const devices = [makeDevice('attic-lamp', { area: 'Attic' })];
     before.directory.devices = devices;
-    let { gateway } = before;
-    const app = { request: (...sent: Parameters<typeof gateway.app.request>) => gateway.app.request(...sent) };
+    let { httpApi } = before;
+    const app = { request: (...sent: Parameters<typeof httpApi.app.request>) => httpApi.app.request(...sent) };
     const client = await legacyClient({ app } as never);
     await client.subscribeResource({ uri: 'atmo://devices/attic-lamp' });
     const session = client.http.sessionId ?? '';
-    await before.gateway[Symbol.asyncDispose]();
-    const after = makeGateway({ store: before.store });
+    await before.httpApi[Symbol.asyncDispose]();
+    const after = makeHttpApi({ store: before.store });
     after.directory.devices = devices;
-    gateway = after.gateway;
+    httpApi = after.httpApi;
     // The stream of notifier, which the client opens again after a time of its own.
     const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session, host: HOST, authorization: `Bearer ${TOKEN}` };
-    const stream = (await gateway.app.request(`http://${HOST}/mcp`, { headers })).body?.getReader();
+    const stream = (await httpApi.app.request(`http://${HOST}/mcp`, { headers })).body?.getReader();
     await settled();
     after.events.emit('device.reachability', 'attic-lamp', {});
     after.clock.advance(250);
@@ -170,7 +170,7 @@ describe('sessions of the handshake era', () => {
   });
 
   it('that this version of the hub cannot take up are answered as those that ended', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const kept = new SessionStore({ ...setup, logger: createLogger('error') });
     kept.changed({ id: 'old', principal: owner, facts: { opening: { protocolVersion: 7 }, view: { kind: 'home' }, subscriptions: [] } });
     kept[Symbol.dispose]();
@@ -179,16 +179,16 @@ describe('sessions of the handshake era', () => {
   });
 
   it('are not opened any more by a hub that is stopping', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const session = await initialized(setup);
-    await setup.gateway[Symbol.asyncDispose]();
+    await setup.httpApi[Symbol.asyncDispose]();
     expect(await pinged(setup, session)).toBe(503);
-    const answer = await ask(setup.gateway, '/mcp', { headers: ACCEPT, body: INITIALIZE });
+    const answer = await ask(setup.httpApi, '/mcp', { headers: ACCEPT, body: INITIALIZE });
     expect(answer).toMatchObject({ status: 503, json: { id: 1, error: { data: { code: 'SHUTTING_DOWN' } } } });
   });
 
   it('are begun and answered also while the disk takes no writes', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     setup.store.set = () => {
       throw new AtmoError('STORAGE_FAILED', 'The disk is full');
     };
@@ -198,38 +198,38 @@ describe('sessions of the handshake era', () => {
   });
 
   it('outlive it as the official client is, which never begins a second one', async () => {
-    const before = makeGateway();
+    const before = makeHttpApi();
     before.directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
-    let { gateway } = before;
+    let { httpApi } = before;
     const client = await legacyClient({
-      app: { request: (...sent: Parameters<typeof gateway.app.request>) => gateway.app.request(...sent) },
+      app: { request: (...sent: Parameters<typeof httpApi.app.request>) => httpApi.app.request(...sent) },
     } as never);
     await client.subscribeResource({ uri: 'atmo://devices/attic-lamp' });
-    await before.gateway[Symbol.asyncDispose]();
-    const after = makeGateway({ store: before.store });
+    await before.httpApi[Symbol.asyncDispose]();
+    const after = makeHttpApi({ store: before.store });
     after.directory.devices = before.directory.devices;
-    gateway = after.gateway;
+    httpApi = after.httpApi;
     expect((await client.listTools()).tools.length).toBeGreaterThan(5);
     await client.unsubscribeResource({ uri: 'atmo://devices/attic-lamp' });
   });
 
   it('that ended stay ended after a restart, and so do those of a day before', async () => {
-    const before = makeGateway();
+    const before = makeHttpApi();
     const [ended, old] = [await initialized(before), await initialized(before)];
-    await ask(before.gateway, '/mcp', { method: 'DELETE', headers: { ...ACCEPT, 'mcp-session-id': ended } });
-    await before.gateway[Symbol.asyncDispose]();
+    await ask(before.httpApi, '/mcp', { method: 'DELETE', headers: { ...ACCEPT, 'mcp-session-id': ended } });
+    await before.httpApi[Symbol.asyncDispose]();
     const { store } = before;
-    expect(await pinged(makeGateway({ store }), ended)).toBe(404);
+    expect(await pinged(makeHttpApi({ store }), ended)).toBe(404);
     before.clock.advance(24 * 3_600_000 + 1);
-    expect(await pinged(makeGateway({ store }), old)).toBe(404);
+    expect(await pinged(makeHttpApi({ store }), old)).toBe(404);
   });
 
   it('hear once that their list of tools changed, and the default view hears nothing of devices', async () => {
-    const { gateway, addTool, clock, directory } = makeGateway();
+    const { httpApi, addTool, clock, directory } = makeHttpApi();
     directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
     const heard: string[] = [];
     for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/Attic']) {
-      const client = await legacyClient(gateway, { path });
+      const client = await legacyClient(httpApi, { path });
       client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.push(path));
     }
     await settled();
@@ -243,9 +243,9 @@ describe('sessions of the handshake era', () => {
   it('hear nothing more from the moment that their token ends', async () => {
     let isValid = true;
     const authenticator = { ...authenticatorOf({}), isStillValid: () => isValid };
-    const { gateway, addTool, clock } = makeGateway({ authenticator });
+    const { httpApi, addTool, clock } = makeHttpApi({ authenticator });
     let heard = 0;
-    const client = await legacyClient(gateway, { path: '/mcp/devices' });
+    const client = await legacyClient(httpApi, { path: '/mcp/devices' });
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard++);
     await settled();
     addTool(TOOL);
@@ -256,14 +256,14 @@ describe('sessions of the handshake era', () => {
   });
 
   it('hear after a cut what was told meanwhile', async () => {
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const session = await initialized(setup);
     const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session };
-    const { gateway, addTool, clock } = setup;
+    const { httpApi, addTool, clock } = setup;
     const path = 'http://127.0.0.1:8081/mcp';
     const cut = new AbortController();
     const get = (lastEventId?: string) =>
-      gateway.app.request(path, {
+      httpApi.app.request(path, {
         headers: {
           ...headers,
           host: '127.0.0.1:8081',
@@ -294,8 +294,8 @@ describe('streams of changes of 2026-07-28', () => {
   it('tell of changed tools, and end with the token', async () => {
     let isValid = true;
     const authenticator = { ...authenticatorOf({}), isStillValid: () => isValid };
-    const { gateway, addTool, clock } = makeGateway({ authenticator });
-    const client = await modernClient(gateway, { path: '/mcp/devices' });
+    const { httpApi, addTool, clock } = makeHttpApi({ authenticator });
+    const client = await modernClient(httpApi, { path: '/mcp/devices' });
     let heard = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => void heard++);
     const subscription = await client.listen({ toolsListChanged: true });
@@ -309,16 +309,16 @@ describe('streams of changes of 2026-07-28', () => {
   });
 
   it('have their result when the hub stops', async () => {
-    const { gateway } = makeGateway();
-    const subscription = await (await modernClient(gateway)).listen({ toolsListChanged: true });
-    await gateway[Symbol.asyncDispose]();
+    const { httpApi } = makeHttpApi();
+    const subscription = await (await modernClient(httpApi)).listen({ toolsListChanged: true });
+    await httpApi[Symbol.asyncDispose]();
     await expect(subscription.closed).resolves.toBe('graceful');
   });
 
   it('are refused for a resource that is not there', async () => {
-    const { gateway, directory } = makeGateway();
+    const { httpApi, directory } = makeHttpApi();
     directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
-    const client = await modernClient(gateway);
+    const client = await modernClient(httpApi);
     const there = 'atmo://devices/attic-lamp';
     await (await client.listen({ resourceSubscriptions: [there] })).close();
     const refused = await client.listen({ resourceSubscriptions: [there, 'atmo://devices/none'] }).catch((error: unknown) => error);

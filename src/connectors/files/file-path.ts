@@ -18,8 +18,9 @@ const MAX_LENGTH = 240;
 
 /**
  * Returns a path in the canonical form that permissions compare: `ROOT/folder/file`. Accepts that form, or an absolute path below a root.
- * Escapes characters except ASCII letters, digits and `_ @ . -` as `+` and two hex digits per UTF-8 byte. Throws VALIDATION_ERROR for a
- * malformed or too long path, and PERMISSION_DENIED for a path outside of the roots or with a hidden name: hidden files may contain keys.
+ * Keeps ASCII letters, digits and `_ @ . -`. Writes each UTF-8 byte of any other character as `+` and two hex digits. Throws
+ * VALIDATION_ERROR for a malformed or too long path, and PERMISSION_DENIED for a path outside of the roots or with a hidden name, because
+ * hidden files may contain keys.
  */
 export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
   const names = relativeTo(text, roots)

@@ -230,7 +230,7 @@ class TextBuilder {
   #length = 0;
   /** Prefix of every new line, such as `> `. */
   prefix = '';
-  /** List mark of the next line, such as `- `. The mark replaces the same number of characters at the end of the line's prefix. */
+  /** List mark of the next line, such as `- `. A mark of two characters replaces the last two characters of the line's prefix. */
   item = '';
   #lead = '';
   #breaks = 0;

@@ -110,7 +110,7 @@ export class OwnerFile<Content> {
     return this.#parts.paths.find((path) => existsSync(path));
   }
 
-  /** Returns the accepted text of the path at which the file exists. If that path has none, returns the accepted text of another path. */
+  /** Returns the text that was accepted from the path where the file is now. If there is none, returns one accepted from another path. */
   #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
     const { paths, takenOf } = this.#parts;
     const there = this.#placeOfFile();

@@ -291,7 +291,7 @@ function ringPositions(id: HubId): readonly number[] {
 const KEEP_REQUESTED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
 
-/** Ends connections to hubs that are not neighbours. They were made while the mesh was small, or for a call. */
+/** Ends connections to hubs that are not neighbours. Such a connection was made while the mesh was small, or for a call. */
 class ConnectionPruner {
   readonly #clock: Clock;
   readonly #engine: Pick<MeshEngine, 'id' | 'peers' | 'disconnect'>;

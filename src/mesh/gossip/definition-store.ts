@@ -28,7 +28,7 @@ interface DefinitionStoreCollaborators {
  * about 20 ms, or longer on a small board. The hub handles calls between turns.
  */
 const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
-/** Read budget of each hub: its size and its refill rate. A hub that constantly sends changes delays only its own definitions. */
+/** Read budget of each hub: its size and its refill rate. If a hub sends changes without pause, only its own definitions are delayed. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
 /** Stores the definitions of other hubs by hash. Reads each definition only once, even if several hubs announce it. */

@@ -32,7 +32,7 @@ const SMOOTHING = 1 / 8;
 
 interface HeartbeatCollaborators {
   readonly clock: Clock;
-  /** One hub of each pair leads and sends pings sooner. Its pings and the answers show both hubs that the other one is alive. */
+  /** The hub that leads sends pings. Pings and answers show both hubs that the other one is alive. If none come, the other pings. */
   readonly role: 'leads' | 'follows';
   readonly ping: (number: number) => void;
   /** Is called once if the peer has been silent for too long. */

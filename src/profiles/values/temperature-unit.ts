@@ -50,8 +50,8 @@ export function unitOf(params: JsonObject): TemperatureUnit {
 }
 
 /**
- * Returns the parameters in Celsius, without the unit parameter. Throws VALIDATION_ERROR with the range in the caller's unit if a value is
- * out of range. `parameters` is the schema before `withUnitChoice`.
+ * Returns the values `params` in Celsius, without the unit. `parameters` is their schema before `withUnitChoice`. Throws VALIDATION_ERROR
+ * with the range in the caller's unit if a value is out of range.
  */
 export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObject {
   const { [PARAMETER]: _, ...rest } = params;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../http/http-fixture.ts';
+import { makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const AUTO = {
@@ -21,7 +21,7 @@ const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:l
 
 /** A hub whose agent tools tell what they were asked. */
 function makeHub(listed: readonly JsonObject[] = [AUTO]) {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
     list_agents: { agents: listed },
@@ -37,7 +37,7 @@ function makeHub(listed: readonly JsonObject[] = [AUTO]) {
     };
     setup.addTool({ name, namespace: 'core', parameters: { type: 'object' }, handler });
   }
-  const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(setup.gateway), ...io });
+  const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(setup.httpApi), ...io });
   return { asked, run };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
 import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { NameReferences, type ReferringText } from '../../../src/tools/names/name-references.ts';
-import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { makeDevice, makeHttpApi } from '../../http/http-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
@@ -10,7 +10,7 @@ import { atmo, fetchFrom } from '../cli-fixture.ts';
 /** A home whose names are kept in this process by the tools that the hub has. */
 function makeHome() {
   const names = new StoredHomeNames(new MemoryKeyValueStore(new ManualClock()));
-  const setup = makeGateway({ homeNames: names });
+  const setup = makeHttpApi({ homeNames: names });
   setup.directory.devices = [
     makeDevice('bed-lamp', { area: 'Bedroom' }),
     makeDevice('fan', { area: 'Bedroom' }),
@@ -28,7 +28,7 @@ function makeHome() {
   };
   const parts = { names, devices, directory: setup.directory, readings: { sensors: () => [] }, administration, uses };
   for (const tool of homeNameTools(parts as never)) setup.registry.register(tool);
-  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) });
+  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(setup.httpApi) });
   return { names, run, written, heard: setup.heard };
 }
 

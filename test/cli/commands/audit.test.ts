@@ -6,18 +6,18 @@ import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
 import { auditTools } from '../../../src/tools/builtin/audit-tools.ts';
 import { defineTool, p } from '../../../src/tools/definition/define-tool.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
-import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { makeDevice, makeHttpApi } from '../../http/http-fixture.ts';
 import { AuditFixture } from '../../storage/audit-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
-/** A journal with `calls` calls behind a real gateway; `run` is `atmo` on it. */
+/** A journal with `calls` calls behind a real httpApi; `run` is `atmo` on it. */
 async function hubWith(fixture: AuditFixture, calls: number) {
   const audit = await fixture.open();
   await fixture.fill(audit, calls);
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   for (const tool of auditTools(audit)) setup.registry.register(tool);
   const run = async (argv: readonly string[], io: Partial<Pick<CliIo, 'signal' | 'sleep'>> = {}) => {
-    const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(setup.gateway), ...io });
+    const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(setup.httpApi), ...io });
     return { ...ran, lines: () => ran.out.split(/\r?\n/).filter((line) => line !== '') };
   };
   return { audit, run, setup };

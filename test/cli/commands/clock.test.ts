@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../http/http-fixture.ts';
+import { makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHub() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const asked: [string, JsonObject][] = [];
   for (const name of ['clock_status', 'set_clock'])
     setup.addTool({
@@ -16,7 +16,7 @@ function makeHub() {
         return { now: '2026-05-01T16:30:00.000Z', trusted: asked.some(([tool]) => tool === 'set_clock'), source: 'owner' };
       },
     });
-  return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(setup.gateway) }) };
+  return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(setup.httpApi) }) };
 }
 
 test('atmo clock prints the time and whether it is trusted, atmo clock set sets it', async () => {

@@ -5,11 +5,11 @@ import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { COMMANDS } from '../../../src/cli/command-table.ts';
 import { completionScript, type Shell } from '../../../src/cli/commands/completion.ts';
 import { LOOKUPS } from '../../../src/cli/completion-candidates.ts';
-import { makeDevice, makeGateway, makeReading } from '../../http/http-fixture.ts';
+import { makeDevice, makeHttpApi, makeReading } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 function makeHome() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Front hall' }), makeDevice('heater', { area: 'Bath' })];
   setup.readings.readings = [makeReading('hall-lamp/temperature', 21.5, setup.clock.now())];
   const parameters = {
@@ -21,7 +21,7 @@ function makeHome() {
   setup.addTool({ name: 'twin', namespace: 'core' });
   /** What may come next, as the shells' scripts are told. */
   const words = async (...line: string[]) => {
-    const { code, out } = await atmo(['completion', 'words', ['atmo', ...line].join('\n')], { fetch: fetchFrom(setup.gateway) });
+    const { code, out } = await atmo(['completion', 'words', ['atmo', ...line].join('\n')], { fetch: fetchFrom(setup.httpApi) });
     expect(code).toBe(0);
     return out.split('\n').flatMap((text) => text.split('\t')[0] || []);
   };

@@ -9,7 +9,7 @@ import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
 import type { NamingPorts } from '../../../src/tools/names/name-references.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
-import { makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { NO_NAMING } from '../../tools/builtin/device-names-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
@@ -20,7 +20,7 @@ const V2 = { number: 2, text: 'v2' };
 test('the owner of a hub without Matter gets that reason, without the name of a tool', async () => {
   await withDirectory(async (dir) => {
     writeFileSync(join(dir, 'owner.token'), TOKEN, { mode: 0o600 });
-    const { code, err } = await atmo(['device', 'updates'], { fetch: fetchFrom(makeGateway().gateway), env: { ATMO_STATE_DIR: dir } });
+    const { code, err } = await atmo(['device', 'updates'], { fetch: fetchFrom(makeHttpApi().httpApi), env: { ATMO_STATE_DIR: dir } });
     expect([code, err]).toEqual([2, expect.stringContaining('nothing behind this command: its Matter part is off (matter.enabled')]);
     expect(err).not.toContain('hub:');
   });
@@ -65,7 +65,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
         return defaults[name];
       }),
   }) as DeviceAdministration;
-  const setup = makeGateway({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
+  const setup = makeHttpApi({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
   const devices = { resolve: (text: string) => text as DeviceId };
   const bounds = {
     ownerOf: (id: DeviceId) => id,
@@ -85,7 +85,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
   };
   for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low', naming })) setup.registry.register(tool);
   setup.directory.devices = [LAMP];
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.httpApi), ...io });
   return { ...setup, asked, run };
 }
 

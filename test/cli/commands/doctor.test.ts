@@ -14,7 +14,7 @@ import {
 import { schemaChecks } from '../../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeDevice, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 function stateOf(checks: readonly CheckResult[], name: string): string | undefined {
@@ -119,11 +119,11 @@ describe('doctor', () => {
   });
 
   test('with a hub reports half commissioned devices and tools that models cannot use well', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     addTool({ name: 'half_commissioned', namespace: 'hub', handler: async () => [{ id: 'h1', advice: 'reset the lamp' }] });
     addTool({ name: 'vague', parameters: { type: 'object', properties: { x: {} } } });
     const { json } = await atmo(['doctor', '--json'], {
-      fetch: fetchFrom(gateway),
+      fetch: fetchFrom(httpApi),
       env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' },
     });
     const { checks } = json();
@@ -140,7 +140,7 @@ describe('doctor', () => {
   });
 
   test('the check list of a tool has name, schema, execution and results', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     let runs = 0;
     addTool({
       name: 'flaky',
@@ -149,7 +149,7 @@ describe('doctor', () => {
         return {};
       },
     });
-    const io = { fetch: fetchFrom(gateway) };
+    const io = { fetch: fetchFrom(httpApi) };
     const checksOf = async (name: string) => (await atmo(['doctor', name, '--json'], io)).json().checks as CheckResult[];
     expect(stateOf(await checksOf('flaky'), 'results')).toBe('warning');
     await atmo(['call', 'flaky'], io);
@@ -175,9 +175,9 @@ describe('doctor', () => {
 
 describe('a hub without Matter', () => {
   test('is reported as such: no token could call the tools of Matter', async () => {
-    const { gateway, capabilities } = makeGateway();
+    const { httpApi, capabilities } = makeHttpApi();
     const found = async () => {
-      const io = { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
+      const io = { fetch: fetchFrom(httpApi), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
       const { checks } = (await atmo(['doctor', '--json'], io)).json();
       return checks.find(({ check }: CheckResult) => check === 'half commissioned devices');
     };
@@ -193,10 +193,10 @@ describe('a hub without Matter', () => {
       return [];
     };
     const env = { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' };
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     addTool({ name: 'mesh_status', namespace: 'hub', handler: async () => ({ state: 'none' }) });
     addTool({ name: 'mesh_peers', namespace: 'hub', handler: async () => [] });
-    await atmo(['doctor'], { fetch: fetchFrom(gateway), env, networkChecks });
+    await atmo(['doctor'], { fetch: fetchFrom(httpApi), env, networkChecks });
     expect(asked).toEqual([{ http: 8081, mesh: 8082, isHubThere: true, isInMesh: false }]);
   });
 });
@@ -213,9 +213,9 @@ describe('agents', () => {
   });
 
   async function told(agents: readonly object[]) {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     addTool({ name: 'list_agents', handler: async () => ({ agents: JSON.parse(JSON.stringify(agents)) }) });
-    const io = { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
+    const io = { fetch: fetchFrom(httpApi), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
     const { checks } = (await atmo(['doctor', '--json'], io)).json();
     return checks.find(({ check }: CheckResult) => check === 'agents');
   }
@@ -246,7 +246,7 @@ describe('agents', () => {
 
 /** A hub whose tools of administration answer like this. */
 function makeHubSaying(answers: Readonly<Record<string, unknown>>) {
-  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('sensor:read'), lamp: agent('device:control:lamp') }) });
+  const setup = makeHttpApi({ authenticator: authenticatorOf({ narrow: agent('sensor:read'), lamp: agent('device:control:lamp') }) });
   for (const [name, answer] of Object.entries(answers))
     setup.addTool({
       name,
@@ -257,7 +257,7 @@ function makeHubSaying(answers: Readonly<Record<string, unknown>>) {
     });
   const checksOf = async (argv: readonly string[], token = TOKEN) => {
     const env = { ATMO_TOKEN: token, ATMO_STATE_DIR: '/no/such' };
-    return (await atmo(['doctor', ...argv, '--json'], { fetch: fetchFrom(setup.gateway), env })).json().checks as CheckResult[];
+    return (await atmo(['doctor', ...argv, '--json'], { fetch: fetchFrom(setup.httpApi), env })).json().checks as CheckResult[];
   };
   return { ...setup, checksOf };
 }
@@ -412,14 +412,14 @@ describe('the network', () => {
 
 describe('the home', () => {
   test('is checked for unreachable devices and failing agents', async () => {
-    const { gateway, addTool, directory } = makeGateway();
+    const { httpApi, addTool, directory } = makeHttpApi();
     directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
     addTool({
       name: 'list_agents',
       handler: async () => ({ agents: [{ agent_id: 'night', last_error: { code: 'CONFLICT', message: 'busy' } }] }),
     });
     const { checks } = (
-      await atmo(['doctor', '--json'], { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } })
+      await atmo(['doctor', '--json'], { fetch: fetchFrom(httpApi), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } })
     ).json();
     const of = (name: string) => checks.find(({ check }: CheckResult) => check === name);
     expect(of('devices')).toMatchObject({

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { applyKeys, promptSecret } from '../../../src/cli/identity/secret-prompt.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../http/http-fixture.ts';
+import { makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const PEERS = [
@@ -24,7 +24,7 @@ const STATUS = { state: 'member', hub_id: 'hub-1', mesh_id: 'mesh-1', expires_at
 
 /** A hub whose tools of the mesh answer what a test says, and remember what they were given. */
 function makeHub(answers: Readonly<Record<string, Json>> = {}) {
-  const { gateway, addTool } = makeGateway();
+  const { httpApi, addTool } = makeHttpApi();
   const asked: [string, JsonObject][] = [];
   const all: Readonly<Record<string, Json>> = { mesh_status: STATUS, mesh_peers: PEERS, ...answers };
   for (const [name, answer] of Object.entries(all)) {
@@ -34,7 +34,7 @@ function makeHub(answers: Readonly<Record<string, Json>> = {}) {
     };
     addTool({ namespace: 'hub', name, parameters: { type: 'object' }, handler });
   }
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(gateway), ...io });
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(httpApi), ...io });
   return { run, asked, addTool };
 }
 

@@ -9,7 +9,7 @@ import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { listAuthorizer, makeTool } from '../../calls/pipeline-fixture.ts';
-import { makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { makeDevice, makeHttpApi } from '../../http/http-fixture.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
@@ -21,13 +21,13 @@ rules:
   - { name: ask, effect: approve, persons: 2, when: { device: lamb, risk: medium } }
 `;
 
-/** A gateway with the real rules of a real file, and one tool that dims a lamp. */
+/** A httpApi with the real rules of a real file, and one tool that dims a lamp. */
 async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof atmo>, file: string) => Promise<T>): Promise<T> {
   return withDirectory(async (dir) => {
     const file = join(dir, 'rules.yaml');
     writeFileSync(file, RULES);
     chmodSync(file, 0o600);
-    const setup = makeGateway();
+    const setup = makeHttpApi();
     const { clock, events, registry, validator } = setup;
     const time = { now: () => clock.now(), isTrusted: () => true };
     const audit = { record: async () => {} };
@@ -59,7 +59,7 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
     );
     for (const tool of ruleTools({ rules: book, registry, validator, authorizer: listAuthorizer, devices: setup.directory }))
       registry.register(tool);
-    return run((...argv) => atmo(argv, { fetch: fetchFrom(setup.gateway), rulesCheck }), file);
+    return run((...argv) => atmo(argv, { fetch: fetchFrom(setup.httpApi), rulesCheck }), file);
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { AGENT_TOKEN, makeGateway } from '../../http/http-fixture.ts';
+import { AGENT_TOKEN, makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 const MINTED = {
@@ -13,7 +13,7 @@ const MINTED = {
 
 /** A hub whose token tools tell what they were asked. */
 function makeHub() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
     mint_token: MINTED,
@@ -32,7 +32,7 @@ function makeHub() {
         return JSON.parse(JSON.stringify(answer));
       },
     });
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.httpApi), ...io });
   return { asked, run };
 }
 
@@ -123,7 +123,7 @@ describe('tokens that exist', () => {
 });
 
 test('the error of a command without permission names the present token, and the one to use', async () => {
-  const fetch = fetchFrom(makeGateway().gateway);
+  const fetch = fetchFrom(makeHttpApi().httpApi);
   for (const argv of [
     ['audit', 'tail'],
     ['token', 'rotate-owner'],

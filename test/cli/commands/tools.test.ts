@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeDevice, makeGateway } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeDevice, makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom } from '../cli-fixture.ts';
 
 function makeHouse() {
-  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp') }) });
+  const setup = makeHttpApi({ authenticator: authenticatorOf({ narrow: agent('device:control:lamp') }) });
   setup.directory.devices = [makeDevice('lamp', { name: 'Hall lamp' }), makeDevice('door')];
   for (const device of ['lamp', 'door'])
     setup.addTool({
@@ -13,7 +13,7 @@ function makeHouse() {
       metadata: { category: 'acting', device },
     });
   const run = (device: string, token: string) =>
-    atmo(['tools', '--device', device, '--json'], { fetch: fetchFrom(setup.gateway), env: { ATMO_TOKEN: token } });
+    atmo(['tools', '--device', device, '--json'], { fetch: fetchFrom(setup.httpApi), env: { ATMO_TOKEN: token } });
   return { run };
 }
 

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { challengeStatement } from '../../../src/core/auth/principal.ts';
-import { ask, makeGateway, PORT, TOKEN } from '../../http/http-fixture.ts';
+import { ask, makeHttpApi, PORT, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const CHALLENGE = 'c'.repeat(43);
@@ -11,14 +11,14 @@ const hubKey = generateKeyPairSync('ed25519').privateKey;
 /** A hub that proves itself with this key, from a state directory in which `hubKey` lies. */
 async function runAgainst(key: KeyObject | undefined, argv: readonly string[], env: Record<string, string> = {}) {
   const signChallenge = key && ((statement: Uint8Array) => sign(null, statement, key));
-  const { gateway } = makeGateway(signChallenge && { signChallenge });
+  const { httpApi } = makeHttpApi(signChallenge && { signChallenge });
   return withDirectory(async (dir) => {
     writeFileSync(`${dir}/owner.token`, `${TOKEN}\n`, { mode: 0o600 });
     writeFileSync(`${dir}/hub.key`, hubKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const sent: [string, string | null][] = [];
     const fetch = (url: string, init: RequestInit) => {
       sent.push([new URL(url).pathname, new Headers(init.headers).get('authorization')]);
-      return fetchFrom(gateway)(url, init);
+      return fetchFrom(httpApi)(url, init);
     };
     const { code, err } = await atmo(argv, { fetch, env: { ATMO_STATE_DIR: dir, ...env } });
     return { code, err, sent };
@@ -104,15 +104,15 @@ describe('the challenge', () => {
       signed.push(Buffer.from(statement).toString());
       return sign(null, statement, hubKey);
     };
-    const { gateway } = makeGateway({ signChallenge });
-    const { json } = await ask(gateway, `/healthz?challenge=${CHALLENGE}`, { token: null });
+    const { httpApi } = makeHttpApi({ signChallenge });
+    const { json } = await ask(httpApi, `/healthz?challenge=${CHALLENGE}`, { token: null });
     expect(json.proof).toBe(sign(null, challengeStatement(PORT, CHALLENGE), hubKey).toString('base64url'));
     expect(signed).toEqual([`atmosphere-edge hub challenge v1\n${PORT}\n${CHALLENGE}`]);
-    expect((await ask(gateway, '/healthz')).json).not.toHaveProperty('proof');
+    expect((await ask(httpApi, '/healthz')).json).not.toHaveProperty('proof');
   });
 
   test.each(['', 'short', `${CHALLENGE}x`, `${CHALLENGE.slice(1)}%0A`])('has one form alone, not %s', async (challenge) => {
-    const { gateway } = makeGateway({ signChallenge: () => new Uint8Array(64) });
-    expect((await ask(gateway, `/healthz?challenge=${challenge}`)).status).toBe(400);
+    const { httpApi } = makeHttpApi({ signChallenge: () => new Uint8Array(64) });
+    expect((await ask(httpApi, `/healthz?challenge=${challenge}`)).status).toBe(400);
   });
 });

@@ -4,7 +4,7 @@ import { jobTools } from '../../../src/calls/jobs/job-directory.ts';
 import { nextStep } from '../../../src/cli/terminal/output.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import { jobsHere } from '../../calls/pipeline-fixture.ts';
-import { AGENT_TOKEN, makeDevice, makeGateway, makeReading } from '../../http/http-fixture.ts';
+import { AGENT_TOKEN, makeDevice, makeHttpApi, makeReading } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
 const DIM = {
@@ -21,7 +21,7 @@ const DIM = {
 };
 
 function makeHome() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.directory.devices = [
     makeDevice('hall-lamp', { name: 'Hall\u001b[2J lamp', area: 'Hall', lastSeenMs: setup.clock.now() - 4_000 }),
     makeDevice('attic', { reachability: 'unreachable' }),
@@ -29,7 +29,7 @@ function makeHome() {
   setup.readings.readings = [makeReading('hall-lamp/temperature', 21.5, setup.clock.now() - 9_000)];
   setup.addTool({ ...DIM, handler: async ({ level = 0 }) => ({ level, settled: true }) });
   for (const tool of jobTools(jobsHere(setup.jobs))) setup.registry.register(tool);
-  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.gateway), ...io });
+  const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.httpApi), ...io });
   return { ...setup, run };
 }
 
@@ -106,8 +106,8 @@ describe('a hub that is stopping', () => {
     const health = {
       health: () => ({ status: 'stopping' as const, nodeId: 'hub-9', version: '1.2.3', startedAtMs: 0, problems: ['disk full'] }),
     };
-    const { gateway } = makeGateway({ health });
-    const { code, out } = await atmo(['status'], { fetch: fetchFrom(gateway) });
+    const { httpApi } = makeHttpApi({ health });
+    const { code, out } = await atmo(['status'], { fetch: fetchFrom(httpApi) });
     expect([code, out]).toEqual([0, expect.stringMatching(/hub-9[\s\S]*stopping[\s\S]*disk full/)]);
   });
 });

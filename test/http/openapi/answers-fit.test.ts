@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { EndpointDescription } from '../../../src/core/devices/device-model.ts';
 import { EVENT_TYPES } from '../../../src/core/events.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
-import { ask, makeDevice, makeGateway, makeReading, TOKEN } from '../http-fixture.ts';
+import { ask, makeDevice, makeHttpApi, makeReading, TOKEN } from '../http-fixture.ts';
 
 function makeHome() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const { directory, readings, clock, capabilities, registry } = setup;
   const device = makeDevice('hall-lamp', { name: 'Lamp', area: 'Hall', lastSeenMs: clock.now() - 4_000, softwareVersion: '1.1' });
   directory.devices = [device, makeDevice('porch', { reachability: 'unreachable' })];
@@ -32,13 +32,13 @@ function makeHome() {
 }
 
 /** Checks answers by the document that the hub gives of itself. */
-async function checkerOf({ gateway }: ReturnType<typeof makeHome>) {
-  const { json: document } = await ask(gateway, '/openapi.json');
+async function checkerOf({ httpApi }: ReturnType<typeof makeHome>) {
+  const { json: document } = await ask(httpApi, '/openapi.json');
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, 'hub');
   return async (method: string, [path, asked]: readonly [string, string], body?: unknown) => {
-    const answer = await ask(gateway, asked, { method, ...(body !== undefined && { body }) });
+    const answer = await ask(httpApi, asked, { method, ...(body !== undefined && { body }) });
     const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
     const operation = document.paths[path][method.toLowerCase()];
     const response = operation.responses[answer.status] ?? operation.responses.default;
@@ -79,8 +79,8 @@ describe('answers', () => {
     ['GET', '/api/tools/usage', '/api/tools/usage'],
   ])('of %s %s (%s) are as the document says', async (method, path, asked, body) => {
     const setup = makeHome();
-    await ask(setup.gateway, '/api/v1/tools/broken/invoke', { body: {} });
-    await ask(setup.gateway, '/api/v1/tools/lamp_on/invoke?async=true', { body: {} });
+    await ask(setup.httpApi, '/api/v1/tools/broken/invoke', { body: {} });
+    await ask(setup.httpApi, '/api/v1/tools/lamp_on/invoke?async=true', { body: {} });
     const check = await checkerOf(setup);
     const { status, problems } = await check(method, [path, asked], body);
     expect(problems).toEqual([]);
@@ -108,15 +108,15 @@ describe('answers', () => {
   });
 
   test('that are errors have one place for code, message, details and retryable, whatever was refused', async () => {
-    const { gateway } = makeHome();
+    const { httpApi } = makeHome();
     const lamp = '/api/v1/tools/lamp_on/invoke';
     const answers = await Promise.all([
-      ask(gateway, '/api/v1/tools/nothing/invoke', { body: {} }),
-      ask(gateway, lamp, { body: {}, token: 'guess' }),
-      ask(gateway, lamp, { body: '[' }),
-      ask(gateway, lamp, { method: 'GET' }),
-      ask(gateway, '/api/v1/devices/nothing'),
-      ask(gateway, '/nowhere'),
+      ask(httpApi, '/api/v1/tools/nothing/invoke', { body: {} }),
+      ask(httpApi, lamp, { body: {}, token: 'guess' }),
+      ask(httpApi, lamp, { body: '[' }),
+      ask(httpApi, lamp, { method: 'GET' }),
+      ask(httpApi, '/api/v1/devices/nothing'),
+      ask(httpApi, '/nowhere'),
     ]);
     const error = { code: expect.any(String), message: expect.any(String), details: expect.any(Object), retryable: expect.any(Boolean) };
     for (const { json } of answers) expect(json).toMatchObject({ error });
@@ -128,7 +128,7 @@ describe('answers', () => {
       'DEVICE_NOT_FOUND',
       'NOT_FOUND',
     ]);
-    const { json: document } = await ask(gateway, '/openapi.json');
+    const { json: document } = await ask(httpApi, '/openapi.json');
     const { content } = document.components.responses.RefusedCall400;
     for (const type of ['application/json', 'application/problem+json']) {
       const name = content[type].schema.$ref.split('/').at(-1);
@@ -140,9 +140,9 @@ describe('answers', () => {
   });
 
   test('an event is as the document says', async () => {
-    const { gateway, events, heard } = makeHome();
+    const { httpApi, events, heard } = makeHome();
     events.emit('hub.warning', 'test', { reason: 'none' });
-    const { json: document } = await ask(gateway, '/openapi.json', { token: TOKEN });
+    const { json: document } = await ask(httpApi, '/openapi.json', { token: TOKEN });
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     ajv.addSchema(document, 'hub');

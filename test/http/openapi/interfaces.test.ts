@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ask, makeDevice, makeGateway, makeReading } from '../http-fixture.ts';
+import { ask, makeDevice, makeHttpApi, makeReading } from '../http-fixture.ts';
 
 /** The HTTP names that outside scripts rely on, each with a request that gets to it. */
 const INTERFACES: [method: string, path: string, asked: string, query?: readonly string[]][] = [
@@ -35,7 +35,7 @@ const INTERFACES: [method: string, path: string, asked: string, query?: readonly
 ];
 
 function makeHome() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.addTool({ name: 'probe' });
   setup.directory.devices = [makeDevice('lamp')];
   setup.readings.readings = [makeReading('lamp/temperature', 20, setup.clock.now())];
@@ -46,12 +46,12 @@ describe('the names that outside scripts rely on', () => {
   test.each<[string, string, string, (readonly string[])?]>(INTERFACES)(
     '%s %s is a route, is described and answers',
     async (method, path, asked, query = []) => {
-      const { gateway } = makeHome();
-      const { json: document } = await ask(gateway, '/openapi.json');
+      const { httpApi } = makeHome();
+      const { json: document } = await ask(httpApi, '/openapi.json');
       const operation = document.paths[path]?.[method.toLowerCase()];
       const names = operation?.parameters.map(({ name }: { name?: string }) => name);
       expect(names).toEqual(expect.arrayContaining([...query]));
-      const answer = await ask(gateway, asked, { method, ...(method === 'POST' && { body: {} }) });
+      const answer = await ask(httpApi, asked, { method, ...(method === 'POST' && { body: {} }) });
       // What the door itself says of a path or method that it does not know.
       expect(answer.text).not.toContain('There is no "/');
       expect([405, 500]).not.toContain(answer.status);
@@ -59,18 +59,18 @@ describe('the names that outside scripts rely on', () => {
   );
 
   test('GET /api/v1/events is a stream', async () => {
-    const { gateway } = makeHome();
-    const { json: document } = await ask(gateway, '/openapi.json');
+    const { httpApi } = makeHome();
+    const { json: document } = await ask(httpApi, '/openapi.json');
     expect(Object.keys(document.paths['/api/v1/events'].get.responses[200].content)).toEqual(['text/event-stream']);
   });
 
   test('GET /llms.txt needs no token, tells nothing of the home, and names only what there is', async () => {
-    const { gateway, addTool } = makeHome();
-    const before = await ask(gateway, '/llms.txt', { token: null });
+    const { httpApi, addTool } = makeHome();
+    const before = await ask(httpApi, '/llms.txt', { token: null });
     addTool({ name: 'secret_lamp' });
-    const after = await ask(gateway, '/llms.txt', { token: null });
+    const after = await ask(httpApi, '/llms.txt', { token: null });
     expect([before.status, before.headers.get('content-type'), after.text]).toEqual([200, 'text/plain; charset=utf-8', before.text]);
-    const { json: document } = await ask(gateway, '/openapi.json');
+    const { json: document } = await ask(httpApi, '/openapi.json');
     const named = [...before.text.matchAll(/`(GET|POST) (\/[^`?: ]+)/g)].map(([, method = '', path = '']) => [
       method.toLowerCase(),
       path.replace(/\b(NAME|ID)\b/g, '{id}'),

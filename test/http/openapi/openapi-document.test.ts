@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
 import { registrationTools } from '../../../src/calls/builtin/registration-tools.ts';
 import { processorMs } from '../../processor-time.ts';
-import { AGENT_TOKEN, ask, makeGateway } from '../http-fixture.ts';
+import { AGENT_TOKEN, ask, makeHttpApi } from '../http-fixture.ts';
 
 const ACTING = { execution: { side_effects: true }, permissions: ['device:control:{device_id}'] };
 const PARAMETERS = {
@@ -15,7 +15,7 @@ const PARAMETERS = {
 };
 
 function makeHub() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const nobody = async () => ({ registered: [], known: [], waiting: [], leftOut: [], board: [] });
   const registrar = {
     register: () => {
@@ -68,15 +68,15 @@ function operationsOf({ paths }: { readonly paths: Paths }): readonly Operation[
 
 describe('GET /openapi.json', () => {
   test.each(['/openapi.json', '/openapi.json?tools=true'])('%s is clean by the recommended rules of Redocly', async (path) => {
-    const { gateway } = makeHub();
-    const { status, json } = await ask(gateway, path);
+    const { httpApi } = makeHub();
+    const { status, json } = await ask(httpApi, path);
     expect(status).toBe(200);
     expect(await lint(json)).toEqual([]);
   });
 
   test('names every operation once, with a tag, headers, schemas of answers and refusals', async () => {
-    const { gateway } = makeHub();
-    const { json } = await ask(gateway, '/openapi.json');
+    const { httpApi } = makeHub();
+    const { json } = await ask(httpApi, '/openapi.json');
     const operations = operationsOf(json);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     // The names of functions of a client, none of them spelled out of a path.
@@ -98,8 +98,8 @@ describe('GET /openapi.json', () => {
   });
 
   test('a route that is a call of a tool has the schemas of the tool, without what only the hub reads', async () => {
-    const { gateway } = makeHub();
-    const { json } = await ask(gateway, '/openapi.json');
+    const { httpApi } = makeHub();
+    const { json } = await ask(httpApi, '/openapi.json');
     const remove = json.paths['/api/v1/tools/{id}'].delete;
     expect(remove.responses[200].content['application/json'].schema.required).toEqual(['removed']);
     expect(Object.keys(remove.responses[202].content)).toEqual(['application/problem+json']);
@@ -109,29 +109,29 @@ describe('GET /openapi.json', () => {
   });
 
   test('has a path for each tool of the caller where that is asked for, and for no other', async () => {
-    const { gateway } = makeHub();
-    expect(Object.keys((await ask(gateway, '/openapi.json')).json.paths)).not.toContain('/api/v1/tools/matter:dim@1.0.0/invoke');
-    const { json } = await ask(gateway, '/openapi.json?tools=true');
+    const { httpApi } = makeHub();
+    expect(Object.keys((await ask(httpApi, '/openapi.json')).json.paths)).not.toContain('/api/v1/tools/matter:dim@1.0.0/invoke');
+    const { json } = await ask(httpApi, '/openapi.json?tools=true');
     const { post } = json.paths['/api/v1/tools/matter:dim@1.0.0/invoke'];
     expect(post.requestBody.content['application/json']).toMatchObject({
       schema: { required: ['device_id'], properties: { level: { maximum: 100 } } },
       examples: { example1: { summary: 'half', value: { device_id: 'lamp', level: 50 } } },
     });
     expect(post.responses[200].content['application/json'].schema.allOf[1].properties.result.properties.level).toEqual({ type: 'integer' });
-    const { json: ofAgent } = await ask(gateway, '/openapi.json?tools=true', { token: AGENT_TOKEN });
+    const { json: ofAgent } = await ask(httpApi, '/openapi.json?tools=true', { token: AGENT_TOKEN });
     expect(JSON.stringify(ofAgent)).not.toContain('matter:dim');
   });
 
   test('with 2,000 tools is as long as without them, or made in time with them', async () => {
-    const { gateway, addTool } = makeHub();
-    const before = (await ask(gateway, '/openapi.json')).text.length;
+    const { httpApi, addTool } = makeHub();
+    const before = (await ask(httpApi, '/openapi.json')).text.length;
     for (let number = 0; number < 2_000; number++) addTool({ ...ACTING, name: `dim_${number}`, parameters: PARAMETERS });
-    const plain = await ask(gateway, '/openapi.json');
+    const plain = await ask(httpApi, '/openapi.json');
     expect(plain.text.length).toBe(before);
     expect(before).toBeLessThan(200_000);
     let length = 0;
     const workMs = await processorMs(async () => {
-      length = (await ask(gateway, '/openapi.json?tools=true')).text.length;
+      length = (await ask(httpApi, '/openapi.json?tools=true')).text.length;
     });
     expect(workMs).toBeLessThan(2_000);
     expect(length).toBeLessThan(6_000_000);

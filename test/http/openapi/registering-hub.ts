@@ -4,11 +4,11 @@ import { ToolRegistrar } from '../../../src/calls/registration/tool-registrar.ts
 import { silentLogger } from '../../../src/core/logger.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
-import { makeGateway } from '../http-fixture.ts';
+import { makeHttpApi } from '../http-fixture.ts';
 
-/** A gateway of a hub with the basic tools, at which tools can be registered. */
+/** A httpApi of a hub with the basic tools, at which tools can be registered. */
 export function makeRegisteringHub() {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   const { registry, collaborators, store } = setup;
   const records = new ToolRecordStore({ store, logger: silentLogger });
   const registrar = new ToolRegistrar({

@@ -17,11 +17,11 @@ const isPossible = hasGenerator();
 
 // Without a package registry there is no generator; scripts/check tells what was skipped.
 describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', () => {
-  const { gateway } = makeRegisteringHub();
+  const { httpApi } = makeRegisteringHub();
   let folder = '';
 
   beforeAll(async () => {
-    folder = await generateClient((await ask(gateway, '/openapi.json')).json);
+    folder = await generateClient((await ask(httpApi, '/openapi.json')).json);
   });
   afterAll(() => {
     if (folder !== '') rmSync(folder, { recursive: true });
@@ -34,7 +34,7 @@ describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', ()
     const here = (request: Request) => {
       const headers = new Headers(request.headers);
       headers.set('host', '127.0.0.1:8081');
-      return Promise.resolve(gateway.app.fetch(new Request(request, { headers })));
+      return Promise.resolve(httpApi.app.fetch(new Request(request, { headers })));
     };
     expect(await useHub('http://127.0.0.1:8081', TOKEN, here)).toEqual({
       status: 'ok',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { AGENT_TOKEN, ask, makeGateway } from '../http-fixture.ts';
+import { AGENT_TOKEN, ask, makeHttpApi } from '../http-fixture.ts';
 
 const ROUTES = [
   ['POST', '/api/v1/tokens', 'mint_token', { agent_id: 'a', permissions: ['x:y'] }, { agent_id: 'a', permissions: ['x:y'] }],
@@ -35,7 +35,7 @@ const ROUTES = [
 
 describe('administration over HTTP', () => {
   test.each(ROUTES)('%s %s is the call of hub:%s', async (method, path, name, body, params) => {
-    const { gateway, addTool, audited } = makeGateway();
+    const { httpApi, addTool, audited } = makeHttpApi();
     const seen: unknown[] = [];
     addTool({
       name,
@@ -47,15 +47,15 @@ describe('administration over HTTP', () => {
         return { done: name };
       },
     });
-    const answer = await ask(gateway, path, { method, ...(body && { body }) });
+    const answer = await ask(httpApi, path, { method, ...(body && { body }) });
     expect([answer.status, answer.json, seen]).toEqual([name === 'mint_token' ? 201 : 200, { done: name }, [params]]);
     expect(audited.map(({ kind }) => kind)).toEqual(['intent', 'outcome']);
-    const other = await ask(gateway, path, { method, token: AGENT_TOKEN, ...(body && { body }) });
+    const other = await ask(httpApi, path, { method, token: AGENT_TOKEN, ...(body && { body }) });
     expect([other.status, other.json.code, seen.length]).toEqual([404, 'TOOL_NOT_FOUND', 1]);
   });
 
   test('a call that waits for people is a problem with status 202 and what it waits for', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     const details = { approval_id: 'a-1', expires_at: 'soon', needed: 1, given: 0 };
     addTool({
       name: 'rotate_owner',
@@ -64,15 +64,15 @@ describe('administration over HTTP', () => {
         throw new AtmoError('APPROVAL_REQUIRED', 'A person has to agree', details);
       },
     });
-    const answer = await ask(gateway, '/api/v1/tokens/rotate-owner', { body: {} });
+    const answer = await ask(httpApi, '/api/v1/tokens/rotate-owner', { body: {} });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([202, 'application/problem+json']);
     expect(answer.json).toMatchObject({ code: 'APPROVAL_REQUIRED', details, retryable: true });
   });
 
   test('a narrowed call reads and does not act', async () => {
-    const { gateway } = makeGateway();
+    const { httpApi } = makeHttpApi();
     const headers = { 'x-caller-scopes': 'read_registry' };
-    expect((await ask(gateway, '/api/v1/rules', { headers })).json.code).toBe('TOOL_NOT_FOUND');
-    expect((await ask(gateway, '/api/v1/clock', { headers, body: {} })).json.code).toBe('PERMISSION_DENIED');
+    expect((await ask(httpApi, '/api/v1/rules', { headers })).json.code).toBe('TOOL_NOT_FOUND');
+    expect((await ask(httpApi, '/api/v1/clock', { headers, body: {} })).json.code).toBe('PERMISSION_DENIED');
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CachedDocument } from '../../../src/http/routes/description-routes.ts';
-import { ask, makeGateway } from '../http-fixture.ts';
+import { ask, makeHttpApi } from '../http-fixture.ts';
 
 test('the document is written once for all who ask, and again when tools came or went', async () => {
   let tools: readonly string[] = ['a'];
@@ -12,8 +12,8 @@ test('the document is written once for all who ask, and again when tools came or
 });
 
 test('the document tells of the schemas that a tool has now', async () => {
-  const { gateway, addTool, registry } = makeGateway();
-  const bodyOf = async () => (await ask(gateway, '/openapi.json')).json.paths['/api/v1/clock'].post.requestBody;
+  const { httpApi, addTool, registry } = makeHttpApi();
+  const bodyOf = async () => (await ask(httpApi, '/openapi.json')).json.paths['/api/v1/clock'].post.requestBody;
   const before = await bodyOf();
   const { parameters } = { parameters: { type: 'object', properties: { utc: { type: 'string', description: 'Only in this test' } } } };
   addTool({ namespace: 'hub', name: 'set_clock', parameters });

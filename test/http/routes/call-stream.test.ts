@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { ToolHandler } from '../../../src/tools/definition/tool-definition.ts';
-import { HOST, makeGateway, TOKEN } from '../http-fixture.ts';
+import { HOST, makeHttpApi, TOKEN } from '../http-fixture.ts';
 
 const SCAN: ToolHandler = async (_params, { progress }) => {
   progress(0.5, 'half', [1]);
@@ -11,12 +11,12 @@ const SCAN: ToolHandler = async (_params, { progress }) => {
 };
 
 function makeScanner({ handler = SCAN, streams = true }: { readonly handler?: ToolHandler; readonly streams?: boolean } = {}) {
-  const setup = makeGateway();
+  const setup = makeHttpApi();
   setup.addTool({ name: 'scan', namespace: 'eye', execution: { stream_supported: streams, async_allowed: true }, handler });
   return async (accept: string | undefined, query = '') => {
     const headers = { host: HOST, authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...(accept && { accept }) };
     const url = `http://${HOST}/api/v1/tools/eye:scan/invoke${query}`;
-    return setup.gateway.app.request(url, { method: 'POST', headers, body: '{}' });
+    return setup.httpApi.app.request(url, { method: 'POST', headers, body: '{}' });
   };
 }
 

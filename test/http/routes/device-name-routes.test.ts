@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ask, makeGateway } from '../http-fixture.ts';
+import { ask, makeHttpApi } from '../http-fixture.ts';
 
 test.each([
   ['GET', '/api/v1/device-names?name=Lamp', 'list_device_names', undefined, { name: 'Lamp' }],
@@ -16,7 +16,7 @@ test.each([
     { area: "Kids' room", name: 'Den', merge: true },
   ],
 ] as const)('%s %s is the call of hub:%s, whose result it answers', async (method, path, name, body, params) => {
-  const { gateway, addTool } = makeGateway();
+  const { httpApi, addTool } = makeHttpApi();
   const seen: unknown[] = [];
   addTool({
     namespace: 'hub',
@@ -27,6 +27,6 @@ test.each([
       return { former_names: ['Lamp'] };
     },
   });
-  const answer = await ask(gateway, path, { method, ...(body && { body }) });
+  const answer = await ask(httpApi, path, { method, ...(body && { body }) });
   expect([answer.status, answer.json, seen]).toEqual([200, { former_names: ['Lamp'] }, [params]]);
 });

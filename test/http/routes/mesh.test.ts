@@ -17,7 +17,7 @@ import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
 import { modernClient, resultOf } from '../../mcp/mcp-clients.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
-import { AGENT_TOKEN, ask, makeDevice, makeGateway, makeReading } from '../http-fixture.ts';
+import { AGENT_TOKEN, ask, makeDevice, makeHttpApi, makeReading } from '../http-fixture.ts';
 
 const LAMP = { id: 'attic-lamp', name: 'Attic lamp', type: 'light', isReachable: true };
 const ATTIC: Peer = {
@@ -35,7 +35,7 @@ const ATTIC: Peer = {
   devices: [LAMP],
 };
 
-/** A gateway of a hub whose only neighbour has these tools; what is forwarded answers `seen`. */
+/** A httpApi of a hub whose only neighbour has these tools; what is forwarded answers `seen`. */
 function makeNeighbour(tools: readonly RegisteredTool[], extra: Partial<MeshPorts> = {}) {
   const forwarded: ForwardedCall[] = [];
   const ports: MeshPorts = {
@@ -51,7 +51,7 @@ function makeNeighbour(tools: readonly RegisteredTool[], extra: Partial<MeshPort
     events: { subscribe: async () => {} },
     ...extra,
   };
-  return { ...makeGateway({}, { ports }), forwarded };
+  return { ...makeHttpApi({}, { ports }), forwarded };
 }
 
 const watch = toolOf(['hub-2'], {
@@ -87,11 +87,11 @@ describe('tools of another hub that has just come', () => {
   );
   const last = 'lab:probe_249@1.0.0';
   const meet = () => makeNeighbour([], { tools: arriving(many) });
-  const get = async (path: string) => (await ask(meet().gateway, path)).json;
+  const get = async (path: string) => (await ask(meet().httpApi, path)).json;
 
   test('are called by name at once', async () => {
-    const { gateway, forwarded } = meet();
-    const { json } = await ask(gateway, '/api/v1/tools/probe_249/invoke', { body: {} });
+    const { httpApi, forwarded } = meet();
+    const { json } = await ask(httpApi, '/api/v1/tools/probe_249/invoke', { body: {} });
     expect([json.status, forwarded.length]).toEqual(['success', 1]);
   });
 
@@ -102,7 +102,7 @@ describe('tools of another hub that has just come', () => {
   });
 
   test('are found, described and called by name at once over MCP', async () => {
-    const client = async () => modernClient(meet().gateway);
+    const client = async () => modernClient(meet().httpApi);
     expect(await resultOf(await client(), 'search_tools', { query: 'probe tank 249' })).toMatchObject({
       tools: [{ name: 'probe_249' }],
     });
@@ -111,8 +111,8 @@ describe('tools of another hub that has just come', () => {
   });
 
   test('are waited for no longer than the call may take, and are not said to be none', async () => {
-    const { gateway, clock } = meet();
-    const asked = ask(gateway, '/api/v1/tools/probe_249/invoke?timeout_ms=50', { body: {} });
+    const { httpApi, clock } = meet();
+    const asked = ask(httpApi, '/api/v1/tools/probe_249/invoke?timeout_ms=50', { body: {} });
     await settled();
     clock.advance(50);
     const { json } = await asked;
@@ -122,27 +122,27 @@ describe('tools of another hub that has just come', () => {
 
   test('delay no call of a tool of this hub', async () => {
     const tools = arriving(many);
-    const { gateway, addTool } = makeNeighbour([], { tools });
+    const { httpApi, addTool } = makeNeighbour([], { tools });
     addTool({ namespace: 'lab', name: 'look' });
-    expect((await ask(gateway, '/api/v1/tools/look/invoke', { body: {} })).json.status).toBe('success');
+    expect((await ask(httpApi, '/api/v1/tools/look/invoke', { body: {} })).json.status).toBe('success');
     expect(tools.incompleteHubs()).toHaveLength(1);
   });
 });
 
 describe('tools of other hubs', () => {
   test('stand in the list with the hubs that have them, and are told one by one', async () => {
-    const { gateway, addTool } = makeNeighbour([watch]);
+    const { httpApi, addTool } = makeNeighbour([watch]);
     addTool({ namespace: 'lab', name: 'look' });
-    const { json } = await ask(gateway, '/api/v1/tools');
+    const { json } = await ask(httpApi, '/api/v1/tools');
     expect(json.tools).toMatchObject([{ id: 'eye:watch@1.0.0', nodes: ['hub-2'] }, { id: 'lab:look@1.0.0' }]);
     expect(json.tools[1].nodes).toBeUndefined();
-    expect((await ask(gateway, '/api/v1/tools/watch')).json).toMatchObject({ nodes: ['hub-2'], description: 'Watches the birds' });
+    expect((await ask(httpApi, '/api/v1/tools/watch')).json).toMatchObject({ nodes: ['hub-2'], description: 'Watches the birds' });
   });
 
   test('are shown only to whoever may call them', async () => {
-    const { gateway } = makeNeighbour([watch]);
-    expect((await ask(gateway, '/api/v1/tools', { token: AGENT_TOKEN })).json.tools).toEqual([]);
-    expect((await ask(gateway, '/api/v1/tools/watch', { token: AGENT_TOKEN })).status).toBe(404);
+    const { httpApi } = makeNeighbour([watch]);
+    expect((await ask(httpApi, '/api/v1/tools', { token: AGENT_TOKEN })).json.tools).toEqual([]);
+    expect((await ask(httpApi, '/api/v1/tools/watch', { token: AGENT_TOKEN })).status).toBe(404);
   });
 
   describe('bring what their hub has to a search:', () => {
@@ -169,7 +169,7 @@ describe('tools of other hubs', () => {
       return setup;
     };
     const found = async (query: string, token?: string) =>
-      (await ask(house().gateway, `/api/v1/tools?q=${query}`, token === undefined ? {} : { token })).json;
+      (await ask(house().httpApi, `/api/v1/tools?q=${query}`, token === undefined ? {} : { token })).json;
 
     test('devices and areas, with the hub', async () => {
       const { devices, areas } = await found('the+lamp+in+the+attic');
@@ -198,28 +198,28 @@ describe('tools of other hubs', () => {
   });
 
   test('are found by a sentence, in the list and by discover', async () => {
-    const { gateway, addTool } = makeNeighbour([watch]);
+    const { httpApi, addTool } = makeNeighbour([watch]);
     addTool({ namespace: 'lab', name: 'look', description: 'Looks at the sea' });
     const found = [expect.objectContaining({ id: 'eye:watch@1.0.0', nodes: ['hub-2'], score: expect.any(Number) })];
-    expect((await ask(gateway, '/api/v1/tools?q=birds')).json.tools).toEqual(found);
-    expect((await ask(gateway, '/api/v1/tools/discover', { body: { query: 'watch the birds', limit: 1 } })).json.tools).toEqual(found);
+    expect((await ask(httpApi, '/api/v1/tools?q=birds')).json.tools).toEqual(found);
+    expect((await ask(httpApi, '/api/v1/tools/discover', { body: { query: 'watch the birds', limit: 1 } })).json.tools).toEqual(found);
     const here = { query: 'watch the birds', node: 'hub-1' };
-    expect((await ask(gateway, '/api/v1/tools/discover', { body: here })).json.tools).toEqual([]);
+    expect((await ask(httpApi, '/api/v1/tools/discover', { body: here })).json.tools).toEqual([]);
     for (const body of [
       { query: 'x', limit: 0 },
       { query: 'x', place: 'y' },
       { query: 'x', category: 'flying' },
       { query: 'x', node: 1 },
     ]) {
-      expect((await ask(gateway, '/api/v1/tools/discover', { body })).status).toBe(400);
+      expect((await ask(httpApi, '/api/v1/tools/discover', { body })).status).toBe(400);
     }
   });
 
   test('of one hub alone are listed by its id or name', async () => {
-    const { gateway, addTool } = makeNeighbour([watch, toolOf(['hub-2'], { namespace: 'lab', name: 'look' })]);
+    const { httpApi, addTool } = makeNeighbour([watch, toolOf(['hub-2'], { namespace: 'lab', name: 'look' })]);
     addTool({ namespace: 'lab', name: 'look' });
     const idsOf = async (node: string) =>
-      (await ask(gateway, `/api/v1/tools?node=${node}`)).json.tools.map(({ id, nodes }: { id: string; nodes?: string[] }) => [
+      (await ask(httpApi, `/api/v1/tools?node=${node}`)).json.tools.map(({ id, nodes }: { id: string; nodes?: string[] }) => [
         id,
         nodes?.[0],
       ]);
@@ -228,66 +228,66 @@ describe('tools of other hubs', () => {
       ['lab:look@1.0.0', 'hub-2'],
     ]);
     expect(await idsOf('cellar')).toEqual([['lab:look@1.0.0', undefined]]);
-    expect((await ask(gateway, '/api/v1/tools?node=moon')).status).toBe(404);
-    expect((await ask(gateway, '/api/v1/tools/look?node=hub-2')).json.nodes).toEqual(['hub-2']);
+    expect((await ask(httpApi, '/api/v1/tools?node=moon')).status).toBe(404);
+    expect((await ask(httpApi, '/api/v1/tools/look?node=hub-2')).json.nodes).toEqual(['hub-2']);
   });
 
   test('of a device of another hub are listed by its name', async () => {
-    const { gateway } = makeNeighbour([watch, toolOf(['hub-2'], { name: 'on', metadata: { device: 'attic-lamp' } })]);
+    const { httpApi } = makeNeighbour([watch, toolOf(['hub-2'], { name: 'on', metadata: { device: 'attic-lamp' } })]);
     const idsOf = async (query: string) =>
-      (await ask(gateway, `/api/v1/tools?device=${query}`)).json.tools?.map(({ id }: { id: string }) => id);
+      (await ask(httpApi, `/api/v1/tools?device=${query}`)).json.tools?.map(({ id }: { id: string }) => id);
     expect(await idsOf('attic%20LAMP')).toEqual(['core:on@1.0.0']);
-    expect((await ask(gateway, '/api/v1/tools?device=attic-lamp', { token: AGENT_TOKEN })).status).toBe(404);
+    expect((await ask(httpApi, '/api/v1/tools?device=attic-lamp', { token: AGENT_TOKEN })).status).toBe(404);
   });
 });
 
 describe('calls', () => {
   test('go where the query or the header X-Hub wants them', async () => {
-    const { gateway, addTool, forwarded } = makeNeighbour([watch]);
+    const { httpApi, addTool, forwarded } = makeNeighbour([watch]);
     addTool({ namespace: 'lab', name: 'look' });
     const nodeOf = async (query: string, headers = {}) =>
-      (await ask(gateway, `/api/v1/tools/look/invoke${query}`, { body: {}, headers })).json.execution.node_id;
+      (await ask(httpApi, `/api/v1/tools/look/invoke${query}`, { body: {}, headers })).json.execution.node_id;
     expect(await nodeOf('')).toBe('hub-1');
     expect(await nodeOf('?exclude_nodes=hub-1')).toBe('hub-2');
     expect(await nodeOf('?prefer_nodes=hub-2&hop_limit=0')).toBe('hub-1');
     expect(await nodeOf('?only_nodes=hub-1', { 'x-hub': 'hub-2' })).toBe('hub-1');
-    expect((await ask(gateway, '/api/v1/tools/watch/invoke', { body: {} })).json).toMatchObject({
+    expect((await ask(httpApi, '/api/v1/tools/watch/invoke', { body: {} })).json).toMatchObject({
       status: 'success',
       result: 'seen',
       execution: { node_id: 'hub-2', hops: 1 },
     });
-    expect((await ask(gateway, '/api/v1/tools/watch/invoke?hop_limit=0', { body: {} })).json.error.code).toBe('NO_CAPABLE_NODE');
-    expect((await ask(gateway, '/api/v1/tools/watch/invoke?only_nodes=hub-1', { body: {} })).status).toBe(404);
-    expect((await ask(gateway, '/api/v1/tools/watch/invoke', { body: {}, headers: { 'x-hub': 'hub-9' } })).status).toBe(404);
-    expect((await ask(gateway, '/api/v1/tools/watch/invoke', { body: {}, headers: { 'x-hub': ',' } })).status).toBe(400);
+    expect((await ask(httpApi, '/api/v1/tools/watch/invoke?hop_limit=0', { body: {} })).json.error.code).toBe('NO_CAPABLE_NODE');
+    expect((await ask(httpApi, '/api/v1/tools/watch/invoke?only_nodes=hub-1', { body: {} })).status).toBe(404);
+    expect((await ask(httpApi, '/api/v1/tools/watch/invoke', { body: {}, headers: { 'x-hub': 'hub-9' } })).status).toBe(404);
+    expect((await ask(httpApi, '/api/v1/tools/watch/invoke', { body: {}, headers: { 'x-hub': ',' } })).status).toBe(400);
     expect(forwarded).toHaveLength(2);
   });
 
   test('take their trace along', async () => {
-    const { gateway, forwarded } = makeNeighbour([watch]);
+    const { httpApi, forwarded } = makeNeighbour([watch]);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-    await ask(gateway, '/api/v1/tools/watch/invoke', { body: {}, headers: { traceparent } });
+    await ask(httpApi, '/api/v1/tools/watch/invoke', { body: {}, headers: { traceparent } });
     expect(forwarded[0]?.traceId).toBe('0af7651916cd43dd8448eb211c80319c');
   });
 
   test('of administration act on the hub that X-Hub names', async () => {
     const rules = toolOf(['hub-2'], { namespace: 'hub', name: 'list_rules' });
-    const { gateway, forwarded } = makeNeighbour([rules]);
-    expect((await ask(gateway, '/api/v1/rules', { headers: { 'x-hub': 'hub-2' } })).json).toBe('seen');
+    const { httpApi, forwarded } = makeNeighbour([rules]);
+    expect((await ask(httpApi, '/api/v1/rules', { headers: { 'x-hub': 'hub-2' } })).json).toBe('seen');
     expect(forwarded).toHaveLength(1);
   });
 });
 
 describe('GET /api/v1/mesh', () => {
   test('tells membership and peers, each with its id', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     const peers = [
       { hub_id: 'hub-2', name: 'attic', reachable: true },
       { hub_id: 'hub-3', name: 'shed', reachable: false },
     ];
     addTool({ namespace: 'hub', name: 'mesh_status', handler: async () => ({ state: 'member', mesh_id: 'mesh-1' }) });
     addTool({ namespace: 'hub', name: 'mesh_peers', handler: async () => peers });
-    expect((await ask(gateway, '/api/v1/mesh')).json).toEqual({
+    expect((await ask(httpApi, '/api/v1/mesh')).json).toEqual({
       state: 'member',
       mesh_id: 'mesh-1',
       peers: [
@@ -295,13 +295,13 @@ describe('GET /api/v1/mesh', () => {
         { id: 'hub-3', name: 'shed', reachable: false },
       ],
     });
-    expect((await ask(gateway, '/api/v1/mesh?reachable=false')).json.peers).toMatchObject([{ id: 'hub-3' }]);
+    expect((await ask(httpApi, '/api/v1/mesh?reachable=false')).json.peers).toMatchObject([{ id: 'hub-3' }]);
   });
 
   test('needs the permission of the tools that it asks', async () => {
-    const { gateway, addTool } = makeGateway();
+    const { httpApi, addTool } = makeHttpApi();
     for (const name of ['mesh_status', 'mesh_peers']) addTool({ namespace: 'hub', name, requires: { permissions: ['mesh:read'] } });
-    expect((await ask(gateway, '/api/v1/mesh', { token: AGENT_TOKEN })).status).toBe(404);
+    expect((await ask(httpApi, '/api/v1/mesh', { token: AGENT_TOKEN })).status).toBe(404);
   });
 });
 
@@ -317,17 +317,17 @@ test.each([
   ['POST', '/api/v1/mesh/root/export', 'mesh_export_root', { passphrase: 'p' }, { passphrase: 'p' }, 200],
   ['POST', '/api/v1/mesh/root/import', 'mesh_import_root', { root_key: 'r', passphrase: 'p' }, { root_key: 'r', passphrase: 'p' }, 200],
 ] as const)('%s %s is the call of hub:%s', async (method, path, name, body, params, status) => {
-  const { gateway, addTool } = makeGateway();
+  const { httpApi, addTool } = makeHttpApi();
   const seen: unknown[] = [];
   addTool({ namespace: 'hub', name, parameters: { type: 'object' }, handler: async (given) => seen.push(given) });
-  const answer = await ask(gateway, path, { method, ...(body && { body }) });
+  const answer = await ask(httpApi, path, { method, ...(body && { body }) });
   expect([answer.status, seen]).toEqual([status, [params]]);
 });
 
 describe('GET /api/v1/events?hub=', () => {
   /** Reads the stream to its end. */
   const textOf = async (path: string, subscribe: MeshPorts['events']['subscribe']) =>
-    (await ask(makeNeighbour([], { events: { subscribe } }).gateway, path)).text;
+    (await ask(makeNeighbour([], { events: { subscribe } }).httpApi, path)).text;
   const tell = (listener: EventListener, type: EventType) =>
     listener({ specversion: '1.0', id: 'e1', source: 'attic', type, subject: 'lamp', time: '', data: {} });
 
@@ -352,12 +352,12 @@ describe('GET /api/v1/events?hub=', () => {
   });
 
   test('knows only hubs of the mesh', async () => {
-    expect((await ask(makeNeighbour([]).gateway, '/api/v1/events?hub=moon')).status).toBe(404);
+    expect((await ask(makeNeighbour([]).httpApi, '/api/v1/events?hub=moon')).status).toBe(404);
   });
 
   test('ends the subscription when the listener goes away', async () => {
     const ended = Promise.withResolvers<boolean>();
-    const { gateway } = makeNeighbour([], {
+    const { httpApi } = makeNeighbour([], {
       events: {
         subscribe: (_hub, { signal }) =>
           new Promise((resolve) => {
@@ -369,7 +369,7 @@ describe('GET /api/v1/events?hub=', () => {
       },
     });
     const headers = { host: '127.0.0.1:8081', authorization: 'Bearer owner-secret' };
-    const response = await gateway.app.request('http://127.0.0.1:8081/api/v1/events?hub=attic', { headers });
+    const response = await httpApi.app.request('http://127.0.0.1:8081/api/v1/events?hub=attic', { headers });
     await response.body?.cancel();
     expect(await ended.promise).toBe(true);
   });
@@ -391,17 +391,17 @@ test('GET /api/v1/jobs/{id} asks the hub that runs the job', async () => {
       return job as never;
     },
   };
-  const { gateway } = makeGateway({ jobs });
-  expect((await ask(gateway, '/api/v1/jobs/j1')).json).toEqual(job);
-  expect((await ask(gateway, '/api/v1/jobs/j1', { method: 'DELETE' })).json).toEqual(job);
+  const { httpApi } = makeHttpApi({ jobs });
+  expect((await ask(httpApi, '/api/v1/jobs/j1')).json).toEqual(job);
+  expect((await ask(httpApi, '/api/v1/jobs/j1', { method: 'DELETE' })).json).toEqual(job);
   expect(asked).toEqual(['status j1', 'cancel j1']);
 });
 
 test('GET /metrics tells of the other hubs and of what was dropped', async () => {
   const { tools } = new MeshProxy(() => undefined);
   const ports = { tools, view: { meshId: 'mesh-1', peers: () => [ATTIC] }, events: { subscribe: async () => {} } };
-  const { gateway, metrics } = makeGateway({ mesh: ports, meshDrops: () => ({ forged: 3, flood: 7 }) }, { port: 0 });
-  await gateway.start();
+  const { httpApi, metrics } = makeHttpApi({ mesh: ports, meshDrops: () => ({ forged: 3, flood: 7 }) }, { port: 0 });
+  await httpApi.start();
   try {
     const text = metrics.text();
     for (const line of [
@@ -416,6 +416,6 @@ test('GET /metrics tells of the other hubs and of what was dropped', async () =>
       expect(text).toContain(`${line}\n`);
     }
   } finally {
-    await gateway[Symbol.asyncDispose]();
+    await httpApi[Symbol.asyncDispose]();
   }
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { ask, authenticatorOf, makeDevice, makeGateway } from '../http-fixture.ts';
+import { ask, authenticatorOf, makeDevice, makeHttpApi } from '../http-fixture.ts';
 
 const READER = 'reader-secret';
 
 function makeHouse() {
   const authenticator = authenticatorOf({ [READER]: agent('device:read:hall-lamp') });
-  const setup = makeGateway({ authenticator });
+  const setup = makeHttpApi({ authenticator });
   setup.directory.devices = [makeDevice('hall-lamp', { area: 'Hall' }), makeDevice('porch')];
   for (const id of ['hall-lamp', 'porch']) {
     const permissions = [`device:control:${id}`];
@@ -17,7 +17,7 @@ function makeHouse() {
 }
 
 const preview = (setup: ReturnType<typeof makeHouse>, permissions: unknown, bearer?: string) =>
-  ask(setup.gateway, '/api/v1/tokens/preview', {
+  ask(setup.httpApi, '/api/v1/tokens/preview', {
     method: 'POST',
     body: JSON.stringify({ permissions }),
     headers: { 'content-type': 'application/json', ...(bearer && { authorization: `Bearer ${bearer}` }) },

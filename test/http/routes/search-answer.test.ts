@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
 import { agent } from '../../calls/pipeline-fixture.ts';
 import { modernClient, resultOf } from '../../mcp/mcp-clients.ts';
-import { ask, authenticatorOf, makeDevice, makeGateway, makeReading } from '../http-fixture.ts';
+import { ask, authenticatorOf, makeDevice, makeHttpApi, makeReading } from '../http-fixture.ts';
 
-let setup: ReturnType<typeof makeGateway>;
+let setup: ReturnType<typeof makeHttpApi>;
 
 /** Two lamps of the same kind, a lock, and a reading without a tool of its own. */
 beforeEach(() => {
-  setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent('device:control:hall-lamp') }) });
+  setup = makeHttpApi({ authenticator: authenticatorOf({ narrow: agent('device:control:hall-lamp') }) });
   const { addTool, directory, readings, clock } = setup;
   directory.devices = [
     makeDevice('hall-lamp', { name: 'Ball lamp', area: 'Hall' }),
@@ -36,9 +36,9 @@ beforeEach(() => {
 });
 
 test.each([
-  ['GET /api/v1/tools', async (q: string) => (await ask(setup.gateway, `/api/v1/tools?q=${encodeURIComponent(q)}`)).json],
-  ['POST /api/v1/tools/discover', async (query: string) => (await ask(setup.gateway, '/api/v1/tools/discover', { body: { query } })).json],
-  ['search_tools', async (query: string) => (await resultOf(await modernClient(setup.gateway), 'search_tools', { query })) as never],
+  ['GET /api/v1/tools', async (q: string) => (await ask(setup.httpApi, `/api/v1/tools?q=${encodeURIComponent(q)}`)).json],
+  ['POST /api/v1/tools/discover', async (query: string) => (await ask(setup.httpApi, '/api/v1/tools/discover', { body: { query } })).json],
+  ['search_tools', async (query: string) => (await resultOf(await modernClient(setup.httpApi), 'search_tools', { query })) as never],
 ] as const)('%s says how sure it is, which one may be meant, and what can be read', async (_door, find) => {
   const sure = await find('turn on the lamp in the hall');
   expect(sure.unsure).toBe(false);
@@ -64,15 +64,15 @@ test.each([
 });
 
 test('a token finds no reading, device or area that it may not see', async () => {
-  const { json } = await ask(setup.gateway, '/api/v1/tools?q=is+the+car+charging', { token: 'narrow' });
+  const { json } = await ask(setup.httpApi, '/api/v1/tools?q=is+the+car+charging', { token: 'narrow' });
   expect(JSON.stringify(json)).not.toContain('wallbox');
 });
 
 test('GET /api/v1/devices finds readings and areas as well', async () => {
-  const { json } = await ask(setup.gateway, '/api/v1/devices?q=is+the+car+charging');
+  const { json } = await ask(setup.httpApi, '/api/v1/devices?q=is+the+car+charging');
   expect(json.readings[0]).toMatchObject({ id: 'wallbox/charging', confidence: expect.any(Number) });
   expect(json.unsure).toBe(false);
-  const { json: attic } = await ask(setup.gateway, '/api/v1/devices?q=attic');
+  const { json: attic } = await ask(setup.httpApi, '/api/v1/devices?q=attic');
   expect(attic.areas[0]).toMatchObject({ id: 'attic', name: 'Attic' });
   expect(attic.devices[0]).toMatchObject({ id: 'attic-lamp', confidence: expect.any(Number) });
 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { ask, makeGateway } from '../http-fixture.ts';
+import { ask, makeHttpApi } from '../http-fixture.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 test('the trace of traceparent is in the envelope, the event and the row of the journal', async () => {
-  const { gateway, addTool, audited, heard } = makeGateway();
+  const { httpApi, addTool, audited, heard } = makeHttpApi();
   addTool({ name: 'probe' });
   const headers = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, 'x-request-id': 'req-7' };
-  const answer = await ask(gateway, '/api/v1/tools/probe/invoke', { body: {}, headers });
+  const answer = await ask(httpApi, '/api/v1/tools/probe/invoke', { body: {}, headers });
   expect([answer.json.trace_id, answer.json.request_id]).toEqual([TRACE, 'req-7']);
   expect(answer.headers.get('traceparent')).toMatch(new RegExp(`^00-${TRACE}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`));
   expect(audited.map(({ kind, traceId, requestId }) => [kind, traceId, requestId])).toEqual([
@@ -18,9 +18,9 @@ test('the trace of traceparent is in the envelope, the event and the row of the 
 });
 
 test('a traceparent that breaks the rules of W3C begins a new trace, a good one keeps its flags', async () => {
-  const { gateway } = makeGateway();
+  const { httpApi } = makeHttpApi();
   const answered = async (traceparent: string) => {
-    const { headers } = await ask(gateway, '/healthz', { headers: { traceparent } });
+    const { headers } = await ask(httpApi, '/healthz', { headers: { traceparent } });
     return headers.get('traceparent') ?? '';
   };
   expect(await answered(`00-${TRACE}-00f067aa0ba902b7-00`)).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));

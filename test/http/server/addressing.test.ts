@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isLoopback, refuseAbsolute, refuseAddressing } from '../../../src/http/server/addresses.ts';
 import { requireTls } from '../../../src/http/server/http-server.ts';
-import { ask, HOST, makeGateway, PORT } from '../http-fixture.ts';
+import { ask, HOST, makeHttpApi, PORT } from '../http-fixture.ts';
 
 const ROUTES = [
   ['GET', '/healthz'],
@@ -45,18 +45,18 @@ const FOREIGN_ORIGINS = [
 ];
 
 describe('the Host and Origin of every route', () => {
-  const { gateway } = makeGateway();
+  const { httpApi } = makeHttpApi();
 
   test.each(ROUTES)('%s %s refuses every foreign Host', async (method, path) => {
     for (const host of [...FOREIGN_HOSTS, ...MORE_FOREIGN_HOSTS]) {
-      const answer = await ask(gateway, path, { method, headers: { host } });
+      const answer = await ask(httpApi, path, { method, headers: { host } });
       expect([host, answer.status, answer.json.code]).toEqual([host, 403, 'PERMISSION_DENIED']);
     }
   });
 
   test.each(ROUTES)('%s %s refuses every foreign Origin', async (method, path) => {
     for (const origin of FOREIGN_ORIGINS) {
-      const answer = await ask(gateway, path, { method, headers: { origin } });
+      const answer = await ask(httpApi, path, { method, headers: { origin } });
       expect([origin, answer.status]).toEqual([origin, 403]);
       expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     }
@@ -65,22 +65,22 @@ describe('the Host and Origin of every route', () => {
   test.each([HOST, `localhost:${PORT}`, `LOCALHOST:${PORT}`, `[::1]:${PORT}`, `127.0.0.2:${PORT}`])(
     '%s is an own name, with and without its Origin',
     async (host) => {
-      expect((await ask(gateway, '/healthz', { headers: { host } })).status).toBe(200);
-      expect((await ask(gateway, '/healthz', { headers: { host, origin: `http://${host}` } })).status).toBe(200);
+      expect((await ask(httpApi, '/healthz', { headers: { host } })).status).toBe(200);
+      expect((await ask(httpApi, '/healthz', { headers: { host, origin: `http://${host}` } })).status).toBe(200);
     },
   );
 
   test('what came in the clear is no page of https, whatever its target claims', async () => {
     const socket = (facts: object) => ({ incoming: { socket: facts, url: '/healthz' } });
     const asked = (facts: object, origin: string) =>
-      gateway.app.request(`https://${HOST}/healthz`, { headers: { host: HOST, origin } }, socket(facts));
+      httpApi.app.request(`https://${HOST}/healthz`, { headers: { host: HOST, origin } }, socket(facts));
     expect((await asked({}, `https://${HOST}`)).status).toBe(403);
     expect((await asked({}, `http://${HOST}`)).status).toBe(200);
     expect((await asked({ encrypted: true }, `https://${HOST}`)).status).toBe(200);
   });
 
   test('a request without a Host is refused', async () => {
-    const response = await gateway.app.request(`http://${HOST}/healthz`);
+    const response = await httpApi.app.request(`http://${HOST}/healthz`);
     expect(response.status).toBe(403);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { HOST, makeDevice, makeGateway, makeReading, TOKEN } from '../http-fixture.ts';
+import { HOST, makeDevice, makeHttpApi, makeReading, TOKEN } from '../http-fixture.ts';
 
 interface Operation {
   readonly method: string;
@@ -23,7 +23,7 @@ const ANSWER_LIMIT_MS = 5_000;
 /** Answers that no caller's input may bring about. A hub without mesh, people or devices may well say 501 to 504. */
 const BUGS = new Set([500, 502, 507]);
 
-const setup = makeGateway();
+const setup = makeHttpApi();
 let operations: readonly Operation[] = [];
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ function operationOf(
 
 async function send(method: string, path: string, init: { headers?: Record<string, string>; body?: string }): Promise<Response> {
   const abort = new AbortController();
-  const request = setup.gateway.app.request(`http://${HOST}${path}`, {
+  const request = setup.httpApi.app.request(`http://${HOST}${path}`, {
     method,
     signal: abort.signal,
     ...(init.body !== undefined && { body: init.body }),

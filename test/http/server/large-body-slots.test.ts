@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LargeBodySlots } from '../../../src/http/server/request-body.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { AGENT_TOKEN, ask, authenticatorOf, HOST, makeGateway, TOKEN } from '../http-fixture.ts';
+import { AGENT_TOKEN, ask, authenticatorOf, HOST, makeHttpApi, TOKEN } from '../http-fixture.ts';
 
 const parameters = { type: 'object', properties: { text: { type: 'string', description: 'x' } } };
 const LONG = { text: 'x'.repeat(200_000) };
@@ -9,14 +9,14 @@ const LONG = { text: 'x'.repeat(200_000) };
 /** `large` waits until it is let go, and says how much came; `small` has the common bound. */
 function makeHub() {
   const tokens = { [AGENT_TOKEN]: agent('sensor:read'), other: { ...agent('sensor:read'), id: 'other' } };
-  const setup = makeGateway({ authenticator: authenticatorOf(tokens) });
+  const setup = makeHttpApi({ authenticator: authenticatorOf(tokens) });
   const running: (() => void)[] = [];
   const handler = ({ text = '' }: { text?: string }) => new Promise<number>((resolve) => void running.push(() => resolve(text.length)));
   setup.addTool({ name: 'large', parameters, execution: { max_params_bytes: 300_000 }, handler });
   setup.addTool({ name: 'small', parameters });
   const call = (tool: string, body: unknown, token = TOKEN) => {
     const headers = { 'content-length': String(JSON.stringify(body).length) };
-    return ask(setup.gateway, `/api/v1/tools/${tool}/invoke`, { body, headers, token });
+    return ask(setup.httpApi, `/api/v1/tools/${tool}/invoke`, { body, headers, token });
   };
   return { ...setup, running, call };
 }
@@ -25,7 +25,7 @@ const until = async (isSo: () => boolean) => expect.poll(isSo).toBe(true);
 
 describe('a body above the common bound', () => {
   test('arrives whole where the tool takes so much, also without a declared length', async () => {
-    const { gateway, running, call } = makeHub();
+    const { httpApi, running, call } = makeHub();
     const declared = call('large', LONG);
     await until(() => running.length === 1);
     running.pop()?.();
@@ -33,7 +33,7 @@ describe('a body above the common bound', () => {
 
     const headers = { host: HOST, authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
     const body = new Blob([JSON.stringify(LONG)]).stream();
-    const streamed = gateway.app.request(
+    const streamed = httpApi.app.request(
       new Request(`http://${HOST}/api/v1/tools/large/invoke`, { method: 'POST', headers, body, duplex: 'half' }),
     );
     await until(() => running.length === 1);
@@ -42,11 +42,11 @@ describe('a body above the common bound', () => {
   });
 
   test('is refused for all other tools, unknown ones and without a token', async () => {
-    const { gateway, call } = makeHub();
+    const { httpApi, call } = makeHub();
     expect((await call('small', LONG)).json).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', details: { max_bytes: 65_536 } });
     expect((await call('nothing', LONG)).status).toBe(413);
     expect((await call('large', { text: 'x'.repeat(400_000) })).json).toMatchObject({ details: { max_bytes: 365_536 } });
-    const answer = await ask(gateway, '/api/v1/tools/large/invoke', { body: LONG, token: null });
+    const answer = await ask(httpApi, '/api/v1/tools/large/invoke', { body: LONG, token: null });
     expect(answer.status).toBe(401);
   });
 

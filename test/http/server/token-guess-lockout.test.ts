@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sourceOf } from '../../../src/http/server/addresses.ts';
 import { TokenGuessLockout } from '../../../src/http/server/rate-limits.ts';
 import { ManualClock } from '../../manual-clock.ts';
-import { AGENT_TOKEN, HOST, makeGateway, TOKEN } from '../http-fixture.ts';
+import { AGENT_TOKEN, HOST, makeHttpApi, TOKEN } from '../http-fixture.ts';
 
 function makeGuard() {
   const clock = new ManualClock();
@@ -96,12 +96,12 @@ test('an IPv4 address, a /64 of IPv6 and this machine are one source each', () =
 });
 
 test('a thousand guesses at the door: 429 with Retry-After, the owner is told once, the right token works from elsewhere', async () => {
-  const { gateway, events, logged, metrics } = makeGateway();
+  const { httpApi, events, logged, metrics } = makeHttpApi();
   const warnings: unknown[] = [];
   events.listen(({ type, data }) => type === 'hub.warning' && warnings.push(data));
   const ask = (token: string, remoteAddress: string, path = '/api/v1/tools') => {
     const init = { headers: { host: HOST, authorization: `Bearer ${token}` } };
-    return gateway.app.request(`http://${HOST}${path}`, init, { incoming: { socket: { remoteAddress } } as never });
+    return httpApi.app.request(`http://${HOST}${path}`, init, { incoming: { socket: { remoteAddress } } as never });
   };
   expect((await ask(AGENT_TOKEN, '192.168.1.66')).status).toBe(200);
   const seen = new Set<number>();
@@ -119,11 +119,11 @@ test('a thousand guesses at the door: 429 with Retry-After, the owner is told on
 });
 
 test('who guesses on this machine keeps out nobody on it: wrong tokens are told 429, right ones that are new are let in', async () => {
-  const { gateway } = makeGateway();
+  const { httpApi } = makeHttpApi();
   const ask = async (token: string) => {
     const init = { headers: { host: HOST, authorization: `Bearer ${token}` } };
     return (
-      await gateway.app.request(`http://${HOST}/api/v1/tools`, init, { incoming: { socket: { remoteAddress: '127.0.0.1' } } as never })
+      await httpApi.app.request(`http://${HOST}/api/v1/tools`, init, { incoming: { socket: { remoteAddress: '127.0.0.1' } } as never })
     ).status;
   };
   for (let index = 0; index < 150; index++) await ask(`guess-${index}`);

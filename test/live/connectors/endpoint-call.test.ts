@@ -75,7 +75,7 @@ describe('a refusal', () => {
     await expect(call('/no')).rejects.toThrow('The server answered 400: name is missing');
   });
 
-  test('of a gateway leaves open what became of a request that acts', async () => {
+  test('of a httpApi leaves open what became of a request that acts', async () => {
     await expect(call('/gateway', acting)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     await expect(call('/no', acting)).rejects.toMatchObject({ code: 'SERVICE_REFUSED' });
   });

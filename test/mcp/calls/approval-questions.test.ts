@@ -6,7 +6,7 @@ import { ApprovalElicitation } from '../../../src/mcp/calls/tool-runner.ts';
 import type { McpCaller, ToolRun } from '../../../src/mcp/mcp-feature.ts';
 import { makeApprovals } from '../../auth/approvals/approval-fixture.ts';
 import { agent, makeTool } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeGateway } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeHttpApi } from '../../http/http-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { legacyClient, modernClient } from '../mcp-clients.ts';
 
@@ -19,7 +19,7 @@ async function makeDoor() {
   const ann = await approvals.enrol('ann');
   const opened: JsonObject[] = [];
   const authenticator = authenticatorOf({ [TOKEN]: agent('device:control:door') });
-  const setup = makeGateway({ authenticator }, { approvals: approvals.queue });
+  const setup = makeHttpApi({ authenticator }, { approvals: approvals.queue });
   setup.addTool({
     name: 'front_door_unlock',
     namespace: 'matter',
@@ -40,8 +40,8 @@ const PENDING = { isError: true, structuredContent: { code: 'APPROVAL_REQUIRED' 
 
 describe('a dangerous call', () => {
   test('of a modern client without elicitation: the id, the end, and how a person agrees', async () => {
-    const { gateway, opened, pending } = await makeDoor();
-    const client = await modernClient(gateway, { token: TOKEN });
+    const { httpApi, opened, pending } = await makeDoor();
+    const client = await modernClient(httpApi, { token: TOKEN });
     const answer = await client.callTool(UNLOCK);
     const [view] = pending();
     expect(answer).toMatchObject(PENDING);
@@ -58,8 +58,8 @@ describe('a dangerous call', () => {
   });
 
   test('of a modern client that can ask: its person sees to the approval, and the call runs once', async () => {
-    const { gateway, opened, approveAll } = await makeDoor();
-    const client = await modernClient(gateway, { token: TOKEN, capabilities: FORMS });
+    const { httpApi, opened, approveAll } = await makeDoor();
+    const client = await modernClient(httpApi, { token: TOKEN, capabilities: FORMS });
     const asked: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       asked.push(params.message);
@@ -79,8 +79,8 @@ describe('a dangerous call', () => {
   });
 
   test('of a session that can ask: the same as an elicitation', async () => {
-    const { gateway, opened, approveAll } = await makeDoor();
-    const client = await legacyClient(gateway, { token: TOKEN, capabilities: { elicitation: {} } });
+    const { httpApi, opened, approveAll } = await makeDoor();
+    const client = await legacyClient(httpApi, { token: TOKEN, capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, async () => {
       await approveAll();
       return { action: 'accept', content: {} };
@@ -90,12 +90,12 @@ describe('a dangerous call', () => {
   });
 
   test('is approved by no word of a client: who says yes without an approval only asks again', async () => {
-    const { gateway, opened } = await makeDoor();
-    const modern = await modernClient(gateway, { token: TOKEN, capabilities: FORMS });
+    const { httpApi, opened } = await makeDoor();
+    const modern = await modernClient(httpApi, { token: TOKEN, capabilities: FORMS });
     const yes = async () => ({ action: 'accept', content: { approved: true, confirm: true } }) as const;
     modern.setRequestHandler('elicitation/create', yes);
     expect(await modern.callTool(UNLOCK)).toMatchObject(PENDING);
-    const legacy = await legacyClient(gateway, { token: TOKEN, capabilities: FORMS });
+    const legacy = await legacyClient(httpApi, { token: TOKEN, capabilities: FORMS });
     legacy.setRequestHandler(ElicitRequestSchema, yes);
     expect(await legacy.callTool(UNLOCK)).toMatchObject(PENDING);
     expect(opened).toEqual([]);

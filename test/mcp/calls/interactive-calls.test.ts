@@ -5,7 +5,7 @@ import type { Json, JsonObject, JsonSchema } from '../../../src/core/json.ts';
 import { INTERACTIVE_LIMITS } from '../../../src/mcp/calls/interactive-calls.ts';
 import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { agent, settled } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, HOST, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { authenticatorOf, HOST, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { legacyClient, modernClient, resultOf } from '../mcp-clients.ts';
 
 const PATH = '/mcp/devices';
@@ -16,7 +16,7 @@ const ask = (context: ToolContext, key = 'answer') => context.ask({ key, message
 /** A hub with tools that ask, tell, and count how often they were begun. */
 function makeHub(principals: Readonly<Record<string, Principal>> = {}) {
   const revoked = new Set<string>();
-  const setup = makeGateway({ authenticator: { ...authenticatorOf(principals), isStillValid: ({ id }) => !revoked.has(id) } });
+  const setup = makeHttpApi({ authenticator: { ...authenticatorOf(principals), isStillValid: ({ id }) => !revoked.has(id) } });
   const ended: AbortSignal[] = [];
   const begun = { count: 0 };
   const addAsking = (name: string, handler: (context: ToolContext) => Promise<Json>) =>
@@ -53,7 +53,7 @@ type Hub = ReturnType<typeof makeHub>;
 
 /** A request of 2026-07-28 as it is on the wire. */
 async function send(
-  { gateway }: Hub,
+  { httpApi }: Hub,
   name: string,
   extra: JsonObject = {},
   { token = TOKEN, capabilities = FORMS as JsonObject, ...more }: Sent = {},
@@ -64,7 +64,7 @@ async function send(
     'io.modelcontextprotocol/clientCapabilities': capabilities,
     ...meta,
   };
-  const response = await gateway.app.request(`http://${HOST}${PATH}`, {
+  const response = await httpApi.app.request(`http://${HOST}${PATH}`, {
     method: 'POST',
     headers: {
       host: HOST,
@@ -112,7 +112,7 @@ describe.each([
   [
     '2026-07-28',
     async (hub: Hub, answer: () => unknown) => {
-      const client = await modernClient(hub.gateway, { capabilities: FORMS });
+      const client = await modernClient(hub.httpApi, { capabilities: FORMS });
       client.setRequestHandler('elicitation/create', async () => answer() as { action: 'accept' });
       return client;
     },
@@ -120,7 +120,7 @@ describe.each([
   [
     '2025-11-25',
     async (hub: Hub, answer: () => unknown) => {
-      const client = await legacyClient(hub.gateway, { capabilities: FORMS });
+      const client = await legacyClient(hub.httpApi, { capabilities: FORMS });
       client.setRequestHandler(ElicitRequestSchema, async () => answer() as { action: 'accept' });
       return client;
     },
@@ -153,12 +153,12 @@ describe.each([
 
 describe('a session', () => {
   test('whose client shows no forms gets NOT_SUPPORTED with advice', async () => {
-    const client = await legacyClient(makeHub().gateway);
+    const client = await legacyClient(makeHub().httpApi);
     expect(await resultOf(client, 'control_tool', { name: 'greet', arguments: {} })).toMatchObject({ code: 'NOT_SUPPORTED' });
   });
 
   test('that cannot answer makes the tool hear CANCELLED', async () => {
-    const client = await legacyClient(makeHub().gateway, { capabilities: FORMS });
+    const client = await legacyClient(makeHub().httpApi, { capabilities: FORMS });
     client.setRequestHandler(ElicitRequestSchema, async () => {
       throw new Error('no screen');
     });
@@ -169,9 +169,9 @@ describe('a session', () => {
   });
 
   test('hears what tools tell from the level on that it set, each session for itself', async () => {
-    const { gateway } = makeHub();
+    const { httpApi } = makeHub();
     const talkTo = async (level: 'debug' | 'error') => {
-      const client = await legacyClient(gateway);
+      const client = await legacyClient(httpApi);
       const heard: unknown[] = [];
       client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params));
       await client.setLoggingLevel(level);
@@ -308,7 +308,7 @@ describe('a call that waits for an answer', () => {
   test('ends with the server', async () => {
     const hub = makeHub();
     await send(hub, 'greet');
-    await hub.gateway[Symbol.asyncDispose]();
+    await hub.httpApi[Symbol.asyncDispose]();
     expect(await isEnded(hub)).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeGateway, TOKEN } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { legacyClient, modernClient } from '../mcp-clients.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -23,7 +23,7 @@ const patientClock: Clock = { ...hastyClock, monotonic: () => 0 };
 
 /** A hub with a tool that takes as long as the test wants. */
 function makeSlowHub(returns: JsonObject = {}, clock = hastyClock) {
-  const setup = makeGateway({ clock, authenticator: authenticatorOf({ other: agent('*') }) });
+  const setup = makeHttpApi({ clock, authenticator: authenticatorOf({ other: agent('*') }) });
   const ends = Promise.withResolvers<Json>();
   const signals: AbortSignal[] = [];
   let progress: ToolContext['progress'] = () => {};
@@ -52,7 +52,7 @@ const call = (given: JsonObject = {}) => ({ name: 'control_tool', arguments: { n
 
 /** What the extension's methods answer; the SDK has none of its own for them. */
 async function ask(
-  gateway: ReturnType<typeof makeSlowHub>['gateway'],
+  httpApi: ReturnType<typeof makeSlowHub>['httpApi'],
   method: string,
   params: JsonObject,
   { token = TOKEN, capabilities = WITH_TASKS as object } = {},
@@ -62,7 +62,7 @@ async function ask(
     'io.modelcontextprotocol/clientCapabilities': capabilities,
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
   };
-  const response = await gateway.app.request('http://127.0.0.1:8081/mcp', {
+  const response = await httpApi.app.request('http://127.0.0.1:8081/mcp', {
     method: 'POST',
     headers: {
       host: '127.0.0.1:8081',
@@ -83,10 +83,10 @@ async function ask(
 
 describe('a long call', () => {
   test('is announced as possible, and becomes a task for a client that takes tasks', async () => {
-    const { gateway, ends, progress } = makeSlowHub();
-    const discovered = await ask(gateway, 'server/discover', {});
+    const { httpApi, ends, progress } = makeSlowHub();
+    const discovered = await ask(httpApi, 'server/discover', {});
     expect(discovered.result).toMatchObject({ capabilities: { extensions: { [TASKS]: {} } } });
-    const { result: task } = await ask(gateway, 'tools/call', call());
+    const { result: task } = await ask(httpApi, 'tools/call', call());
     expect(task).toMatchObject({
       resultType: 'task',
       status: 'working',
@@ -96,12 +96,12 @@ describe('a long call', () => {
     });
     const { taskId = '' } = task;
     progress(0.5, 'half way');
-    const working = await ask(gateway, 'tasks/get', { taskId });
+    const working = await ask(httpApi, 'tasks/get', { taskId });
     expect(working.result).toMatchObject({ resultType: 'complete', status: 'working', statusMessage: '50 %: half way' });
-    expect(await ask(gateway, 'tasks/update', { taskId, inputResponses: {} })).toMatchObject({ result: { resultType: 'complete' } });
+    expect(await ask(httpApi, 'tasks/update', { taskId, inputResponses: {} })).toMatchObject({ result: { resultType: 'complete' } });
     ends.resolve({ device: 'lamp' });
     await expect
-      .poll(async () => (await ask(gateway, 'tasks/get', { taskId })).result)
+      .poll(async () => (await ask(httpApi, 'tasks/get', { taskId })).result)
       .toMatchObject({
         status: 'completed',
         resultType: 'complete',
@@ -110,50 +110,50 @@ describe('a long call', () => {
   });
 
   test('ends with the blocks of content that its tool makes', async () => {
-    const { gateway, ends } = makeSlowHub({ 'x-content-blocks': true });
-    const { taskId = '' } = (await ask(gateway, 'tools/call', call())).result;
+    const { httpApi, ends } = makeSlowHub({ 'x-content-blocks': true });
+    const { taskId = '' } = (await ask(httpApi, 'tools/call', call())).result;
     const content = [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }];
     ends.resolve({ content });
     await expect
-      .poll(async () => (await ask(gateway, 'tasks/get', { taskId })).result)
+      .poll(async () => (await ask(httpApi, 'tasks/get', { taskId })).result)
       .toMatchObject({ status: 'completed', result: { content } });
   });
 
   test('that is over soon, or fails, is answered as if it were none', async () => {
-    const { gateway } = makeSlowHub({}, patientClock);
-    expect((await ask(gateway, 'tools/call', call({ isSoon: true }))).result).toMatchObject({
+    const { httpApi } = makeSlowHub({}, patientClock);
+    expect((await ask(httpApi, 'tools/call', call({ isSoon: true }))).result).toMatchObject({
       resultType: 'complete',
       structuredContent: { ok: true },
     });
-    expect((await ask(gateway, 'tools/call', call({ fails: true }))).result).toMatchObject({
+    expect((await ask(httpApi, 'tools/call', call({ fails: true }))).result).toMatchObject({
       isError: true,
       structuredContent: { code: 'DEVICE_UNREACHABLE' },
     });
   });
 
   test('is cancelled as a task', async () => {
-    const { gateway, signals } = makeSlowHub();
-    const { taskId = '' } = (await ask(gateway, 'tools/call', call())).result;
-    expect((await ask(gateway, 'tasks/cancel', { taskId })).result).toMatchObject({ resultType: 'complete' });
+    const { httpApi, signals } = makeSlowHub();
+    const { taskId = '' } = (await ask(httpApi, 'tools/call', call())).result;
+    expect((await ask(httpApi, 'tasks/cancel', { taskId })).result).toMatchObject({ resultType: 'complete' });
     expect(signals[0]?.aborted).toBe(true);
-    await expect.poll(async () => (await ask(gateway, 'tasks/get', { taskId })).result).toMatchObject({ status: 'cancelled' });
+    await expect.poll(async () => (await ask(httpApi, 'tasks/get', { taskId })).result).toMatchObject({ status: 'cancelled' });
   });
 
   test('exists for nobody else, and for no client that did not say so', async () => {
-    const { gateway, ends } = makeSlowHub();
-    const { taskId = '' } = (await ask(gateway, 'tools/call', call())).result;
+    const { httpApi, ends } = makeSlowHub();
+    const { taskId = '' } = (await ask(httpApi, 'tools/call', call())).result;
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-      const foreign = await ask(gateway, method, { taskId }, { token: 'other' });
-      const absent = await ask(gateway, method, { taskId: 'none' });
+      const foreign = await ask(httpApi, method, { taskId }, { token: 'other' });
+      const absent = await ask(httpApi, method, { taskId: 'none' });
       expect([foreign.error.code, foreign.error.data?.code]).toEqual([absent.error.code, 'JOB_NOT_FOUND']);
-      expect((await ask(gateway, method, { taskId }, { capabilities: {} })).error).toMatchObject({ code: -32_021 });
+      expect((await ask(httpApi, method, { taskId }, { capabilities: {} })).error).toMatchObject({ code: -32_021 });
     }
     ends.resolve({});
   });
 
   test('goes on as a job for a client without tasks only when its patience ends; one that goes away ends it', async () => {
-    const { gateway, signals } = makeSlowHub();
-    const client: Client = await modernClient(gateway);
+    const { httpApi, signals } = makeSlowHub();
+    const client: Client = await modernClient(httpApi);
     const leaving = new AbortController();
     const answer = client.callTool(call(), { signal: leaving.signal });
     await expect.poll(() => signals.length).toBe(1);
@@ -163,8 +163,8 @@ describe('a long call', () => {
   });
 
   test('tells a session how far it is', async () => {
-    const { gateway, signals, ends, progress } = makeSlowHub();
-    const client = await legacyClient(gateway);
+    const { httpApi, signals, ends, progress } = makeSlowHub();
+    const client = await legacyClient(httpApi);
     const told: unknown[] = [];
     const answer = client.callTool(call(), undefined, { onprogress: (step) => told.push(step) });
     await expect.poll(() => signals.length).toBe(1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type MeshPorts, MeshProxy } from '../../../src/calls/mesh-ports.ts';
 import type { Reading } from '../../../src/core/devices/sensor-readings.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeDevice, makeGateway, makeReading } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeDevice, makeHttpApi, makeReading } from '../../http/http-fixture.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 import { modernClient, resultOf } from '../mcp-clients.ts';
 
@@ -16,7 +16,7 @@ function reading(id: string, value: Reading['value'], about: Partial<Reading['se
 
 function home(ports?: MeshPorts) {
   const authenticator = authenticatorOf({ narrow: agent('sensor:read:lamp/is_on', 'device:control:lamp') });
-  const setup = makeGateway({ authenticator }, ports && { ports });
+  const setup = makeHttpApi({ authenticator }, ports && { ports });
   setup.directory.devices = [
     makeDevice('lamp', { area: 'Kitchen' }),
     makeDevice('hall-sensor', { area: 'Hall', deviceTypes: ['TemperatureSensor'] }),
@@ -33,7 +33,7 @@ function home(ports?: MeshPorts) {
 
 describe('home_overview', () => {
   it('tells areas, what is on, alarms that are not calm, and what cannot be reached', async () => {
-    const overview = await resultOf(await modernClient(home().gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(home().httpApi), 'home_overview');
     expect(overview).toEqual({
       devices: 3,
       areas: [
@@ -52,7 +52,7 @@ describe('home_overview', () => {
       reading('oven/temperature', 180, { unit: '°C', area: 'Hall' }),
       reading('other/temperature', 22, { unit: '°C', area: 'Hall' }),
     );
-    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.httpApi), 'home_overview');
     expect(overview).toMatchObject({ areas: [{ area: 'Hall', temperature: '21.7 °C' }, {}] });
   });
 
@@ -64,7 +64,7 @@ describe('home_overview', () => {
       reading('door/is_open', 0, { kind: 'contact', area: 'Hall' }),
       reading('window/is_open', 1, { kind: 'contact', area: 'Hall' }),
     );
-    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.httpApi), 'home_overview');
     expect(overview).toMatchObject({ areas: [{ area: 'Hall', open: ['window'], unlocked: ['door'] }, {}] });
   });
 
@@ -73,23 +73,23 @@ describe('home_overview', () => {
       requires: { permissions: ['far:lamp'] },
       metadata: { title: 'On', category: 'acting', device: 'far-lamp' },
     });
-    const { gateway } = home({ ...new MeshProxy(() => undefined), tools: new RemoteToolsFake([far]) });
-    expect(await resultOf(await modernClient(gateway), 'home_overview')).toMatchObject({ other_hubs: { device_tools: 1 } });
-    expect(await resultOf(await modernClient(gateway, { token: 'narrow' }), 'home_overview')).not.toHaveProperty('other_hubs');
+    const { httpApi } = home({ ...new MeshProxy(() => undefined), tools: new RemoteToolsFake([far]) });
+    expect(await resultOf(await modernClient(httpApi), 'home_overview')).toMatchObject({ other_hubs: { device_tools: 1 } });
+    expect(await resultOf(await modernClient(httpApi, { token: 'narrow' }), 'home_overview')).not.toHaveProperty('other_hubs');
   });
 
   it('tells each device of one area with what it says now', async () => {
-    const overview = await resultOf(await modernClient(home().gateway), 'home_overview', { area: 'kitchen' });
+    const overview = await resultOf(await modernClient(home().httpApi), 'home_overview', { area: 'kitchen' });
     expect(overview).toMatchObject({ area: 'Kitchen', devices: [{ id: 'lamp', type: 'DimmableLight', now: { is_on: true } }] });
   });
 
   it('names the areas that there are when one is not', async () => {
-    const failed = await resultOf(await modernClient(home().gateway), 'home_overview', { area: 'Kitchn' });
+    const failed = await resultOf(await modernClient(home().httpApi), 'home_overview', { area: 'Kitchn' });
     expect(failed).toMatchObject({ code: 'NOT_FOUND', details: { candidates: ['Kitchen'] } });
   });
 
   it('says nothing of what the caller may not see', async () => {
-    const overview = await resultOf(await modernClient(home().gateway, { token: 'narrow' }), 'home_overview');
+    const overview = await resultOf(await modernClient(home().httpApi, { token: 'narrow' }), 'home_overview');
     expect(overview).toEqual({ devices: 1, areas: [{ area: 'Kitchen', devices: 1, on: ['lamp'] }], alarms: [] });
   });
 
@@ -98,7 +98,7 @@ describe('home_overview', () => {
     setup.directory.devices = Array.from({ length: 2_000 }, (_, index) =>
       makeDevice(`lamp-${index}`, { area: `Room ${index % 80}`, reachability: 'unreachable' }),
     );
-    const overview = await resultOf(await modernClient(setup.gateway), 'home_overview');
+    const overview = await resultOf(await modernClient(setup.httpApi), 'home_overview');
     expect(overview).toMatchObject({ devices: 2_000, more_areas: 40, more_unreachable: 1_988 });
     expect(JSON.stringify(overview).length).toBeLessThan(4_000);
   });
@@ -106,7 +106,7 @@ describe('home_overview', () => {
 
 describe('read_sensor', () => {
   it('reads by id, device, area and kind', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     const idsOf = async (wish: Record<string, unknown>) => {
       const { readings } = (await resultOf(client, 'read_sensor', wish)) as { readings: { sensor: string }[] };
       return readings.map(({ sensor }) => sensor);
@@ -119,7 +119,7 @@ describe('read_sensor', () => {
   });
 
   it('names candidates instead of guessing', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     expect(await resultOf(client, 'read_sensor', { sensor: 'hall-sensor/temperatur' })).toMatchObject({
       code: 'SENSOR_NOT_FOUND',
       details: { candidates: expect.arrayContaining(['hall-sensor/temperature']) },
@@ -137,7 +137,7 @@ describe('sensor_history', () => {
       { atMs: endMs - 3 * HOUR_MS, value: 24 },
       { atMs: endMs - HOUR_MS, value: 20 },
     ];
-    const history = await resultOf(await modernClient(setup.gateway), 'sensor_history', { sensor: 'Hall temperature' });
+    const history = await resultOf(await modernClient(setup.httpApi), 'sensor_history', { sensor: 'Hall temperature' });
     const at = (hours: number) => new Date(endMs - hours * HOUR_MS).toISOString();
     expect(history).toMatchObject({
       sensor: 'hall-sensor/temperature',
@@ -155,7 +155,7 @@ describe('sensor_history', () => {
   it('knows a sensor by the name of its device', async () => {
     const setup = home();
     setup.directory.devices = [makeDevice('hall-sensor', { name: 'Kiosk thermometer' })];
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     expect(await resultOf(client, 'sensor_history', { sensor: 'kiosk Thermometer' })).toMatchObject({ sensor: 'hall-sensor/temperature' });
   });
 
@@ -163,7 +163,7 @@ describe('sensor_history', () => {
     const setup = home();
     const endMs = setup.clock.now();
     setup.readings.points = Array.from({ length: 2_880 }, (_, index) => ({ atMs: endMs - (2_880 - index) * 30_000, value: index % 60 }));
-    const history = (await resultOf(await modernClient(setup.gateway), 'sensor_history', { sensor: 'hall-sensor/temperature' })) as {
+    const history = (await resultOf(await modernClient(setup.httpApi), 'sensor_history', { sensor: 'hall-sensor/temperature' })) as {
       points: unknown[];
     };
     expect(history.points).toHaveLength(48);
@@ -171,7 +171,7 @@ describe('sensor_history', () => {
 
   it('knows days as people say them', async () => {
     const setup = home();
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     const wish = { sensor: 'hall-sensor/temperature', since: 'yesterday', until: 'today' };
     const { since, until } = (await resultOf(client, 'sensor_history', wish)) as { since: string; until: string };
     const midnight = new Date(until);
@@ -182,7 +182,7 @@ describe('sensor_history', () => {
   });
 
   it('refuses times that are none', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     const wish = { sensor: 'hall-sensor/temperature', since: 'last week' };
     expect(await resultOf(client, 'sensor_history', wish)).toMatchObject({ code: 'VALIDATION_ERROR' });
   });
@@ -206,7 +206,7 @@ describe('search_tools and describe_tool', () => {
   }
 
   it('find a tool from a sentence, and say what calls it with what', async () => {
-    const found = await resultOf(await modernClient(lamps().gateway), 'search_tools', {
+    const found = await resultOf(await modernClient(lamps().httpApi), 'search_tools', {
       query: 'set the brightness of the lamp',
       limit: 1,
     });
@@ -226,13 +226,13 @@ describe('search_tools and describe_tool', () => {
   it('find nothing that the caller may not use', async () => {
     const setup = lamps();
     setup.addTool({ name: 'door_unlock', description: 'Unlocks the lamp door', permissions: ['device:control:door'] });
-    const client = await modernClient(setup.gateway, { token: 'narrow' });
+    const client = await modernClient(setup.httpApi, { token: 'narrow' });
     expect(JSON.stringify(await resultOf(client, 'search_tools', { query: 'unlock the door' }))).not.toContain('door_unlock');
     expect(JSON.stringify(await resultOf(client, 'describe_tool', { names: ['door_unlock'] }))).toContain('TOOL_NOT_FOUND');
   });
 
   it('tell the schemas of known names, and candidates for the others', async () => {
-    const client = await modernClient(lamps().gateway);
+    const client = await modernClient(lamps().httpApi);
     expect(await resultOf(client, 'describe_tool', { names: ['lamp_set_brightness', 'lamp_turn_om'] })).toMatchObject({
       tools: [
         { name: 'lamp_set_brightness', inputSchema: { required: ['brightness'] }, call_with: 'control_tool' },

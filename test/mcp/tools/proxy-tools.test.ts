@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import { agent, makeTool } from '../../calls/pipeline-fixture.ts';
-import { authenticatorOf, makeGateway } from '../../http/http-fixture.ts';
+import { authenticatorOf, makeHttpApi } from '../../http/http-fixture.ts';
 import { legacyClient, modernClient, resultOf } from '../mcp-clients.ts';
 
 /** A generic tool, which is as dangerous as what it is told to do. */
@@ -18,7 +18,7 @@ const GENERIC = makeTool({
 });
 
 function home(permissions: readonly string[] = ['device:control:door']) {
-  const setup = makeGateway({ authenticator: authenticatorOf({ narrow: agent(...permissions) }) });
+  const setup = makeHttpApi({ authenticator: authenticatorOf({ narrow: agent(...permissions) }) });
   setup.registry.register(GENERIC);
   return setup;
 }
@@ -27,7 +27,7 @@ const call = (command: string) => ({ name: 'control_anything', arguments: { comm
 
 describe('the tools that call others', () => {
   it('judge by what the arguments do, not by the name of the tool', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     expect(await resultOf(client, 'control_tool', call('lock'))).toEqual({ ok: true });
     expect(await resultOf(client, 'control_tool', call('unlock'))).toMatchObject({ details: { call_with: 'sensitive_tool' } });
     expect(await resultOf(client, 'sensitive_tool', call('lock'))).toMatchObject({ details: { call_with: 'control_tool' } });
@@ -40,7 +40,7 @@ describe('the tools that call others', () => {
     tool('look', {});
     tool('move', { execution: { side_effects: true }, permissions: ['device:control:door'] });
     tool('open', { execution: { side_effects: true }, dangerous: true, permissions: ['device:control:door'] });
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     const fitting = { look: 'read_tool', move: 'control_tool', open: 'sensitive_tool' };
     for (const proxy of Object.values(fitting)) {
       for (const [name, own] of Object.entries(fitting)) {
@@ -67,7 +67,7 @@ describe('the tools that call others', () => {
       execution: { side_effects: true },
       tags: ['composed', 'needs_approval'],
     });
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     const wish = { name: 'leave', arguments: {} };
     expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
     expect(await resultOf(client, 'sensitive_tool', wish)).toEqual({ ok: true });
@@ -78,7 +78,7 @@ describe('the tools that call others', () => {
     setup.registry.register(sequenceTool(() => setup.pipeline));
     const step = (command: unknown) => ({ tool: 'control_anything', params: { command } });
     const sequence = (...steps: object[]) => ({ name: 'sequence', arguments: { steps } });
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     for (const command of ['unlock', { $result: '0/command' }]) {
       const wish = sequence(step('lock'), step(command));
       expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
@@ -87,13 +87,13 @@ describe('the tools that call others', () => {
   });
 
   it('run what is dangerous through the same gates as every door', async () => {
-    const client = await modernClient(home().gateway);
+    const client = await modernClient(home().httpApi);
     expect(await resultOf(client, 'sensitive_tool', call('unlock'))).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
   it('write each call to the journal, with the trace of the request', async () => {
     const setup = home();
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     await resultOf(client, 'control_tool', call('lock'));
     expect(setup.audited.at(-1)).toMatchObject({ kind: 'outcome', toolId: GENERIC.id, traceId: expect.stringMatching(/^[0-9a-f]{32}$/) });
   });
@@ -101,7 +101,7 @@ describe('the tools that call others', () => {
   it('say what is wrong with arguments, whatever the era', async () => {
     const setup = home();
     const wish = { name: 'control_anything', arguments: {} };
-    for (const client of [await modernClient(setup.gateway), await legacyClient(setup.gateway)]) {
+    for (const client of [await modernClient(setup.httpApi), await legacyClient(setup.httpApi)]) {
       expect(await resultOf(client, 'control_tool', wish)).toMatchObject({
         code: 'VALIDATION_ERROR',
         details: { problems: [expect.anything()] },
@@ -110,15 +110,15 @@ describe('the tools that call others', () => {
   });
 
   it('know no tool that the caller may not see, and tell of those near a name', async () => {
-    const client = await modernClient(home(['sensor:read']).gateway, { token: 'narrow' });
+    const client = await modernClient(home(['sensor:read']).httpApi, { token: 'narrow' });
     expect(await resultOf(client, 'control_tool', call('lock'))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
-    const seeing = await modernClient(home().gateway, { token: 'narrow' });
+    const seeing = await modernClient(home().httpApi, { token: 'narrow' });
     const failed = await resultOf(seeing, 'control_tool', { ...call('lock'), name: 'control_anythin' });
     expect(failed).toMatchObject({ code: 'TOOL_NOT_FOUND', message: expect.stringContaining('control_anything') });
   });
 
   it('are named when a tool of the home is called as if it were listed', async () => {
-    const client = await legacyClient(home().gateway);
+    const client = await legacyClient(home().httpApi);
     const failed: unknown = await client.callTool({ name: 'control_anything', arguments: {} }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: -32_602, message: expect.stringContaining('is called by control_tool') });
   });

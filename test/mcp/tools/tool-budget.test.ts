@@ -28,7 +28,7 @@ describe('the default view at 100 devices', () => {
     const setup = await homeWith(['Kitchen', 'ExtendedColorLight'], ['Hall', 'Thermostat']);
     addHubTools(setup);
     addDevices(setup, 98);
-    const client = await modernClient(setup.gateway);
+    const client = await modernClient(setup.httpApi);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(8)).toEqual([
       'turn_on_light',
