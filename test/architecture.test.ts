@@ -19,6 +19,7 @@ const MODULES: Record<string, readonly string[]> = {
   http: ['core', 'codec', 'tools', 'calls'],
   mcp: ['core', 'codec', 'tools', 'calls', 'http'],
   automations: ['core', 'tools', 'calls'],
+  notices: ['core'],
   cli: ['core', 'codec', 'profiles'],
   web: ['core', 'codec'],
   hub: [
@@ -36,6 +37,7 @@ const MODULES: Record<string, readonly string[]> = {
     'http',
     'mcp',
     'automations',
+    'notices',
   ],
 };
 const SRC = join(import.meta.dirname, '../src');

@@ -6,6 +6,7 @@ import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { JsonSchema } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
+import type { PeopleReach } from '../core/notices.ts';
 import { type RegisteredTool, unconfigured } from '../tools/definition/tool-definition.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { Capability } from '../tools/registry/capability-catalogue.ts';
@@ -43,6 +44,8 @@ export interface Connector {
   readonly capabilities?: readonly Capability[];
   /** A service that runs permanently, not only during calls, such as a bridge. */
   readonly service?: Service;
+  /** The ways over which persons are reached. */
+  readonly reach?: PeopleReach;
 }
 
 /** The listeners of a connection that reconnects by itself. */

@@ -11,8 +11,10 @@ import { openRedis } from '../connectors/redis/redis-mirror.ts';
 import { openSandbox } from '../connectors/sandbox/command-tools.ts';
 import { openStorage } from '../connectors/storage/storage-tools.ts';
 import { openWeb } from '../connectors/web/web-connector.ts';
+import { AtmoError } from '../core/errors.ts';
 import { acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
+import type { PeopleReach } from '../core/notices.ts';
 import { readRecordFile } from '../tools/manifest/record-file.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { HubConfig } from './config/config.ts';
@@ -46,12 +48,23 @@ const CONNECTORS: readonly OpenConnector[] = [
   openDatabases,
 ];
 
-/** Registers the tools of all connectors and starts their services. Rejects with CONFIG_INVALID if a setting is impossible. */
+/** Reaches nobody, because the owner configured no recipients. */
+const NOBODY: PeopleReach = {
+  waysOf: () => [],
+  send: async (way, { recipient }) => {
+    throw new AtmoError('NOT_FOUND', `${recipient} is not reached by ${way} any more`);
+  },
+};
+
+/**
+ * Registers the tools of all connectors, starts their services, and returns the ways over which persons are reached. Rejects with
+ * CONFIG_INVALID if a setting is impossible.
+ */
 export async function openConnectors(
   infrastructure: Infrastructure,
   { registry, capabilities, pipeline }: ToolServices,
   { config, env, programs, version, stack }: ConnectorOptions,
-): Promise<void> {
+): Promise<PeopleReach> {
   const takenOf = acceptedTextsInStore(infrastructure.store, config.stateDir);
   requireProtectedFiles(config, env, readRecordFile(config.tools.manifestFile, { takenOf }));
   const { auth, clock, store, directory: devices } = infrastructure;
@@ -72,11 +85,14 @@ export async function openConnectors(
     hub: { name: config.mesh.name, version },
     agents: { clock, pipeline, tokens, authorizer },
   };
+  let reached: PeopleReach = NOBODY;
   for (const open of CONNECTORS) {
-    const { tools, aliases = {}, capabilities: brought = [], service } = open(shared, config.connectors);
+    const { tools, aliases = {}, capabilities: brought = [], service, reach } = open(shared, config.connectors);
     for (const tool of tools) registry.register(tool);
     for (const [alias, name] of Object.entries(aliases)) registry.alias(alias, name);
     for (const capability of brought) capabilities.add(capability);
     if (service) await stack.start(service);
+    if (reach) reached = reach;
   }
+  return reached;
 }

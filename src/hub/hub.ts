@@ -30,6 +30,7 @@ import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
+import { openNotices } from './notices.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
@@ -143,7 +144,13 @@ export class Hub implements Service {
     await openSensors(infrastructure, services.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
-    await openConnectors(infrastructure, services, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
+    const reach = await openConnectors(infrastructure, services, {
+      config: this.#config,
+      env: process.env,
+      programs,
+      version,
+      stack: this.#stack,
+    });
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(infrastructure, services);
@@ -163,6 +170,7 @@ export class Hub implements Service {
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
+    await openNotices(infrastructure, { reach, pageUrl: () => this.url, stack: this.#stack });
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }

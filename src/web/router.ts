@@ -17,6 +17,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
   { route: 'approvals', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
+  { route: 'approvals/:id', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'none' },
   { route: 'devices/:id', title: 'Device', icon: 'home', element: 'atmo-page-device', place: 'none' },
   { route: 'tools', title: 'Tools', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
   { route: 'add-device', title: 'Add a device', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },

@@ -1,5 +1,6 @@
 import { optionalSection, SECRET_SOURCE, type Settings } from '../../core/config/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { URGENCIES, type Urgency } from '../../core/notices.ts';
 
 /**
  * A plain mail address, as browsers accept it (HTML Living Standard, "valid email address"). It has no display name, comment, list, white
@@ -64,10 +65,6 @@ export const SMS_SECTION = optionalSection(
 
 /** `connectors.sms`: any SMS provider with an HTTP API. */
 export type SmsConfig = Settings<typeof SMS_SECTION>;
-
-/** The urgency of a message. */
-export const URGENCIES = ['low', 'medium', 'high', 'critical'] as const;
-export type Urgency = (typeof URGENCIES)[number];
 
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
 const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;

@@ -3,7 +3,7 @@ import { type Connector, type ConnectorContext, toolOver } from '../connector.ts
 import type { ConnectorsConfig } from '../connectors-config.ts';
 import { openMqtt } from '../mqtt/home-assistant-bridge.ts';
 import type { MessageServices } from './notification-channels.ts';
-import { notifyTool, openRecipients } from './notify-tool.ts';
+import { notifyTool, openRecipients, recipientReach } from './notify-tool.ts';
 import { sendEmailTool } from './send-email-tool.ts';
 import { postSlackTool, SlackPoster } from './slack.ts';
 import { SmsSender, sendSmsTool } from './sms.ts';
@@ -28,9 +28,11 @@ export function openMessages(context: ConnectorContext, config: MessagesConfig):
   const slack = config.slack && new SlackPoster(env, config.slack);
   const sms = config.sms && new SmsSender(env, config.sms);
   const services: MessageServices = { env, mailer, slack, sms, mqtt: mqtt?.link };
+  const recipients = notify && openRecipients(notify, services);
   return {
+    ...(recipients && { reach: recipientReach(recipients) }),
     tools: [
-      notify ? notifyTool(openRecipients(notify, services)) : unconfigured(notifyTool([]), 'set connectors.notify in the configuration'),
+      recipients ? notifyTool(recipients) : unconfigured(notifyTool([]), 'set connectors.notify in the configuration'),
       toolOver(mailer, 'connectors.email', sendEmailTool),
       toolOver(slack, 'connectors.slack', postSlackTool),
       toolOver(sms, 'connectors.sms', sendSmsTool),

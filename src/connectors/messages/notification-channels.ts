@@ -2,11 +2,12 @@ import { createHmac } from 'node:crypto';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, present } from '../../core/json.ts';
+import type { Urgency } from '../../core/notices.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { optionalSecret } from '../connector.ts';
 import { jsonOf, postJson } from '../http-client/endpoint-call.ts';
 import type { MqttConnection } from '../mqtt/broker-connection.ts';
-import { type ChannelConfig, configuredUrl, type Urgency } from './messages-config.ts';
+import { type ChannelConfig, configuredUrl } from './messages-config.ts';
 import type { SlackPoster } from './slack.ts';
 import type { SmsSender } from './sms.ts';
 import { plainMail, type SmtpMailer } from './smtp-mailer.ts';
@@ -20,6 +21,8 @@ export interface Notification {
   readonly title?: string;
   readonly message: string;
   readonly urgency: Urgency;
+  /** Address that shows what the message is about. */
+  readonly link?: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }
@@ -38,13 +41,18 @@ export interface NotificationChannel {
 }
 
 /** Returns the whole notification as JSON, for channels that require no format of their own. */
-function notificationJson({ id, recipient, title, message, urgency, atMs }: Notification): string {
-  return JSON.stringify({ id, recipient, title, message, urgency, timestamp: isoTime(atMs) });
+function notificationJson({ id, recipient, title, message, urgency, link, atMs }: Notification): string {
+  return JSON.stringify({ id, recipient, title, message, urgency, link, timestamp: isoTime(atMs) });
 }
 
-/** Returns title and message as one text, for channels without titles. */
-function oneText({ title, message }: Notification): string {
-  return title === undefined ? message : `${title}\n${message}`;
+/** Returns title, message and link as one text, for channels without titles. */
+function oneText({ title, message, link }: Notification): string {
+  return [title, message, link].filter((line) => line !== undefined).join('\n');
+}
+
+/** Returns message and link as one text. */
+function withLink({ message, link }: Notification): string {
+  return link === undefined ? message : `${message}\n\n${link}`;
 }
 
 /** The configured services that channels may use. */
@@ -85,9 +93,10 @@ const SENDERS: Senders = {
   apprise: appriseSender,
   email: ({ to }, services) => {
     const mailer = requireService(services, 'mailer', 'email');
-    return async ({ title, message }, signal) => {
+    return async (notification, signal) => {
+      const { id, title, message } = notification;
       const subject = visibleLine(title ?? message, SUBJECT_LENGTH);
-      return (await mailer.send(plainMail(to, subject, message), signal)).messageId;
+      return (await mailer.send({ ...plainMail(to, subject, withLink(notification)), id }, signal)).messageId;
     };
   },
   sms: ({ phone }, services) => {
@@ -129,8 +138,9 @@ function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
     throw new AtmoError('CONFIG_INVALID', message);
   }
   const url = new URL(`${path.slice(0, path.lastIndexOf('/'))}/`, address);
-  return async ({ message, title, urgency }, signal) => {
-    const json = { topic, message, priority: PRIORITIES[urgency], title };
+  return async ({ id, message, title, urgency, link }, signal) => {
+    // A server that knows `sequence_id` replaces the message with the same id instead of showing it again.
+    const json = { topic, message, priority: PRIORITIES[urgency], title, click: link, sequence_id: id };
     const said = jsonOf({ service: NTFY }, await postJson({ service: NTFY, url, token, json: JSON.stringify(json), signal }));
     if (isJsonObject(said) && said.event === 'message' && typeof said.id === 'string' && said.id !== '') return said.id;
     throw new AtmoError('SERVICE_REFUSED', `${NTFY} did not say that it took the message; is ${url.origin} an ntfy server?`);
@@ -170,8 +180,9 @@ const NO_CONTENT = 204;
 /** Returns a sender for an Apprise API server (github.com/caronc/apprise-api), which forwards messages to its configured services. */
 function appriseSender({ url: address, tag }: Settings<'apprise'>): Send {
   const url = configuredUrl(address, 'The address of Apprise');
-  return async ({ id, title, message, urgency }, signal) => {
-    const json = JSON.stringify({ body: message, type: TYPES[urgency], title, tag });
+  return async (notification, signal) => {
+    const { id, title, urgency } = notification;
+    const json = JSON.stringify({ body: withLink(notification), type: TYPES[urgency], title, tag });
     const { status } = await postJson({ service: APPRISE, url, headers: { accept: 'application/json' }, json, signal });
     // Apprise returns 204 if there is no receiver: its configuration is empty, or no service has the tag.
     if (status !== NO_CONTENT) return id;

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
+import { type PeopleReach, URGENCIES, type Urgency } from '../../core/notices.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { resultSchema } from '../connector.ts';
-import { type NotifyConfig, URGENCIES, type Urgency } from './messages-config.ts';
+import type { NotifyConfig } from './messages-config.ts';
 import { type MessageServices, type Notification, type NotificationChannel, openChannel } from './notification-channels.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -95,6 +96,22 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
   requireKnownChannels(opened);
   requireDistinctNames(opened);
   return opened;
+}
+
+/** Returns the ways of the persons who are recipients, for notices of the hub itself. A person is found by name or by a further name. */
+export function recipientReach(recipients: readonly Recipient[]): PeopleReach {
+  const channelsOf = (person: string, urgency: Urgency) => {
+    const recipient = recipients.find((one) => namesOf(one).some((name) => normalizedName(name) === normalizedName(person)));
+    return recipient ? channelsFor(recipient, urgency, undefined) : [];
+  };
+  return {
+    waysOf: (person, urgency) => channelsOf(person, urgency).map(({ name }) => name),
+    send: async (way, message, signal) => {
+      const channel = channelsOf(message.recipient, message.urgency).find(({ name }) => name === way);
+      if (channel) return channel.send(message, signal);
+      throw new AtmoError('NOT_FOUND', `${message.recipient} is not reached by ${way} any more`);
+    },
+  };
 }
 
 /** Returns the recipient with this name. If there is none, throws NOT_FOUND with the configured names. */

@@ -19,6 +19,8 @@ export interface MailAttachment {
 
 /** A mail. Its addresses are plain, without display names. */
 interface Mail {
+  /** Becomes the left part of `Message-ID`, so that a mail that is sent again has the same; random if absent. */
+  readonly id?: string;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly bcc: readonly string[];
@@ -70,7 +72,7 @@ export class SmtpMailer {
     const { from, fromName = '', allowedRecipients } = this.#config;
     const to = [...new Set([...mail.to, ...mail.cc, ...mail.bcc])];
     requireAllowedTargets(to, allowedRecipients, 'connectors.email.allowed_recipients');
-    const messageId = `<${randomUUID()}@${from.slice(from.indexOf('@') + 1)}>`;
+    const messageId = `<${mail.id ?? randomUUID()}@${from.slice(from.indexOf('@') + 1)}>`;
     const date = new Date(this.#clock.now());
     const bytes = await composeMail(mail, { from: { name: fromName, address: from }, messageId, date });
     return { messageId, rejected: await sendOverSmtp(this.#server, { from, to, bytes }, signal) };

@@ -20,6 +20,7 @@ export class ApprovalsPage extends PageElement {
   /** Ids of requests whose decision is being sent. */
   declare busy: ReadonlySet<string>;
   readonly #schemas = new Map<string, JsonSchema>();
+  #shownId: string | undefined;
 
   constructor() {
     super();
@@ -31,6 +32,15 @@ export class ApprovalsPage extends PageElement {
     return [...super.connected(), every(1_000, () => this.requestUpdate())];
   }
 
+  /** Scrolls to the request that the URL names, once it is shown. A link of a message names it. */
+  protected override updated(): void {
+    const { id } = this.params;
+    const card = id === undefined || id === this.#shownId ? null : this.renderRoot.querySelector(`[data-id="${CSS.escape(id)}"]`);
+    if (!card) return;
+    this.#shownId = id;
+    card.scrollIntoView({ block: 'center' });
+  }
+
   protected override render(): TemplateResult {
     const { store } = this.app;
     const waiting = store.pendingApprovals();
@@ -38,7 +48,7 @@ export class ApprovalsPage extends PageElement {
     return html`
       <header class="page-head"><div><h1>Approvals</h1><p>${headline(waiting.length)}</p></div></header>
       <div class="stack">
-        ${waiting.length === 0 ? calm() : nothing}
+        ${this.#closed(waiting)} ${waiting.length === 0 ? calm() : nothing}
         ${repeat(
           waiting,
           (approval) => approval.approval_id,
@@ -50,12 +60,20 @@ export class ApprovalsPage extends PageElement {
     `;
   }
 
+  /** Says that the request which the URL names does not wait any more. */
+  #closed(waiting: readonly ApprovalView[]): TemplateResult | typeof nothing {
+    const { id } = this.params;
+    const isKnown = this.app.store.state.approvals.length > 0;
+    if (id === undefined || !isKnown || waiting.some((approval) => approval.approval_id === id)) return nothing;
+    return html`<p class="card quiet">The request that you opened was decided or has expired.</p>`;
+  }
+
   #card(approval: ApprovalView): TemplateResult {
     const words = approvalText(approval, this.app.store.state.devices, this.#schemaOf(approval.tool));
     const now = Date.now();
     const isLate = Date.parse(approval.expires_at) - now < SOON_MS;
     return html`
-      <article class="card request" aria-label="${words.who} wants: ${words.what} ${words.where}">
+      <article class="card request ${approval.approval_id === this.params.id ? 'named' : ''}" data-id=${approval.approval_id} aria-label="${words.who} wants: ${words.what} ${words.where}">
         <header>
           <span class="request-icon">${icon('shield')}</span>
           <div class="request-title">

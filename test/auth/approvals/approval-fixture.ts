@@ -106,5 +106,5 @@ export async function makeApprovals(clock = new TurnableClock(), store: KeyValue
   }
 
   const restart = () => makeApprovals(clock, store, hubId);
-  return { clock, store, queue, approvers, notes, heard, enrol, viewOf, file, say, approved, restart };
+  return { clock, store, events, queue, approvers, notes, heard, enrol, viewOf, file, say, approved, restart };
 }

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import type { HubContext } from '../core/context.ts';
+import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { Notice, PeopleReach } from '../core/notices.ts';
+
+const SPACE = 'notices.deliveries';
+/** Time for which a finished delivery can be read, in milliseconds. */
+const KEPT_MS = 86_400_000;
+const MAX_DELIVERIES = 2_000;
+const ATTEMPT_MS = 10_000;
+/** Pause before the second attempt, in milliseconds. Each further pause is twice as long, up to the maximum. */
+const FIRST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 60_000;
+
+/**
+ * The state of a delivery. `sending` is stored before each attempt: if the process ends between the attempt and its outcome, the next start
+ * sends the message again with the same id. `unknown` means that the provider did not say whether it took the message.
+ */
+export type DeliveryState = 'due' | 'sending' | 'sent' | 'unknown' | 'failed' | 'dropped';
+
+/** The delivery of a notice to one person over one way. */
+export interface Delivery {
+  readonly id: string;
+  readonly notice: Notice;
+  readonly person: string;
+  readonly way: string;
+  readonly state: DeliveryState;
+  readonly dueMs: number;
+  readonly attempts: number;
+  /** Why the last attempt failed. */
+  readonly fault?: string;
+}
+
+interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger'> {
+  readonly reach: PeopleReach;
+  /** Returns the address of the hub's page. */
+  readonly pageUrl: () => string;
+}
+
+/**
+ * Sends notices to persons and keeps each delivery on the disk until it has an outcome, so that no notice is lost by a crash. A message is
+ * repeated only if the process ended between sending it and storing its outcome, and then it has the same id.
+ */
+export class NoticeOutbox implements Service {
+  readonly #collaborators: OutboxCollaborators;
+  readonly #deliveries = new Map<string, Delivery>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #isSending = false;
+  #cancelTimer: () => void = () => {};
+
+  constructor(collaborators: OutboxCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Loads the deliveries. What was being sent when the last process ended is due again. Nothing is sent before `resume`. */
+  async start(): Promise<void> {
+    for (const { value } of this.#collaborators.store.entries(SPACE)) {
+      const delivery = readDelivery(value);
+      if (delivery) this.#deliveries.set(delivery.id, delivery.state === 'sending' ? { ...delivery, state: 'due' } : delivery);
+    }
+  }
+
+  /** Begins to send. Called once the sources of notices have dropped what is not wanted any more. */
+  resume(): void {
+    this.#isSending = true;
+    this.#startTimer();
+  }
+
+  /** Stores the delivery of a notice to a person over a way. It is sent at `dueMs`. Throws STORAGE_FAILED if it cannot be stored. */
+  add(notice: Notice, { person, way, dueMs }: Pick<Delivery, 'person' | 'way' | 'dueMs'>): void {
+    const id = deliveryId(notice.id, person, way);
+    if (this.#deliveries.has(id)) return;
+    const delivery: Delivery = { id, notice, person, way, state: 'due', dueMs, attempts: 0 };
+    this.#collaborators.store.set(SPACE, id, delivery as unknown as Json);
+    this.#deliveries.set(id, delivery);
+    this.#startTimer();
+  }
+
+  /** Replaces the text of a notice in all deliveries that were not sent yet. */
+  revise(notice: Notice): void {
+    for (const delivery of this.#due(notice.id)) this.#change({ ...delivery, notice });
+  }
+
+  /** Drops the deliveries of a notice that were not sent yet. */
+  drop(noticeId: string): void {
+    for (const delivery of this.#due(noticeId)) this.#change({ ...delivery, state: 'dropped' });
+  }
+
+  /** Returns all deliveries that are known, the oldest first. */
+  list(): readonly Delivery[] {
+    return [...this.#deliveries.values()].sort((a, b) => a.notice.atMs - b.notice.atMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelTimer();
+    this.#stop.abort(new AtmoError('SHUTTING_DOWN', 'The hub is stopping'));
+    await Promise.allSettled(this.#running);
+  }
+
+  #due(noticeId: string): readonly Delivery[] {
+    return [...this.#deliveries.values()].filter(({ notice, state }) => notice.id === noticeId && state === 'due');
+  }
+
+  #startTimer(): void {
+    this.#cancelTimer();
+    if (!this.#isSending || this.#stop.signal.aborted) return;
+    const due = [...this.#deliveries.values()].filter(({ state }) => state === 'due');
+    if (due.length === 0) return;
+    const { clock } = this.#collaborators;
+    const nextMs = Math.min(...due.map(({ dueMs }) => dueMs)) - clock.now();
+    this.#cancelTimer = clock.after(Math.max(0, nextMs), () => this.#sendDue());
+  }
+
+  #sendDue(): void {
+    const nowMs = this.#collaborators.clock.now();
+    for (const delivery of this.#deliveries.values()) {
+      if (delivery.state !== 'due' || delivery.dueMs > nowMs) continue;
+      const sending = this.#send(delivery).finally(() => this.#running.delete(sending));
+      this.#running.add(sending);
+    }
+    this.#startTimer();
+  }
+
+  async #send(delivery: Delivery): Promise<void> {
+    const { clock, reach, pageUrl } = this.#collaborators;
+    const { notice, person: recipient, way, id } = delivery;
+    if (notice.untilMs <= clock.now()) {
+      this.#change({ ...delivery, state: 'failed', fault: 'It was not delivered in time' });
+      return;
+    }
+    const sending: Delivery = { ...delivery, state: 'sending', attempts: delivery.attempts + 1 };
+    this.#change(sending);
+    const limit = new AbortController();
+    const stopLimit = clock.after(ATTEMPT_MS, () => limit.abort(new AtmoError('SERVICE_UNAVAILABLE', 'No answer within 10 s')));
+    const { title, text: message, urgency, atMs } = notice;
+    try {
+      const link = `${pageUrl()}${notice.path}`;
+      const signal = AbortSignal.any([limit.signal, this.#stop.signal]);
+      await reach.send(way, { id, recipient, title, message, urgency, link, atMs }, signal);
+      this.#change({ ...sending, state: 'sent' });
+    } catch (thrown) {
+      this.#fail(sending, toAtmoError(thrown));
+    } finally {
+      stopLimit();
+      this.#startTimer();
+    }
+  }
+
+  #fail(delivery: Delivery, { code, message: fault }: AtmoError): void {
+    const { clock, logger } = this.#collaborators;
+    // The delivery stays `sending` on the disk, so that the next start sends it.
+    if (code === 'SHUTTING_DOWN') return;
+    const facts = { person: delivery.person, way: delivery.way, kind: delivery.notice.kind, code };
+    if (code === 'OUTCOME_UNKNOWN') {
+      logger.warn('notices.outcome_unknown', facts);
+      this.#change({ ...delivery, state: 'unknown', fault });
+    } else if (ERROR_CODES[code].retry !== 'later') {
+      logger.warn('notices.not_delivered', facts);
+      this.#change({ ...delivery, state: 'failed', fault });
+    } else {
+      const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (delivery.attempts - 1));
+      this.#change({ ...delivery, state: 'due', dueMs: clock.now() + pauseMs, fault });
+    }
+  }
+
+  /** Changes a stored delivery. If the disk refuses, the change holds until the hub stops: a full disk must not keep people uninformed. */
+  #change(delivery: Delivery): void {
+    this.#deliveries.set(delivery.id, delivery);
+    const isFinished = delivery.state !== 'due' && delivery.state !== 'sending';
+    try {
+      this.#collaborators.store.set(SPACE, delivery.id, delivery as unknown as Json, isFinished ? { ttlMs: KEPT_MS } : {});
+    } catch {
+      this.#collaborators.logger.warn('notices.state_not_stored', { delivery_id: delivery.id, state: delivery.state });
+    }
+    if (isFinished) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    const finished = [...this.#deliveries.values()].filter(({ state }) => state !== 'due' && state !== 'sending');
+    for (const { id } of finished.slice(0, Math.max(0, this.#deliveries.size - MAX_DELIVERIES))) this.#deliveries.delete(id);
+  }
+}
+
+/** Returns the id of a delivery, which depends only on the notice, the person and the way. */
+function deliveryId(noticeId: string, person: string, way: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([noticeId, person, way]))
+    .digest('hex')
+    .slice(0, 32);
+}
+
+function readDelivery(value: Json): Delivery | undefined {
+  if (!isJsonObject(value) || !isJsonObject(value.notice)) return undefined;
+  const texts = [value.id, value.person, value.way, value.state, value.notice.id, value.notice.text];
+  const isWhole = texts.every((text) => typeof text === 'string') && [value.dueMs, value.attempts].every(Number.isFinite);
+  return isWhole ? (value as unknown as Delivery) : undefined;
+}

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { NoticeMessage, PeopleReach } from '../../src/core/notices.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import { ApprovalNotices } from '../../src/notices/approval-notices.ts';
+import { NoticeOutbox } from '../../src/notices/notice-outbox.ts';
+import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
+import { settled } from '../calls/pipeline-fixture.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+
+const PAGE = 'https://home.example:8081';
+const SOON_MS = 500;
+const LAMP = { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' } as const;
+
+interface Sent extends NoticeMessage {
+  readonly way: string;
+}
+
+/** Ways of ann and bob; `answer` is what a provider does with a message. */
+function reachFake(answer: (message: Sent) => Promise<void> = async () => {}): PeopleReach & { readonly sent: Sent[] } {
+  const ways: Readonly<Record<string, readonly string[]>> = { ann: ['phone', 'mail'], bob: ['mail'] };
+  const sent: Sent[] = [];
+  return {
+    sent,
+    waysOf: (person) => ways[person] ?? [],
+    send: async (way, message) => {
+      await answer({ ...message, way });
+      sent.push({ ...message, way });
+      return message.id;
+    },
+  };
+}
+
+/** The notices of a hub over its approvals; a hub that is started again has the same store and clock. */
+async function startNotices(
+  approvals: Awaited<ReturnType<typeof makeApprovals>>,
+  reach: PeopleReach,
+  store: KeyValueStore = approvals.store,
+) {
+  const { clock, queue, approvers, events } = approvals;
+  const outbox = new NoticeOutbox({ clock, store, logger: silentLogger, reach, pageUrl: () => PAGE });
+  const notices = new ApprovalNotices({ clock, store, logger: silentLogger, events, approvals: queue, approvers, reach, outbox });
+  await outbox.start();
+  await notices.start();
+  outbox.resume();
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settled();
+  };
+  return { outbox, notices, pass };
+}
+
+async function home(answer?: (message: Sent) => Promise<void>) {
+  const approvals = await makeApprovals();
+  const ann = await approvals.enrol('ann');
+  const reach = reachFake(answer);
+  return { ...approvals, ann, reach, ...(await startNotices(approvals, reach)) };
+}
+
+describe('a request for approval', () => {
+  test('reaches who may approve within half a second, with what, who, where, until when and a link that shows it', async () => {
+    const { file, pass, reach } = await home();
+    const view = await file();
+    await pass(SOON_MS);
+    expect(reach.sent).toMatchObject([{ way: 'phone', recipient: 'ann', title: 'Approval needed', urgency: 'high' }]);
+    const [{ message, link } = { message: '', link: '' }] = reach.sent;
+    expect(message).toMatch(/^kitchen wants: .*\(pin: \[secret\]\).*Unlock Front door \(Hall\)\. Decide until \d\d:\d\d\.$/);
+    expect(link).toBe(`${PAGE}/#/approvals/${view.approval_id}`);
+  });
+
+  test('goes over further ways only if it is still open after 30 s', async () => {
+    const { file, pass, reach, say, ann } = await home();
+    await file();
+    await pass(29_000);
+    expect(reach.sent.map(({ way }) => way)).toEqual(['phone']);
+    await pass(2_000);
+    expect(reach.sent.map(({ way }) => way)).toEqual(['phone', 'mail']);
+    const decided = await file(requestOf({ callHash: '12'.repeat(32), principal: { ...AGENT, id: 'cellar' } }));
+    await pass(SOON_MS);
+    await say(decided, ann);
+    await pass(60_000);
+    expect(reach.sent.map(({ way }) => way)).toEqual(['phone', 'mail', 'phone']);
+  });
+
+  test('and nine more of the same agent, tool and device are one message with their number', async () => {
+    const { file, pass, reach } = await home();
+    for (let count = 10; count < 20; count++) await file(requestOf({ callHash: String(count).repeat(32) }));
+    await pass(SOON_MS);
+    expect(reach.sent.map(({ message }) => message)).toEqual([expect.stringContaining('(10 requests like this wait)')]);
+  });
+
+  test('for another device, or with a higher risk, is a message of its own: lamps hide no door', async () => {
+    const { file, pass, reach } = await home();
+    const lamp = (count: number) => requestOf({ callHash: String(count).repeat(32), effects: [LAMP], toolId: 'core:control@1.0.0' });
+    for (let count = 10; count < 18; count++) await file(lamp(count));
+    await file(requestOf({ callHash: '99'.repeat(32), toolId: 'core:control@1.0.0', effects: [LAMP, { ...LAMP, risk: 'dangerous' }] }));
+    await file();
+    await pass(SOON_MS);
+    expect(reach.sent).toHaveLength(3);
+    expect(new Set(reach.sent.map(({ link }) => link)).size).toBe(3);
+  });
+
+  test('is told to everybody who may approve and is reached, and to nobody else', async () => {
+    const { file, pass, reach, enrol } = await home();
+    for (const person of ['bob', 'eve']) await enrol(person);
+    await file();
+    await pass(SOON_MS);
+    expect(reach.sent.map(({ recipient, way }) => `${recipient} ${way}`).sort()).toEqual(['ann phone', 'bob mail']);
+  });
+
+  test('that a provider does not take is sent again with the same id until it is too late; one that it may have taken is not', async () => {
+    const codes: AtmoError['code'][] = ['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE'];
+    const tried: string[] = [];
+    const { file, pass, outbox } = await home(async ({ id, way }) => {
+      if (way !== 'phone') return;
+      tried.push(id);
+      const code = codes.shift();
+      if (code) throw new AtmoError(code, 'no');
+    });
+    await file();
+    await pass(SOON_MS);
+    await pass(2_000);
+    await pass(4_000);
+    expect([tried.length, new Set(tried).size]).toEqual([3, 1]);
+    codes.push('OUTCOME_UNKNOWN');
+    await file(requestOf({ principal: { ...AGENT, id: 'cellar' } }));
+    for (let count = 0; count < 5; count++) await pass(10_000);
+    expect(tried).toHaveLength(4);
+    expect(
+      outbox
+        .list()
+        .map(({ state }) => state)
+        .sort(),
+    ).toEqual(['sent', 'sent', 'sent', 'unknown']);
+  });
+});
+
+/** A store whose process is killed at the write with this number: nothing of that process happens from then on. */
+class KilledStore implements KeyValueStore {
+  readonly #store: KeyValueStore;
+  #writesLeft: number;
+  isDead = false;
+
+  constructor(store: KeyValueStore, writes: number) {
+    this.#store = store;
+    this.#writesLeft = writes;
+  }
+
+  get = (space: string, key: string) => this.#store.get(space, key);
+  entries = (space: string) => this.#store.entries(space);
+  delete = (space: string, key: string) => !this.isDead && this.#store.delete(space, key);
+
+  set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void {
+    if (this.isDead) throw new AtmoError('STORAGE_FAILED', 'killed');
+    this.#store.set(space, key, value, options);
+    this.#writesLeft -= 1;
+    this.isDead = this.#writesLeft <= 0;
+  }
+}
+
+describe('a hub that is killed', () => {
+  test('tells nothing of a request that was decided before the next start', async () => {
+    const { queue, approvers, enrol, say, restart, ...first } = await makeApprovals();
+    const ann = await enrol('ann');
+    const before = await startNotices({ queue, approvers, enrol, say, restart, ...first }, reachFake());
+    const view = await first.file();
+    await before.notices[Symbol.asyncDispose]();
+    await before.outbox[Symbol.asyncDispose]();
+    await say(view, ann, 'deny');
+    const again = await restart();
+    const reach = reachFake();
+    const after = await startNotices(again, reach);
+    await after.pass(60_000);
+    expect(reach.sent).toEqual([]);
+  });
+
+  // Writes of one request: its group, the deliveries over two ways, and two for each of them that is sent.
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'at write %i of a request tells it after the next start, and repeats no message with another id',
+    async (writes) => {
+      const clock = new TurnableClock();
+      const approvals = await makeApprovals(clock, new MemoryKeyValueStore(clock));
+      await approvals.enrol('ann');
+      const killed = new KilledStore(approvals.store, writes);
+      const sent: Sent[] = [];
+      const reach = reachFake(async (message) => {
+        if (killed.isDead) throw new AtmoError('SERVICE_UNAVAILABLE', 'killed');
+        sent.push(message);
+      });
+      const before = await startNotices(approvals, reach, killed);
+      await approvals.file();
+      await before.pass(SOON_MS);
+      await before.pass(31_000);
+      killed.isDead = true;
+      await before.notices[Symbol.asyncDispose]();
+      await before.outbox[Symbol.asyncDispose]();
+
+      const after = reachFake(async (message) => void sent.push(message));
+      const next = await startNotices(approvals, after);
+      await next.pass(SOON_MS);
+      await next.pass(31_000);
+      for (const way of ['phone', 'mail']) {
+        const messages = sent.filter((message) => message.way === way);
+        expect(messages.length, way).toBeGreaterThan(0);
+        expect(new Set(messages.map(({ id }) => id)).size, way).toBe(1);
+        expect(messages.length, way).toBeLessThan(3);
+      }
+      expect(next.outbox.list().map(({ state }) => state)).toEqual(['sent', 'sent']);
+    },
+  );
+});
