@@ -90,7 +90,7 @@ interface MailHeaders {
 }
 
 /** Returns the bytes of a mail (RFC 5322, MIME). They do not contain the `bcc` addresses. */
-async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
+export async function composeMail(mail: Mail, { from, messageId, date }: MailHeaders): Promise<Buffer> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const composer = new MailComposer({
     from,
@@ -129,7 +129,7 @@ const SOCKET_TIMEOUT_MS = 20_000;
  * Delivers a mail in a new session (RFC 5321) and returns the addresses that the server refused. Rejects like `SmtpMailer.send`. If the
  * signal aborts before the final line of the mail was sent, the server does not deliver the mail.
  */
-async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
+export async function sendOverSmtp(server: SmtpServer, letter: SmtpMessage, signal: AbortSignal): Promise<readonly string[]> {
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
   signal.throwIfAborted();
   const connection = new Connection(connectionOptions(server));

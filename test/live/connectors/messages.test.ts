@@ -45,7 +45,13 @@ describe('notify', () => {
       result: { delivered: true, delivery_id: 'hwQ2YpKdmg', channel_used: 'phone', timestamp: expect.any(String) },
     });
     expect(ntfy.heard).toMatchObject([{ method: 'POST', path: '/push/', headers: { authorization: 'Bearer tk_secret' } }]);
-    expect(bodyOf(ntfy.heard[0])).toEqual({ topic: 'anna', message: 'Wäsche fertig', title: 'Keller ✓', priority: 5 });
+    expect(bodyOf(ntfy.heard[0])).toEqual({
+      topic: 'anna',
+      message: 'Wäsche fertig',
+      title: 'Keller ✓',
+      priority: 5,
+      sequence_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
     expect(JSON.stringify(answer)).not.toContain('tk_secret');
   });
 
