@@ -7,11 +7,8 @@ import { MUTATIONS, type Mutation, mutated } from './mutation-table.ts';
 const ROOT = new URL('..', import.meta.url).pathname;
 const COPIED = ['src', 'test', 'scripts', 'package.json', 'tsconfig.json'];
 const LINKED = ['node_modules', 'device-profiles', 'docs'];
-/** A set runs where those before it have noticed nothing. */
-const TESTS = [
-  ['test/hub/every-interface.test.ts', 'test/hub/whole-hub.test.ts'],
-  ['test/hub', 'test/calls', 'test/auth', 'test/http', 'test/mesh/rpc', 'test/mesh/gossip', 'test/automations', 'test/mcp'],
-];
+const TESTS_OF_WHOLE_HUBS = ['test/hub/every-interface.test.ts', 'test/hub/whole-hub.test.ts'];
+const ALL_TESTS = ['auth', 'automations', 'calls', 'codec', 'http', 'hub', 'mcp', 'mesh'].map((module) => `test/${module}/`);
 const LIMIT_MS = 300_000;
 /** A test that waits for what a mutation took out is over soon; the tests themselves would wait for minutes. */
 const TEST_LIMIT_MS = 30_000;
@@ -35,7 +32,7 @@ function main(wanted = ''): number {
     for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
     for (const name of LINKED) symlinkSync(join(ROOT, name), join(tree, name));
     writeFileSync(join(tree, 'tsconfig.mutations.json'), JSON.stringify(COMPILER));
-    const unmutated = noticeIn(tree);
+    const unmutated = noticeIn(tree, [ALL_TESTS]);
     if (unmutated) throw new Error(`Without any mutation there is a failure already: ${unmutated.what}`);
     const verdicts = mutations.map((mutation) => verdictOn(mutation, tree));
     process.stdout.write(`${summary(verdicts)}\n`);
@@ -53,7 +50,7 @@ function verdictOn(mutation: Mutation, tree: string): Verdict {
   const source = readFileSync(path, 'utf8');
   try {
     writeFileSync(path, mutated(mutation, source));
-    const notice = noticeIn(tree);
+    const notice = noticeIn(tree, testsFor(mutation));
     const told = notice ? `noticed by ${notice.by === 'types' ? 'the types' : 'a test'}` : 'NOT NOTICED';
     process.stdout.write(`${told}: ${mutation.name}${notice ? ` – ${notice.what}` : ''}\n`);
     if (notice) requireMeant(mutation, notice);
@@ -78,11 +75,17 @@ export function summary(verdicts: readonly Verdict[]): string {
   return `${verdicts.length} mutations: ${types} noticed by the types, ${test} by a test, ${nobody} by nobody; ${error} ended in an error`;
 }
 
-/** The first mistake that the compiler finds, else the first test that fails; undefined where all is well. */
-function noticeIn(tree: string): Notice | undefined {
+/** Sets of tests for a mutation, those that may notice it soonest first: tests mirror `src`. */
+function testsFor({ file }: Mutation): readonly (readonly string[])[] {
+  const [, module = ''] = file.split('/');
+  return [TESTS_OF_WHOLE_HUBS, [`test/${module}/`], ALL_TESTS];
+}
+
+/** The first mistake that the compiler finds, else the first test that fails in one set after the other; undefined where all is well. */
+function noticeIn(tree: string, sets: readonly (readonly string[])[]): Notice | undefined {
   const types = run(tree, 'tsc', ['-p', 'tsconfig.mutations.json']);
   if (types.status !== 0) return { by: 'types', what: mistakeIn(types) };
-  for (const tests of TESTS) {
+  for (const tests of sets) {
     const report = reportOf(tree, ['--bail=1', ...tests]);
     if (!report) continue;
     // Where the first test that failed ran out of time, another one may still tell.

@@ -30,6 +30,8 @@ interface Interface {
   readonly takesBody?: true;
   /** A call that holds its calls, the steps, judges them before it runs them. */
   readonly isJudgedBefore?: true;
+  /** The hub ends the caller together with its token, so that it calls no more. */
+  readonly endsWithToken?: true;
   /** Its calls are steps, which the calls that hold them cannot judge beforehand. */
   readonly isOpenStep?: true;
 }
@@ -123,6 +125,7 @@ export function remoteCodeOf(error: unknown): string {
 
 /** Calls by an action of an automation, which has a token of its own that comes from a caller's. */
 const byAutomation: Interface = {
+  endsWithToken: true,
   open: async (fixture, { tool, callsPerMinute }) => {
     // To spawn is a call as well.
     const parent = await fixture.mint([...USE, 'agent:spawn'], callsPerMinute === undefined ? undefined : callsPerMinute + 1);

@@ -1,8 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { rawPublicKey } from '../../src/codec/public-key.ts';
+import type { Principal } from '../../src/core/auth/principal.ts';
+import { toAtmoError } from '../../src/core/errors.ts';
 import { GATE_TIMEOUT_MS } from '../../src/mesh/transport/admission.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
+import { HOST } from '../http/http-fixture.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
@@ -11,6 +14,7 @@ import { runClock } from '../mesh/run-clock.ts';
 import { SysfsTree } from '../sensors/sysfs-tree.ts';
 import { InterfaceFixture } from './interface-fixture.ts';
 import { remoteCodeOf } from './interfaces.ts';
+import type { OtherHub } from './other-hub.ts';
 import { MESH_AT, mcpRequest, WholeHub } from './whole-hub.ts';
 
 const fixture = new InterfaceFixture();
@@ -72,6 +76,29 @@ describe('a hub', () => {
     expect(await list()).not.toContainEqual(expect.objectContaining({ name: 'free' }));
   });
 
+  test('tells a listener over HTTP only the events that its token may hear', async () => {
+    const { token } = await fixture.mint(['probe:use']);
+    const { heard, ended, stop } = await listenOverHttp(token);
+    await fixture.hub.call('current_time');
+    await fixture.hub.call('probe:free', {}, token);
+    await fixture.pause();
+    expect(heard).toEqual(['probe:free@1.0.0']);
+    await stop();
+    expect(await ended).toBe('ended');
+  });
+
+  test('tells a listener over HTTP nothing more once its token was revoked', async () => {
+    const { token, tokenId } = await fixture.mint(['admin:audit']);
+    const { heard, ended } = await listenOverHttp(token);
+    await fixture.revoke(tokenId);
+    await fixture.hub.call('current_time');
+    await fixture.pause();
+    expect(heard).toEqual([expect.stringContaining('revoke_token')]);
+    // The stream of a token that can receive nothing any more is found from time to time.
+    await runClock(fixture.clock, 5_000, 1_000);
+    expect(await Promise.race([ended, 'goes on'])).toBe('ended');
+  });
+
   test('refuses calls of a token without a limit of its own that come faster than any agent calls', async () => {
     const { token, agentId } = await fixture.mint(['probe:use']);
     const { orchestrator } = fixture.hub.hub;
@@ -84,21 +111,43 @@ describe('a hub', () => {
   });
 });
 
+/** The tools of which a listener over HTTP hears that they are called, and how that ends. */
+async function listenOverHttp(token: string) {
+  const headers = { authorization: `Bearer ${token}` };
+  const { body } = await fixture.hub.fetch(`http://${HOST}/api/v1/events?types=agi.tool.invoked`, { headers });
+  if (!body) throw new Error('there is no stream');
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const heard: string[] = [];
+  const listen = async () => {
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      for (const [, data = ''] of part.value.matchAll(/^data: ?(.*)$/gm)) heard.push(JSON.parse(data).subject);
+    return 'ended';
+  };
+  return { heard, ended: listen(), stop: () => reader.cancel() };
+}
+
 describe('a hub in a mesh', () => {
   test('tells another hub only the events that its bearer may hear', async () => {
     const { hub: other } = await fixture.other();
     const { principal } = await other.bearer(['probe:use']);
-    const heard: unknown[] = [];
-    const ending = new AbortController();
-    const subscription = { principal, types: ['agi.tool.invoked'], signal: ending.signal } as const;
-    const ended = other.client.events.subscribe(fixture.hubId, subscription, ({ data }) => heard.push(data.agent_id));
-    await fixture.pause();
+    const { heard, ended, stop } = await listenAt(other, principal);
     await fixture.hub.call('current_time');
     await fixture.during(fixture.forward(other, principal, 'free'));
     await fixture.pause();
-    expect(heard).toEqual([`${principal.id}@${other.id}`]);
-    ending.abort();
-    await fixture.during(ended);
+    expect(heard).toEqual(['probe:free@1.0.0']);
+    stop();
+    expect(await fixture.during(ended)).toBe('ended');
+  });
+
+  test('tells another hub nothing more once the token of its bearer was revoked', async () => {
+    const { hub: other } = await fixture.other();
+    const { principal, tokenId } = await other.bearer(['admin:audit']);
+    const { heard, ended } = await listenAt(other, principal);
+    await fixture.revoke(tokenId);
+    await fixture.hub.call('current_time');
+    await fixture.pause();
+    expect(heard).toEqual([expect.stringContaining('revoke_token')]);
+    expect(await Promise.race([ended, 'goes on'])).toBe('TOKEN_EXPIRED');
   });
 
   test('takes from the tokens of another hub only what the mesh lets that hub give', async () => {
@@ -147,6 +196,21 @@ describe('a hub in a mesh', () => {
     });
   });
 });
+
+/** The tools of which a bearer at another hub hears that they are called, and how that ends. */
+async function listenAt({ client }: OtherHub, principal: Principal) {
+  const heard: string[] = [];
+  const ending = new AbortController();
+  const subscription = { principal, types: ['agi.tool.invoked'], signal: ending.signal } as const;
+  const ended = client.events
+    .subscribe(fixture.hubId, subscription, ({ subject }) => heard.push(subject))
+    .then(
+      () => 'ended',
+      (error) => toAtmoError(error).code,
+    );
+  await fixture.pause();
+  return { heard, ended, stop: () => ending.abort() };
+}
 
 /** A hub of no mesh that asks nothing of those that it connects to. */
 function strangerIn(network: MemoryNetwork): MemoryEngine {
