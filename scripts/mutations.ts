@@ -152,7 +152,8 @@ export function firstFailure({ testResults }: TestReport): FailedTest | undefine
     const broken = testResults.find(({ message }) => message !== '');
     throw new Error(`no test failed, but a file could not be loaded or set up: ${broken?.name} ${broken?.message ?? ''}`);
   }
-  const first = failed.find(({ result }) => !result.failureMessages.some((text) => text.includes('timed out')));
+  // The first message is that of the test; those of what is done after it follow.
+  const first = failed.find(({ result }) => result.failureMessages[0]?.includes('timed out') !== true);
   return first && { file: first.file, name: [...first.result.ancestorTitles, first.result.title].join(' > ') };
 }
 

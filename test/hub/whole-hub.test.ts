@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ToolOrchestrator } from '../../src/calls/tool-orchestrator.ts';
 import { rawPublicKey } from '../../src/codec/public-key.ts';
-import type { Principal } from '../../src/core/auth/principal.ts';
+import { type Principal, TOKEN_SKEW_MS } from '../../src/core/auth/principal.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
 import { GATE_TIMEOUT_MS } from '../../src/mesh/transport/admission.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
@@ -19,6 +20,7 @@ import { MESH_AT, mcpRequest, WholeHub } from './whole-hub.ts';
 
 const fixture = new InterfaceFixture();
 const sysfs = SysfsTree.empty();
+const strictClock = new ManualClock(Date.now());
 const strict = strictHub();
 /** The calls of `held` on the strict hub, which last until a test ends them. */
 const held = heldCalls();
@@ -26,7 +28,7 @@ const held = heldCalls();
 beforeAll(async () => {
   await fixture.start();
   await strict.hub.start();
-  for (const name of ['free', 'held', 'off', 'beta', 'dangerous']) registerProbe(strict, name);
+  for (const name of ['free', 'held', 'off', 'beta', 'dangerous', 'exact']) registerProbe(strict, name);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -178,11 +180,11 @@ describe('a hub in a mesh', () => {
       await joining.during(other.tellOwnRevocation(joining.hubId, root));
       // The hub asks a neighbour for statements at most four times a second.
       await runClock(joining.clock, 500);
-      const message = expect.stringContaining('its caller may no longer make it');
       const end = await joining.lastEnd(`${principal.id}@${other.id}`);
-      expect(end).toMatchObject({ kind: 'refusal', content: { error: 'CANCELLED', message } });
       joining.release();
       await joining.pause();
+      const message = expect.stringContaining('its caller may no longer make it');
+      expect(end).toMatchObject({ kind: 'refusal', content: { error: 'CANCELLED', message } });
       expect(joining.ran).toEqual([]);
     });
 
@@ -220,6 +222,8 @@ function strangerIn(network: MemoryNetwork): MemoryEngine {
 }
 
 describe('a hub whose owner set limits', () => {
+  const reasonOf = async (call: Parameters<ToolOrchestrator['isExecutionAllowed']>[0]) =>
+    (await strict.hub.orchestrator.isExecutionAllowed(call)).reason;
   const mint = async (more: object = {}): Promise<string> => {
     const body = { agent_id: 'agent', permissions: ['probe:use'], ...more };
     return (await strict.ask('/api/v1/tokens', { body })).token;
@@ -253,6 +257,29 @@ describe('a hub whose owner set limits', () => {
     expect(await strict.call('probe:beta', {}, tester.token)).toMatchObject({ status: 'success' });
   });
 
+  test('tells before a call, with its parameters and without, what is switched off and what needs a feature', async () => {
+    const token = await mint();
+    for (const call of [{}, { params: {} }]) {
+      expect(await reasonOf({ token, tool: 'probe:off', ...call })).toContain('RULE_BLOCKED');
+      expect(await reasonOf({ token, tool: 'probe:beta', ...call })).toContain('needs the feature beta');
+      expect(await reasonOf({ token, tool: 'probe:free', ...call })).toBeUndefined();
+    }
+  });
+
+  test('tells nobody what parameters a tool takes that the permissions do not cover', async () => {
+    const token = await mint();
+    const call = { token, tool: 'probe:exact', params: { value: 1 } };
+    expect(await strict.call(call.tool, call.params)).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
+    expect(await strict.call(call.tool, call.params, token)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    expect(await reasonOf(call)).toContain('PERMISSION_DENIED');
+  });
+
+  test('says of a token that ended before the body of its request came that it has expired', async () => {
+    const token = await mint({ ttl_seconds: 60 });
+    strict.beforeBody = async () => strictClock.advance(60_000 + TOKEN_SKEW_MS);
+    expect(await strict.call('current_time', {}, token)).toMatchObject({ error: { code: 'TOKEN_EXPIRED' } });
+  });
+
   test('ends the calls of a session at its limit, and lets another session begin', async () => {
     const token = await mint();
     const call = async (session: string) => {
@@ -263,9 +290,21 @@ describe('a hub whose owner set limits', () => {
     expect(await call('other')).toBe('success');
   });
 
-  test('takes no parameters that are longer than it allows', async () => {
-    const call = async (length: number) => (await strict.call('probe:free', { value: 'x'.repeat(length) }, await mint())).error?.code;
-    expect([await call(900), await call(1_000)]).toEqual([undefined, 'PAYLOAD_TOO_LARGE']);
+  test('takes no parameters of more bytes than it allows', async () => {
+    const call = async (value: string) => (await strict.call('probe:free', { value }, await mint())).error?.code;
+    expect([await call('x'.repeat(900)), await call('x'.repeat(1_000))]).toEqual([undefined, 'PAYLOAD_TOO_LARGE']);
+    expect([await call('ü'.repeat(450)), await call('ü'.repeat(500))]).toEqual([undefined, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  test('takes no calls while almost no memory is free', async () => {
+    const token = await mint();
+    const free = vi.spyOn(process, 'availableMemory').mockReturnValue(1_000_000);
+    strictClock.advance(1_000);
+    const refused = await strict.call('probe:free', {}, token);
+    free.mockRestore();
+    strictClock.advance(1_000);
+    expect(refused).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED' } });
+    expect(await strict.call('probe:free', {}, token)).toMatchObject({ status: 'success' });
   });
 
   test('runs no more calls at once than it allows', async () => {
@@ -291,7 +330,6 @@ describe('a hub whose owner set limits', () => {
 function strictHub(): WholeHub {
   sysfs.write('class/hwmon/hwmon0/name', 'k10temp');
   sysfs.write('class/hwmon/hwmon0/temp1_input', '41000');
-  const clock = new ManualClock(Date.now());
   const config = {
     sensors: { sysfs: sysfs.root },
     clock: { trust: 'never' },
@@ -305,7 +343,7 @@ function strictHub(): WholeHub {
       max_params_bytes: 1_000,
     },
   };
-  return new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n', config });
+  return new WholeHub({ clock: strictClock, network: new MemoryNetwork({ clock: strictClock }), rules: 'rules: []\n', config });
 }
 
 function heldCalls() {
@@ -321,13 +359,13 @@ function heldCalls() {
   return calls;
 }
 
-/** Registers a tool that changes something; the one of the name `dangerous` is. */
+/** Registers a tool that changes something; the one of the name `dangerous` is, and `exact` needs another permission. */
 function registerProbe({ hub }: WholeHub, name: string): void {
   const tool = makeTool({
     namespace: 'probe',
     name,
-    parameters: { type: 'object', properties: { value: { description: 'Anything' } } },
-    requires: { permissions: ['probe:use'] },
+    parameters: { type: 'object', properties: { value: { type: 'string', description: 'Any text' } } },
+    requires: { permissions: ['probe:use', ...(name === 'exact' ? ['probe:other'] : [])] },
     execution: { side_effects: true },
     metadata: { dangerous: name === 'dangerous' },
     ...(name === 'held' && { handler: held.begin }),
