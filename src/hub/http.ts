@@ -25,6 +25,7 @@ import { areaRoutes, deviceNameRoutes, deviceRoutes } from '../http/routes/devic
 import { eventRoutes } from '../http/routes/event-routes.ts';
 import { meshRoutes } from '../http/routes/mesh-routes.ts';
 import { monitorRoutes } from '../http/routes/monitor-routes.ts';
+import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
 import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
 import { systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
@@ -103,6 +104,7 @@ export class HttpApi implements Service {
   readonly #home: VisibleHome;
   readonly #catalogue: ToolCatalogue;
   readonly #visibility: EventVisibility;
+  readonly #reads: ReadRateLimiter;
   readonly #mcp: McpEndpoint;
   readonly #tls: CertificateManager | undefined;
   readonly #server: HttpListener;
@@ -137,7 +139,7 @@ export class HttpApi implements Service {
       entities: collaborators.entities,
       home: this.#home,
     });
-    const reads = new ReadRateLimiter(clock);
+    this.#reads = new ReadRateLimiter(clock);
     this.#mcp = openMcp({
       tools: collaborators.tools,
       registry: collaborators.registry,
@@ -154,7 +156,7 @@ export class HttpApi implements Service {
       store: collaborators.store,
       directory: collaborators.directory,
       events: collaborators.events,
-      reads,
+      reads: this.#reads,
       catalogue: this.#catalogue,
       home: this.#home,
     });
@@ -181,7 +183,7 @@ export class HttpApi implements Service {
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
       guesses: this.#tokenGuessLockout(),
-      reads,
+      reads: this.#reads,
     });
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
@@ -287,6 +289,7 @@ export class HttpApi implements Service {
           catalogue,
         }),
       ),
+      ...pagePreferenceRoutes({ store: all.store, reads: this.#reads }),
       ...this.#mcp.routes(),
     ];
   }

@@ -242,6 +242,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'POST /api/v1/mesh/peers/{id}/delegate': 'delegateToHub',
   'POST /api/v1/mesh/root/export': 'exportMeshRoot',
   'POST /api/v1/mesh/root/import': 'importMeshRoot',
+  'GET /api/v1/page-preferences': 'getPagePreferences',
+  'PUT /api/v1/page-preferences': 'replacePagePreferences',
   'GET /api/tools': 'listMonitorTools',
   'GET /api/tools/usage': 'getMonitorUsage',
   'POST /mcp': 'sendMcp',
@@ -296,6 +298,7 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   approvers: 'approvals',
   rules: 'audit',
   assets: 'monitor',
+  'page-preferences': 'monitor',
   '': 'monitor',
 };
 

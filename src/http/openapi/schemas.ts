@@ -166,6 +166,7 @@ export const HOME_SCHEMAS: NamedSchemas = {
     points: listOf(record({ at: instantOrNever, value: anything('Number, text or flag') })),
   }),
   Device: record({ ...DEVICE, tools: listOf(text('Canonical id')), ...DEVICE_READINGS }, [...DEVICE_REQUIRED, 'tools', 'readings']),
+  PagePreferences: record({ preferences: { type: 'object', description: 'What the page stored for the caller' } }),
   Areas: record({
     areas: listOf(record({ area: text(), floor: TEXT_OR_NULL, aliases: ALIASES, devices: listOf(text('Id of a device there')) })),
   }),

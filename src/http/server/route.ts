@@ -40,7 +40,7 @@ export interface AnswerShape {
 }
 
 interface RouteHead {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path pattern with `:name` parameters. A parameter `:name{.+}` also matches slashes. */
   readonly path: string;
   readonly summary: string;

@@ -35,6 +35,10 @@ export class HubClient {
     return this.#json('POST', path, { ...options, body });
   }
 
+  put<Answer = JsonObject>(path: string, body: JsonObject, options: RequestOptions = {}): Promise<Answer> {
+    return this.#json('PUT', path, { ...options, body });
+  }
+
   delete<Answer = JsonObject>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('DELETE', path, options);
   }
