@@ -1,37 +1,42 @@
 import { Observable } from './api/observable.ts';
 import type { IconName } from './components/icon.ts';
+import type { TextKey } from './texts/text.ts';
 
 /** A page that a URL can open. */
 export interface Page {
   /** Path after `#/`. `:name` stands for a parameter. */
   readonly route: string;
-  readonly title: string;
+  readonly title: TextKey;
   readonly icon: IconName;
-  /** Name of the page's custom element. The element extends `PageElement`, and main.ts imports its module. */
-  readonly element: string;
+  /** Name of the page's custom element. The element extends `PageElement`, and page-modules.ts loads its module. */
+  readonly element: `atmo-page-${string}`;
   /** `main` pages are always in the navigation. On phones, `more` pages are under "More". `none` pages are not in the navigation. */
   readonly place: 'main' | 'more' | 'none';
 }
 
+const ROUTES = [
+  { route: 'home', title: 'home.title', icon: 'home', element: 'atmo-page-home', place: 'main' },
+  { route: 'approvals', title: 'approvals.title', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
+  { route: 'approvals/:id', title: 'approvals.title', icon: 'shield', element: 'atmo-page-approvals', place: 'none' },
+  { route: 'devices/:id', title: 'devices.title', icon: 'home', element: 'atmo-page-device', place: 'none' },
+  { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
+  { route: 'add-device', title: 'add_device.title', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
+  { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
+  { route: 'agents', title: 'agents.title', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
+  { route: 'tokens', title: 'tokens.title', icon: 'key', element: 'atmo-page-tokens', place: 'more' },
+  { route: 'mesh', title: 'mesh.title', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },
+  { route: 'networks', title: 'networks.title', icon: 'waves', element: 'atmo-page-networks', place: 'more' },
+  { route: 'events', title: 'events.title', icon: 'list', element: 'atmo-page-events', place: 'more' },
+] as const satisfies readonly Page[];
 /** All pages, in the order of the navigation. */
-export const PAGES: readonly Page[] = [
-  { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
-  { route: 'approvals', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
-  { route: 'approvals/:id', title: 'Approvals', icon: 'shield', element: 'atmo-page-approvals', place: 'none' },
-  { route: 'devices/:id', title: 'Device', icon: 'home', element: 'atmo-page-device', place: 'none' },
-  { route: 'tools', title: 'Tools', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
-  { route: 'add-device', title: 'Add a device', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
-  { route: 'activity', title: 'Activity', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
-  { route: 'agents', title: 'Agents', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
-  { route: 'tokens', title: 'Tokens', icon: 'key', element: 'atmo-page-tokens', place: 'more' },
-  { route: 'mesh', title: 'Mesh', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },
-  { route: 'networks', title: 'Networks', icon: 'waves', element: 'atmo-page-networks', place: 'more' },
-  { route: 'events', title: 'Events', icon: 'list', element: 'atmo-page-events', place: 'more' },
-];
+export const PAGES: readonly (Page & { readonly element: PageElementName })[] = ROUTES;
+
+/** The name of the element of a page. */
+export type PageElementName = (typeof ROUTES)[number]['element'];
 
 /** The page that the URL names. */
 export interface CurrentPage {
-  readonly page: Page;
+  readonly page: (typeof PAGES)[number];
   readonly params: RouteParams;
 }
 

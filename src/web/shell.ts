@@ -8,13 +8,15 @@ import type { App } from './app.ts';
 import { closeDialog, modalDialog } from './components/dialog.ts';
 import { formValues } from './components/form-values.ts';
 import { icon } from './components/icon.ts';
+import { languageChoice } from './components/language-choice.ts';
 import { every, LightElement, type Stop } from './components/light-element.ts';
 import type { Notice, PageElement } from './components/page-element.ts';
+import { PAGE_MODULES } from './page-modules.ts';
 import { PAGES, type Page, titleOf } from './router.ts';
+import { text, textWith } from './texts/text.ts';
 
 const HEALTH_MS = 60_000;
 const NOTICE_MS = 5_000;
-const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
 
 /** The frame around every page: navigation, connection state, notices, and the page that the URL names. */
 export class Shell extends LightElement {
@@ -44,8 +46,8 @@ export class Shell extends LightElement {
     calls.onEnd((end) => this.#notifyEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
-    router.subscribe(() => this.#follow());
-    this.#follow();
+    router.subscribe(() => this.#followOrNotify());
+    this.#followOrNotify();
     void store.refreshHealth();
   }
 
@@ -54,10 +56,10 @@ export class Shell extends LightElement {
     if (!app) return html``;
     if (!app.session.login) return signInView(app.session);
     return html`
-      <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
+      <a class="skip" href="#main" @click=${this.#skip}>${text('shell.skip')}</a>
       <div class="frame">
         ${this.#navigation(app)}
-        <main id="main" tabindex="-1">${this.#problems(app)}${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
+        <main id="main" tabindex="-1">${this.#problems(app)}${this.#shown ?? html`<p class="quiet center">${text('shell.wait')}</p>`}</main>
       </div>
       ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)} ${this.#offer(app)}
       <div class="notices" role="status" aria-live="polite">
@@ -73,17 +75,18 @@ export class Shell extends LightElement {
   #navigation(app: App): TemplateResult {
     const { connection } = app.store.state;
     return html`
-      <nav class="nav" aria-label="Pages">
+      <nav class="nav" aria-label=${text('shell.pages')}>
         <a class="brand" href="#/home"><span class="brand-mark" aria-hidden="true"></span><span class="brand-name">Atmosphere</span></a>
         <ul>
           ${PAGES.filter(({ place }) => place !== 'none').map((page) => this.#link(page))}
           <li class="menu-entry">
-            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#showMenu(true)}>${icon('more')}<span>More</span></button>
+            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#showMenu(true)}>${icon('more')}<span>${text('shell.more')}</span></button>
           </li>
         </ul>
         <div class="nav-foot">
-          <p class="connection ${connection}" role="status"><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</p>
-          <button type="button" class="nav-link" @click=${() => app.session.signOut()}>${icon('out')}<span>Sign out</span></button>
+          <p class="connection ${connection}" role="status"><span class="dot" aria-hidden="true"></span>${text(`shell.${connection}`)}</p>
+          ${languageChoice()}
+          <button type="button" class="nav-link" @click=${() => app.session.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button>
         </div>
       </nav>
     `;
@@ -100,8 +103,8 @@ export class Shell extends LightElement {
     const count = page.route === 'approvals' ? (this.app?.store.pendingApprovals().length ?? 0) : 0;
     return html`<li class=${page.place}>
       <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#showMenu(false)}>
-        ${icon(page.icon)}<span>${page.title}</span>
-        ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> waiting</span></span>` : nothing}
+        ${icon(page.icon)}<span>${text(page.title)}</span>
+        ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> ${text('shell.waiting')}</span></span>` : nothing}
       </a>
     </li>`;
   }
@@ -110,9 +113,10 @@ export class Shell extends LightElement {
     const pages = PAGES.filter(({ place }) => place === 'more');
     const content = html`<ul class="menu">
       ${pages.map((page) => this.#link(page))}
-      <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
+      <li>${languageChoice()}</li>
+      <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button></li>
     </ul>`;
-    return modalDialog({ title: 'More', onClose: () => this.#showMenu(false) }, content);
+    return modalDialog({ title: text('shell.more'), onClose: () => this.#showMenu(false) }, content);
   }
 
   /** Returns the dialog that asks before a sign-in with a link: the author of the link could watch what the person does with that login. */
@@ -120,12 +124,12 @@ export class Shell extends LightElement {
     if (!session.offered) return nothing;
     const { person } = session.offered;
     return modalDialog(
-      { title: 'Sign in as somebody else?', onClose: () => session.refuseOffer() },
-      html`<p>You opened a link that signs this page in ${person === undefined ? 'with another token' : html`as <strong><bdi>${person}</bdi></strong>`}.
-          Go on only if you made it just now with <code>atmo monitor</code>.</p>
+      { title: text('shell.other_person'), onClose: () => session.refuseOffer() },
+      html`<p>${person === undefined ? text('shell.link_of_token') : textWith('shell.link_of_person', { person: html`<strong><bdi>${person}</bdi></strong>` })}
+          ${textWith('shell.link_warning', { command: html`<code>atmo monitor</code>` })}</p>
         <footer>
-          <button type="button" class="button primary" @click=${closeDialog}>Stay as I am</button>
-          <button type="button" class="button" @click=${() => void session.acceptOffer()}>Sign in with the link</button>
+          <button type="button" class="button primary" @click=${closeDialog}>${text('shell.link_refuse')}</button>
+          <button type="button" class="button" @click=${() => void session.acceptOffer()}>${text('shell.link_accept')}</button>
         </footer>`,
     );
   }
@@ -174,8 +178,8 @@ export class Shell extends LightElement {
     this.querySelector<HTMLElement>('#main')?.focus();
   }
 
-  /** Shows the page that the URL names. If the URL names none, `#begin` opens the first page. */
-  #follow(): void {
+  /** Shows the page that the URL names, once its module is loaded. If the URL names none, `#begin` opens the first page. */
+  async #follow(): Promise<void> {
     const { app } = this;
     if (!app) return;
     const { place } = app.router;
@@ -183,6 +187,9 @@ export class Shell extends LightElement {
       this.#begin(app);
       return;
     }
+    await app.hub.part(PAGE_MODULES[place.page.element]);
+    // The person may have gone on to another page while this one was loaded.
+    if (app.router.place !== place) return;
     const isSamePage = this.#shown?.localName === place.page.element;
     const shown = isSamePage && this.#shown ? this.#shown : (document.createElement(place.page.element) as PageElement);
     shown.app = app;
@@ -192,6 +199,10 @@ export class Shell extends LightElement {
     if (isSamePage) return;
     window.scrollTo({ top: 0 });
     this.isMenuOpen = false;
+  }
+
+  #followOrNotify(): void {
+    this.#follow().catch((error: unknown) => this.#notify({ text: messageOf(error), tone: 'bad' }));
   }
 
   /** Waits for the hub's first response. Then opens the approvals page if requests wait for a person, and otherwise the home page. */
@@ -205,7 +216,9 @@ export class Shell extends LightElement {
 
   /** Shows the outcome of a call that had to wait for approval. */
   #notifyEnd({ call, error }: CallOutcome): void {
-    this.#notify(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
+    this.#notify(
+      error === undefined ? { text: text('shell.done', { label: call.label }), tone: 'good' } : { text: messageOf(error), tone: 'bad' },
+    );
   }
 
   #notify(notice: Notice): void {
@@ -218,7 +231,8 @@ export class Shell extends LightElement {
 
   #retitle(): void {
     const { app } = this;
-    document.title = titleOf(app?.session.login ? app.store.pendingApprovals().length : 0, app?.router.place?.page.title);
+    const page = app?.router.place?.page;
+    document.title = titleOf(app?.session.login ? app.store.pendingApprovals().length : 0, page && text(page.title));
   }
 }
 
@@ -233,7 +247,7 @@ function signInView(session: Session): TemplateResult {
     <main class="sign-in" id="main">
       <form class="card" @submit=${(event: SubmitEvent) => void signIn(event, session)}>
         <span class="brand-mark large" aria-hidden="true"></span>
-        <h1>Welcome home</h1>
+        <h1>${text('sign_in.title')}</h1>
         <p class="quiet">Run <code>atmo monitor</code> on the hub and open the link that it shows, or paste a token.</p>
         ${reason === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${reason}</p>`}
         <label class="field"><span class="label">Token or link</span>

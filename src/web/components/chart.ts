@@ -1,6 +1,7 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
+import { languageTag, text } from '../texts/text.ts';
 import { CHART_MARGIN, type ChartPoint, type ChartShape, chartOf } from './chart-geometry.ts';
-import { numberWords } from './formatting.ts';
+import { dateTimeWords, numberWords } from './formatting.ts';
 import { LightElement, type Stop } from './light-element.ts';
 
 /** The axes of a curve. */
@@ -74,15 +75,15 @@ export class Chart extends LightElement {
     if (!near) return nothing;
     const anchor = near.x > this.width / 2 ? 'end' : 'start';
     const { value, low = value, high = value } = near.point;
-    const spread = low === high ? '' : ` (${this.#valueWords(low)} to ${this.#valueWords(high)})`;
-    const words = `${this.#valueWords(value)}${spread} · ${new Date(near.point.atMs).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' })}`;
+    const spread = low === high ? '' : ` (${this.#valueWords(low)} – ${this.#valueWords(high)})`;
+    const words = `${this.#valueWords(value)}${spread} · ${dateTimeWords(near.point.atMs)}`;
     return svg`<line class="curve-cursor" x1=${near.x} x2=${near.x} y1=${CHART_MARGIN.top} y2=${HEIGHT_PX - CHART_MARGIN.bottom}></line>
       <circle class="curve-spot" cx=${near.x} cy=${near.y} r="5"></circle>
       <text class="curve-words" x=${near.x + (anchor === 'end' ? -10 : 10)} y=${CHART_MARGIN.top + 12} text-anchor=${anchor}>${words}</text>` as TemplateResult;
   }
 
   #valueWords(value: number): string {
-    if (this.scale.isStepped) return value === 1 ? 'yes' : 'no';
+    if (this.scale.isStepped) return value === 1 ? text('words.yes') : text('words.no');
     return `${numberWords(value)} ${this.scale.unit}`.trim();
   }
 
@@ -93,8 +94,8 @@ export class Chart extends LightElement {
 
 function timeWords(atMs: number, isDay: boolean): string {
   const time = new Date(atMs);
-  if (isDay) return time.toLocaleDateString([], { day: 'numeric', month: 'short' });
-  return time.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  if (isDay) return time.toLocaleDateString(languageTag(), { day: 'numeric', month: 'short' });
+  return time.toLocaleTimeString(languageTag(), { hour: '2-digit', minute: '2-digit' });
 }
 
 customElements.define('atmo-chart', Chart);

@@ -1,5 +1,6 @@
 import { html, type TemplateResult } from 'lit';
 import { ref } from 'lit/directives/ref.js';
+import { text } from '../texts/text.ts';
 import { icon } from './icon.ts';
 
 export interface ModalOptions {
@@ -14,7 +15,7 @@ export function modalDialog({ title, onClose }: ModalOptions, content: unknown):
     <dialog class="dialog" aria-label=${title} ${ref(open)} @close=${onClose} @click=${closeOutside}>
       <div class="dialog-body">
         <header><h2>${title}</h2>
-          <button type="button" class="button icon-only" aria-label="Close" @click=${closeDialog}>${icon('close')}</button></header>
+          <button type="button" class="button icon-only" aria-label=${text('forms.close')} @click=${closeDialog}>${icon('close')}</button></header>
         ${content}
       </div>
     </dialog>

@@ -1,19 +1,46 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
+import { languageTag, text } from '../texts/text.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
+/** The units of an age, each with the age from which it is used. */
+const AGES = [
+  { unit: 'day', sizeMs: DAY_MS, fromMs: 2 * DAY_MS },
+  { unit: 'hour', sizeMs: HOUR_MS, fromMs: HOUR_MS },
+  { unit: 'minute', sizeMs: MINUTE_MS, fromMs: MINUTE_MS },
+  { unit: 'second', sizeMs: 1_000, fromMs: 10_000 },
+] as const;
+
 /** Returns how long ago a time was, such as `2 min ago`; `unknown` if it is null. */
 export function ageWords(at: string | null, nowMs: number): string {
-  if (at === null) return 'unknown';
+  if (at === null) return text('words.unknown');
   const ageMs = Math.max(0, nowMs - Date.parse(at));
-  if (ageMs < 10_000) return 'just now';
-  if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / 1000)} s ago`;
-  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)} min ago`;
-  if (ageMs < 2 * DAY_MS) return `${Math.floor(ageMs / HOUR_MS)} h ago`;
-  return `${Math.floor(ageMs / DAY_MS)} days ago`;
+  const age = AGES.find(({ fromMs }) => ageMs >= fromMs);
+  if (!age) return text('words.just_now');
+  return new Intl.RelativeTimeFormat(languageTag(), { style: 'short' }).format(-Math.floor(ageMs / age.sizeMs), age.unit);
+}
+
+/** Returns the time of day, such as `12:04`. */
+export function timeWords(at: string | number): string {
+  return new Date(at).toLocaleTimeString(languageTag(), { timeStyle: 'short' });
+}
+
+/** Returns the time of day with the seconds, for lists in which much happens in a minute. */
+export function secondsWords(at: string | number): string {
+  return new Date(at).toLocaleTimeString(languageTag(), { timeStyle: 'medium' });
+}
+
+/** Returns a day, such as `3 May 2026`. */
+export function dateWords(at: string | number): string {
+  return new Date(at).toLocaleDateString(languageTag(), { dateStyle: 'medium' });
+}
+
+/** Returns a day and the time of day, such as `3 May 2026, 12:04`. */
+export function dateTimeWords(at: string | number): string {
+  return new Date(at).toLocaleString(languageTag(), { dateStyle: 'medium', timeStyle: 'short' });
 }
 
 /** Returns the minutes and seconds left until a deadline, such as `9:04`. After the deadline, returns `0:00`. */
@@ -25,10 +52,10 @@ export function countdown(until: string, nowMs: number): string {
 /** Returns a value as text for people. Numbers are localised, underscores become blanks, true becomes `yes`, and null becomes `–`. */
 export function valueWords(value: Json): string {
   if (value === null) return '–';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'boolean') return value ? text('words.yes') : text('words.no');
   if (typeof value === 'number') return numberWords(value);
   if (typeof value === 'string') return humanWords(value);
-  if (Array.isArray(value)) return value.map(valueWords).join(', ') || 'none';
+  if (Array.isArray(value)) return value.map(valueWords).join(', ') || text('words.none');
   return isJsonObject(value)
     ? Object.entries(value)
         .map(([name, item]) => `${humanWords(name)} ${valueWords(item)}`)
@@ -40,7 +67,7 @@ export function valueWords(value: Json): string {
 export function numberWords(value: number): string {
   const size = Math.abs(value);
   const maximumFractionDigits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
-  return value.toLocaleString(undefined, { maximumFractionDigits });
+  return value.toLocaleString(languageTag(), { maximumFractionDigits });
 }
 
 /** Returns a name as words: `door_closed` becomes `door closed`. */

@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { messageOf } from '../api/hub-client.ts';
 import type { App, CallRequest } from '../app.ts';
 import type { RouteParams } from '../router.ts';
+import { text } from '../texts/text.ts';
 import { LightElement, type Stop } from './light-element.ts';
 import { copyable } from './text-block.ts';
 
@@ -42,13 +43,13 @@ export abstract class PageElement extends LightElement {
   }
 
   /** Returns a text with a copy button. */
-  protected copyable(text: string, label: string): TemplateResult {
-    return copyable(text, { label, onCopied: () => this.notify('Copied.') });
+  protected copyable(content: string, label: string): TemplateResult {
+    return copyable(content, { label, onCopied: () => this.notify(text('forms.copied')) });
   }
 
   /** Shows a notice, which screen readers read aloud. */
-  protected notify(text: string, tone: Notice['tone'] = 'good'): void {
-    this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text, tone }, bubbles: true }));
+  protected notify(words: string, tone: Notice['tone'] = 'good'): void {
+    this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text: words, tone }, bubbles: true }));
   }
 
   /** Shows a thrown error as a notice. */

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
+import { text } from '../texts/text.ts';
 import { icon } from './icon.ts';
 
 /** Loads data for a page from the hub. Holds the last value, the last error, and whether a request runs. */
@@ -59,7 +60,7 @@ export function remoteDataView<Value>(data: RemoteData<Value>, show: (value: Val
   const { value, problem, isLoading } = data;
   return html`
     ${problem === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${problem}</p>`}
-    ${isLoading && value === undefined ? html`<p class="quiet" aria-busy="true">One moment …</p>` : nothing}
+    ${isLoading && value === undefined ? html`<p class="quiet" aria-busy="true">${text('shell.wait')}</p>` : nothing}
     ${value === undefined ? nothing : show(value)}
   `;
 }

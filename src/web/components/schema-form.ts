@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, valueAt } from '../../core/json.ts';
+import { text } from '../texts/text.ts';
 import { inputValue } from './form-values.ts';
 import { capital, humanWords, valueWords } from './formatting.ts';
 import { icon } from './icon.ts';
@@ -47,7 +48,7 @@ export class SchemaForm extends LightElement {
     super();
     this.examples = [];
     this.problems = [];
-    this.submitLabel = 'Run';
+    this.submitLabel = text('forms.run');
     this.busy = false;
     this.variants = {};
   }
@@ -61,14 +62,14 @@ export class SchemaForm extends LightElement {
     return html`
       <form class="schema-form" @submit=${this.#submit}>
         ${this.examples.length > 0 && fields.length > 0 ? this.#examples() : nothing}
-        ${fields.length === 0 ? html`<p class="quiet">Takes no parameters.</p>` : fields.map((field) => this.#field(field))}
+        ${fields.length === 0 ? html`<p class="quiet">${text('forms.no_parameters')}</p>` : fields.map((field) => this.#field(field))}
         <button type="submit" class="button primary" ?disabled=${this.busy} aria-busy=${this.busy}>${icon('play')}${this.submitLabel}</button>
       </form>
     `;
   }
 
   #examples(): TemplateResult {
-    return html`<div class="row" role="group" aria-label="Examples"><span class="quiet small">Examples</span>
+    return html`<div class="row" role="group" aria-label=${text('forms.examples')}><span class="quiet small">${text('forms.examples')}</span>
       ${this.examples.map(
         ({ description, params }) =>
           html`<button type="button" class="button small" @click=${() => {
@@ -85,7 +86,7 @@ export class SchemaForm extends LightElement {
     if (field.kind === 'variant') return this.#variant(field);
     const id = `${this.#id}/${field.path.join('/')}`;
     return html`<div class="field">
-      <label class="label" for=${id}>${field.label}${field.isRequired ? html` <span class="required" title="needed">needed</span>` : nothing}</label>
+      <label class="label" for=${id}>${field.label}${field.isRequired ? html` <span class="required" >${text('forms.needed')}</span>` : nothing}</label>
       <div class="with-unit">${this.#input(field, id)}${field.unit === undefined ? nothing : html`<span class="unit">${field.unit}</span>`}</div>
       ${this.#help(field)} ${this.#problem(field)}
     </div>`;
@@ -98,7 +99,7 @@ export class SchemaForm extends LightElement {
   #problem({ path }: FormField): TemplateResult | typeof nothing {
     const found = this.problems.find(({ pointer }) => pointer === `/${path.join('/')}`);
     return found
-      ? html`<span class="error" role="alert">${found.message}${found.allowed === undefined ? '' : `; allowed: ${found.allowed}`}</span>`
+      ? html`<span class="error" role="alert">${found.message}${found.allowed === undefined ? '' : `; ${text('forms.allowed', { values: found.allowed })}`}</span>`
       : nothing;
   }
 
@@ -109,9 +110,9 @@ export class SchemaForm extends LightElement {
     if (field.kind === 'flag') return choiceInput({ id, field, value, options: [true, false], set });
     if (field.kind === 'number') return numberInput({ id, field, value, set });
     if (field.kind === 'text' && !field.isLong) return textInput({ id, field, value, set });
-    const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+    const written = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
     const read = field.kind === 'json' ? parseJsonOrText : (typed: string) => (typed === '' ? undefined : typed);
-    return html`<textarea id=${id} rows="3" ?required=${field.isRequired} .value=${text} placeholder=${field.kind === 'json' ? 'JSON' : ''}
+    return html`<textarea id=${id} rows="3" ?required=${field.isRequired} .value=${written} placeholder=${field.kind === 'json' ? 'JSON' : ''}
       @change=${(event: Event) => set(read(inputValue(event)))}></textarea>`;
   }
 
@@ -122,13 +123,13 @@ export class SchemaForm extends LightElement {
     return html`<fieldset><legend>${field.label}</legend>${this.#help(field)}
       ${items.map((_item, index) => this.#item(field, index))}
       <div><button type="button" class="button small" ?disabled=${isFull} @click=${() => this.#set([...field.path, items.length], emptyOf(field.item))}>
-        ${icon('plus')}Add</button></div>${this.#problem(field)}</fieldset>`;
+        ${icon('plus')}${text('forms.add')}</button></div>${this.#problem(field)}</fieldset>`;
   }
 
   #item(field: FormField & { readonly kind: 'list' }, index: number): TemplateResult {
     const path = [...field.path, index];
     return html`<div class="list-item">${this.#field(schemaField(field.item, { path, name: `${index + 1}`, isRequired: true }))}
-      <button type="button" class="button plain icon-only" aria-label="Remove ${field.label} ${index + 1}" @click=${() => this.#set(path, undefined)}>${icon('trash')}</button></div>`;
+      <button type="button" class="button plain icon-only" aria-label=${text('forms.remove_thing', { label: `${field.label} ${index + 1}` })} @click=${() => this.#set(path, undefined)}>${icon('trash')}</button></div>`;
   }
 
   #variant(field: FormField & { readonly kind: 'variant' }): TemplateResult {
@@ -145,7 +146,7 @@ export class SchemaForm extends LightElement {
       this.#set(field.path, undefined);
     };
     return html`<fieldset><legend>${field.label}</legend>${this.#help(field)}
-      <div class="tabs" role="group" aria-label="Form of ${field.label}">${field.options.map(
+      <div class="tabs" role="group" aria-label=${text('forms.form_of', { label: field.label })}>${field.options.map(
         ({ label }, index) => html`<button type="button" aria-pressed=${index === chosen} @click=${() => choose(index)}>${label}</button>`,
       )}</div>
       ${option?.kind === 'group' ? option.fields.map((inner) => this.#field(inner)) : option ? this.#field({ ...option, help: '' }) : nothing}</fieldset>`;
@@ -180,7 +181,8 @@ function choiceInput({
   set,
 }: InputParts<'choice' | 'flag'> & { readonly options: readonly Json[] }): TemplateResult {
   const chosen = options.findIndex((option) => JSON.stringify(option) === JSON.stringify(value));
-  const none = field.fallback === undefined ? 'Choose …' : `${capital(valueWords(field.fallback))} (unless chosen)`;
+  const none =
+    field.fallback === undefined ? text('forms.choose') : text('forms.unless_chosen', { value: capital(valueWords(field.fallback)) });
   return html`<select id=${id} ?required=${field.isRequired} @change=${(event: Event) => set(options[Number(inputValue(event) || -1)])}>
     <option value="" ?selected=${chosen === -1}>${none}</option>
     ${options.map((option, index) => html`<option value=${index} ?selected=${index === chosen}>${capital(valueWords(option))}</option>`)}

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { text } from '../texts/text.ts';
 import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
 
@@ -9,16 +10,16 @@ interface CopyOptions {
 }
 
 /** Returns a selectable text with a copy button. */
-export function copyable(text: string, { label, onCopied }: CopyOptions): TemplateResult {
+export function copyable(content: string, { label, onCopied }: CopyOptions): TemplateResult {
   return html`<div class="copyable">
-    <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
-    <button type="button" class="button small" aria-label="Copy ${label}" @click=${(event: Event) => copy(event, text).then(onCopied)}>${icon('copy')}Copy</button>
+    <pre tabindex="0" role="group" aria-label=${label}>${content}</pre>
+    <button type="button" class="button small" aria-label=${text('forms.copy_thing', { label })} @click=${(event: Event) => copy(event, content).then(onCopied)}>${icon('copy')}${text('forms.copy')}</button>
   </div>`;
 }
 
 /** Copies a text. On an insecure origin there is no clipboard, so the text is only selected, and the person can press Ctrl+C. */
-async function copy({ currentTarget }: Event, text: string): Promise<void> {
-  if (isSecureContext) return navigator.clipboard.writeText(text);
+async function copy({ currentTarget }: Event, content: string): Promise<void> {
+  if (isSecureContext) return navigator.clipboard.writeText(content);
   const pre = currentTarget instanceof Element ? currentTarget.previousElementSibling : null;
   if (pre) getSelection()?.selectAllChildren(pre);
 }
@@ -51,5 +52,7 @@ export function lazyContent(content: () => unknown): TemplateResult {
 
 /** Returns a value as JSON. It is rendered only when the surrounding `<details>` is first opened. */
 export function lazyJson(value: unknown): TemplateResult {
-  return lazyContent(() => html`<pre tabindex="0" role="group" aria-label="All of it">${JSON.stringify(value, null, 2)}</pre>`);
+  return lazyContent(
+    () => html`<pre tabindex="0" role="group" aria-label=${text('forms.all_of_it')}>${JSON.stringify(value, null, 2)}</pre>`,
+  );
 }

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject, objectsOf } from '../../core/
 import { HubError, messageOf } from '../api/hub-client.ts';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
+import { text } from '../texts/text.ts';
 import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
 import type { FieldProblem, FormExample } from './schema-form.ts';
@@ -49,13 +50,13 @@ export class ToolForm extends LightElement {
   }
 
   #outcome(): TemplateResult | typeof nothing {
-    if (this.#isWaiting) return html`<p class="chip warm">${icon('clock')}Waits for approval, then it runs</p>`;
+    if (this.#isWaiting) return html`<p class="chip warm">${icon('clock')}${text('forms.waits')}</p>`;
     if (this.error !== undefined) {
       const code = this.error instanceof HubError ? html`<code>${this.error.code}</code> ` : nothing;
       return html`<p class="alert">${icon('warning')}<span>${code}${messageOf(this.error)}</span></p>`;
     }
     if (this.answer === undefined) return nothing;
-    return html`<pre tabindex="0" role="group" aria-label="Answer"><code>${JSON.stringify(this.answer, null, 2)}</code></pre>`;
+    return html`<pre tabindex="0" role="group" aria-label=${text('forms.answer')}><code>${JSON.stringify(this.answer, null, 2)}</code></pre>`;
   }
 
   async #run(params: JsonObject): Promise<void> {

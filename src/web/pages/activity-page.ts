@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 import { formValues } from '../components/form-values.ts';
+import { dateTimeWords, secondsWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
@@ -134,7 +135,7 @@ function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult 
   return html`<li>
     <details>
       <summary>
-        <time datetime=${row.at}>${new Date(row.at).toLocaleString()}</time> <span class="chip ${TONES[verdict]}">${verdict}</span>
+        <time datetime=${row.at}>${dateTimeWords(row.at)}</time> <span class="chip ${TONES[verdict]}">${verdict}</span>
         <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">by <bdi>${row.agent}</bdi></span>`}</span>
         ${detail === '' ? nothing : html`<span class="detail quiet"><bdi>${detail}</bdi></span>`}
       </summary>
@@ -174,7 +175,7 @@ function recentCalls({ recent }: Usage): TemplateResult {
       <tbody>
         ${recent.map(
           ({ ts, tool, agent, duration_ms: tookMs, error }) => html`<tr>
-            <td><time datetime=${ts}>${new Date(ts).toLocaleTimeString()}</time></td>
+            <td><time datetime=${ts}>${secondsWords(ts)}</time></td>
             <td>${shortName(tool)}</td>
             <td><a href="#/activity?agent=${encodeURIComponent(agent)}"><bdi>${agent}</bdi></a></td>
             <td class="number">${Math.round(tookMs)} ms</td>

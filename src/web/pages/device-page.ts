@@ -8,7 +8,7 @@ import type { CallOutcome } from '../api/approvals.ts';
 import { areaNames, readingsOf } from '../api/home-store.ts';
 import type { DeviceView, ReadingView, ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
-import { ageWords } from '../components/formatting.ts';
+import { ageWords, dateWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import { every, LightElement, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
@@ -99,7 +99,7 @@ export class DevicePage extends PageElement {
   #offer(device: DeviceView): TemplateResult | typeof nothing {
     if (!this.formerly) return nothing;
     const { former, name, removed_at_ms: removedAtMs } = this.formerly;
-    const since = typeof removedAtMs === 'number' ? ` until ${new Date(removedAtMs).toLocaleDateString()}` : '';
+    const since = typeof removedAtMs === 'number' ? ` until ${dateWords(removedAtMs)}` : '';
     const restore = () => void this.#run(device, { tool: RESTORE_TOOL, label: `Restore ${device.name}` });
     return html`<div class="alert" role="group" aria-label="It was here before">${icon('info')}<div>
       <p>By what it says of itself, this is <bdi>${String(name ?? former)}</bdi>, which was here${since}. If it is the same device, it can have

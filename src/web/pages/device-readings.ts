@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import type { ReadingView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
-import { ageWords, capital, readingName, valueWords } from '../components/formatting.ts';
+import { ageWords, capital, dateTimeWords, readingName, valueWords } from '../components/formatting.ts';
 import { LightElement, type Stop } from '../components/light-element.ts';
 import { withUnit } from './device-tile-model.ts';
 import {
@@ -128,7 +128,7 @@ export class ReadingChart extends LightElement {
     const isStepped = typeof value === 'boolean';
     const startMs = startOf(curve, this.range, endMs);
     const scale = { startMs, endMs, unit, isStepped };
-    const since = new Date(startMs).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    const since = dateTimeWords(startMs);
     return html`<figure class="chart" role="img" aria-label="${title} since ${since}">
         <atmo-chart .points=${curve} .scale=${scale}></atmo-chart>
       </figure>

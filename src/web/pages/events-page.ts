@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { inputValue } from '../components/form-values.ts';
+import { secondsWords } from '../components/formatting.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { lazyJson } from '../components/text-block.ts';
@@ -81,7 +82,7 @@ customElements.define('atmo-page-events', EventsPage);
 function eventRow({ time, type, subject, data }: LoggedEvent): TemplateResult {
   return html`<li>
     <details>
-      <summary><time datetime=${time}>${new Date(time).toLocaleTimeString()}</time> <code>${type}</code> <span class="subject"><bdi>${subject}</bdi></span></summary>
+      <summary><time datetime=${time}>${secondsWords(time)}</time> <code>${type}</code> <span class="subject"><bdi>${subject}</bdi></span></summary>
       ${lazyJson(data)}
     </details>
   </li>`;

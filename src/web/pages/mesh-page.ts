@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts';
 import type { CallRequest } from '../app.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
+import { timeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
@@ -56,7 +57,7 @@ export class MeshPage extends PageElement {
       <span class="dot ${reachable ? 'good' : 'bad'}" aria-hidden="true"></span>
       <span class="grow"><strong><bdi>${name}</bdi></strong> <span class="quiet">${linkWords(peer)}</span><br />
         <span class="quiet small">${tools} tools, ${devices} devices, version ${version}${address === undefined ? nothing : html`, <bdi>${address}</bdi>`}, heard of
-          <time datetime=${seen}>${new Date(seen).toLocaleTimeString()}</time></span></span>
+          <time datetime=${seen}>${timeWords(seen)}</time></span></span>
       ${
         status.has_root_key
           ? html`<button type="button" class="button small danger plain" aria-label="Revoke ${name}" @click=${() => this.#show(peer)}>Revoke</button>`
@@ -75,7 +76,7 @@ export class MeshPage extends PageElement {
           ? html`<p><button type="button" class="button primary" ?disabled=${this.#isBusy} @click=${() => this.#makeInvite()}>${icon('plus')}Make an invite</button></p>`
           : html`${this.copyable(invite.invite, 'Invite')}
               <p class="quiet">Run <code>atmo mesh join</code> with it on the other hub, or paste it into its Mesh page, before
-                ${new Date(invite.expires_at).toLocaleTimeString()}. Whoever has it can use it.</p>`
+                ${timeWords(invite.expires_at)}. Whoever has it can use it.</p>`
       }
     </section>`;
   }

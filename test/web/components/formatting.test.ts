@@ -9,9 +9,9 @@ describe('texts for people', () => {
     expect([null, ago(0), ago(42_000), ago(150_000), ago(7_300_000), ago(260_000_000)].map((at) => ageWords(at, NOW))).toEqual([
       'unknown',
       'just now',
-      '42 s ago',
-      '2 min ago',
-      '2 h ago',
+      '42 sec. ago',
+      '2 min. ago',
+      '2 hr. ago',
       '3 days ago',
     ]);
     expect(ageWords(new Date(NOW + 5_000).toISOString(), NOW)).toBe('just now');
