@@ -25,7 +25,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...sensorTools(anything),
   ...authTools(anything, anything, anything),
   ...meshTools(anything),
-  ...agentTools(anything),
+  ...agentTools(anything, anything),
   ...registrationTools(anything),
   ...deviceAdminTools(anything),
   ...homeNameTools(anything),

@@ -2,10 +2,10 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { OWNER } from '../../src/auth/owner-token.ts';
 import { openProgramSandbox } from '../../src/connectors/sandbox/bubblewrap-sandbox.ts';
 import { SANDBOX_SECTION, type SandboxConfig } from '../../src/connectors/sandbox/sandbox-config.ts';
 import { ScriptWorkerPool } from '../../src/connectors/sandbox/script-worker-pool.ts';
+import { OWNER } from '../../src/core/auth/principal.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { camelKeys } from '../../src/core/config/config-section.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';

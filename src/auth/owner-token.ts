@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import type { Authenticated, Authenticator, Credentials, Principal } from '../core/auth/principal.ts';
+import { type Authenticated, type Authenticator, type Credentials, OWNER, type Principal } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { OnRepaired } from '../core/files/recoverable-file.ts';
 import type { Service } from '../core/lifecycle.ts';
@@ -75,9 +75,6 @@ function readToken(file: SecretFile): string | undefined {
     path,
   });
 }
-
-/** The principal of the owner's token. */
-export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** Authenticates the owner's token. Each new token gets a new principal object. The principals of replaced tokens are no longer valid. */
 export class OwnerAuthenticator implements Authenticator {

@@ -4,6 +4,7 @@ import {
   AGENT_NAME,
   type IssuedToken,
   isSelfOrDescendant,
+  OWNER,
   type Principal,
   rootAgentOf,
   type TokenAuthority,
@@ -21,6 +22,7 @@ import { type AccessPorts, checkActions, requireVisible } from './automation-acc
 import type { AutomationPlan } from './automation-schema.ts';
 import { atWallTime } from './local-time.ts';
 import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './parse-automation.ts';
+import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './trigger-watch.ts';
 
 /** The parts of the hub that its agents use. */
@@ -46,6 +48,7 @@ interface AgentOptions {
 export class AgentRunner implements Service {
   readonly #parts: AgentParts & AutomationPorts;
   readonly #agents: AgentStore;
+  readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
   #unsubscribe: (() => void) | undefined;
 
@@ -70,6 +73,8 @@ export class AgentRunner implements Service {
       timeZone: options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
+    const { clock, logger, time, tokens } = parts;
+    this.#renewal = new TokenRenewal({ agents: this.#agents, tokens, clock, logger, time });
   }
 
   async start(): Promise<void> {
@@ -95,8 +100,10 @@ export class AgentRunner implements Service {
     this.#requireFree(id);
     requireOwnPermissions(request.permissions, by);
     const plan = this.#check(request, { ...by, id, permissions: request.permissions });
-    const issued = this.#parts.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs: request.ttlMs }, by);
-    const record = this.#store(request, issued, by);
+    const { type, permissions } = request;
+    const { ttlMs, renewsItself } = lifetimeOf(request.ttlMs, { type, ...parentOf(by) });
+    const issued = this.#parts.tokens.issue({ agentId: part, permissions, ttlMs }, by);
+    const record = this.#store({ ...request, ...(renewsItself && { renewsItself }) }, issued, by);
     this.#begin(record, plan);
     return { record, token: issued.token };
   }
@@ -109,13 +116,50 @@ export class AgentRunner implements Service {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
     if (isLiving(record)) this.#end(record, 'killed', reason);
-    return this.#parts.tokens.revoke(record.tokenId);
+    return this.#revokeTokens(record);
+  }
+
+  /**
+   * Enables or disables an automation. A disabled one never runs, also after a restart; a run that is in progress is given up. Returns
+   * false if nothing changes. Throws NOT_SUPPORTED for an external agent, which only its end can stop.
+   */
+  setEnabled(id: string, isEnabled: boolean, by: Principal): boolean {
+    const record = this.#requireLiving(id);
+    requireAutomation(record, 'be disabled: it is a process elsewhere. kill_agent ends its token');
+    const { disabled, ...rest } = record;
+    if (isEnabled !== (disabled !== undefined)) return false;
+    if (isEnabled) {
+      const { restsUntilMs: _, ...rested } = rest;
+      this.#restart({ ...rested, status: 'active', failures: 0 });
+    } else {
+      this.#restart({ ...rest, disabled: { atMs: this.#parts.clock.now(), by: by.id } });
+    }
+    return true;
+  }
+
+  /**
+   * Gives an automation a new end, or none if `ttlMs` is undefined and it is the owner's. One whose time is over starts again. Throws
+   * PERMISSION_DENIED unless `by` is its parent, or for an automation of the owner the owner or a holder of `admin:agents`.
+   */
+  renew(id: string, ttlMs: number | undefined, by: Principal): AgentRecord {
+    const record = this.#require(id);
+    requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
+    this.#requireRenewer(record, by);
+    if (!isLiving(record)) this.#requireRevivable(record, by);
+    const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
+    this.#stop(id);
+    this.#resume(renewed);
+    return renewed;
+  }
+
+  /** Returns when a trigger of the automation fires next because of the time; undefined if none does or it is not known. */
+  nextRunMs({ id }: AgentRecord): number | undefined {
+    return this.#running.get(id)?.automation?.nextFiringMs();
   }
 
   /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */
   adjust(id: string, name: string, value: Json): Json {
-    const record = this.#require(id);
-    if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
+    const record = this.#requireLiving(id);
     const { config, oldValue } = withParameter(record.config, name, value);
     const plan = record.type === 'automation' ? parseAutomation(config, this.#parts.validator) : undefined;
     const { restsUntilMs: _, ...rest } = record;
@@ -164,7 +208,7 @@ export class AgentRunner implements Service {
   }
 
   /** Stores the agent. If that fails, revokes the token, since nobody may hold a token of an agent that the hub does not know. */
-  #store(request: SpawnRequest, { token, principal }: IssuedToken, by: Principal): AgentRecord {
+  #store(request: SpawnRequest & Pick<AgentRecord, 'renewsItself'>, { token, principal }: IssuedToken, by: Principal): AgentRecord {
     const facts = principal.token;
     if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
     const record: AgentRecord = {
@@ -173,9 +217,10 @@ export class AgentRunner implements Service {
       ...(request.kind !== undefined && { kind: request.kind }),
       name: request.name ?? principal.id,
       status: 'active',
-      ...(by.kind !== 'owner' && { parent: by.id }),
+      ...parentOf(by),
       createdAtMs: this.#parts.clock.now(),
       expiresAtMs: facts.expiresAtMs,
+      ...(request.renewsItself && { renewsItself: request.renewsItself }),
       tokenId: facts.id,
       chain: facts.chain,
       permissions: principal.permissions,
@@ -195,7 +240,9 @@ export class AgentRunner implements Service {
 
   #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
     const automation = plan && new Automation(this.#parts, record.id, plan);
-    const cancelExpiry = atWallTime(this.#parts.clock, record.expiresAtMs, () => this.#expire(record.id));
+    const cancelExpiry = record.renewsItself
+      ? this.#renewal.atRenewal(record, () => this.#renewByItself(record.id))
+      : atWallTime(this.#parts.clock, record.expiresAtMs, () => this.#expire(record.id));
     this.#running.set(record.id, { cancelExpiry, automation });
     automation?.start();
   }
@@ -203,15 +250,52 @@ export class AgentRunner implements Service {
   /** Resumes an agent after a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
   #resume(found: AgentRecord): void {
     try {
-      const record = this.#withoutRun(found);
-      if (record.token !== undefined) this.#parts.tokens.principalOf(record.token);
-      this.#begin(record, record.type === 'automation' ? parseAutomation(record.config, this.#parts.validator) : undefined);
+      const settled = this.#renewal.settle(this.#withoutRun(found));
+      const record = this.#renewal.isDue(settled) ? this.#renewal.renewByItself(settled) : settled;
+      this.#requireToken(record);
+      const isRun = record.type === 'automation' && !record.disabled;
+      this.#begin(record, isRun ? parseAutomation(record.config, this.#parts.validator) : undefined);
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       this.#parts.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
       this.#onTokenEnded(found.id, code, message);
       this.#leaveIdle(found.id, { code, message });
     }
+  }
+
+  /** Throws if the token of an automation cannot be used. One without end may have to wait for its new token until the time is trusted. */
+  #requireToken({ token, renewsItself }: AgentRecord): void {
+    if (token === undefined) return;
+    try {
+      this.#parts.tokens.principalOf(token);
+    } catch (thrown) {
+      if (renewsItself !== true || toAtmoError(thrown).code !== 'TOKEN_EXPIRED') throw thrown;
+    }
+  }
+
+  /** Stores the record and starts the agent anew with it. If the write fails, the agent runs as before. */
+  #restart(record: AgentRecord): void {
+    const plan = record.disabled ? undefined : parseAutomation(record.config, this.#parts.validator);
+    this.#agents.put(record);
+    this.#stop(record.id);
+    this.#begin(record, plan);
+  }
+
+  #stop(id: string): void {
+    const running = this.#running.get(id);
+    this.#running.delete(id);
+    running?.cancelExpiry();
+    void running?.automation?.stop();
+  }
+
+  #renewByItself(id: string): void {
+    const record = this.#agents.get(id);
+    if (!record || !isLiving(record)) return;
+    const renewed = this.#renewal.renewByItself(record);
+    const running = this.#running.get(id);
+    running?.cancelExpiry();
+    const cancelExpiry = this.#renewal.atRenewal(renewed, () => this.#renewByItself(id));
+    if (running) this.#running.set(id, { cancelExpiry, automation: running.automation });
   }
 
   /** Sets the status of an agent to `failing`, because the agent cannot be resumed. The agent stays idle until its token ends. */
@@ -229,6 +313,7 @@ export class AgentRunner implements Service {
     const ended: AgentRecord = {
       ...rest,
       lastRunAtMs: running.startedAtMs,
+      lastOutcome: 'unknown',
       lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#parts.clock.now() },
     };
     this.#agents.put(ended);
@@ -237,28 +322,29 @@ export class AgentRunner implements Service {
 
   #onRevoked(tokenId: string): void {
     for (const record of this.#agents.living()) {
-      if (record.chain.includes(tokenId)) this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
+      if ([...record.chain, ...(record.formerTokenIds ?? [])].includes(tokenId))
+        this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
     }
   }
 
   #expire(id: string): void {
     const record = this.#agents.get(id);
-    if (record && isLiving(record)) this.#end(record, 'expired', 'Its token has expired');
+    if (!record || !isLiving(record)) return;
+    this.#end(record, 'expired', 'Its time is over');
+    this.#renewal.endFormer(record);
   }
 
   #onTokenEnded(id: string, code: ErrorBody['code'], message: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    if (code === 'TOKEN_EXPIRED') this.#end(record, 'expired', message);
+    if (code === 'TOKEN_EXPIRED' && record.renewsItself) this.#renewByItself(id);
+    else if (code === 'TOKEN_EXPIRED') this.#end(record, 'expired', message);
     else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
   }
 
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
   #end(record: AgentRecord, status: AgentStatus, reason: string): void {
-    const running = this.#running.get(record.id);
-    this.#running.delete(record.id);
-    running?.cancelExpiry();
-    void running?.automation?.stop();
+    this.#stop(record.id);
     const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
     const ended: AgentRecord = { ...rest, status, reason };
     try {
@@ -267,6 +353,31 @@ export class AgentRunner implements Service {
       this.#agents.remember(ended);
       this.#parts.logger.error('agent.end_not_stored', { agent_id: record.id, problem: toAtmoError(thrown).message });
     }
+  }
+
+  /** Revokes all tokens of an agent. Returns whether its present token was valid until now. */
+  #revokeTokens({ tokenId, formerTokenIds = [] }: AgentRecord): boolean {
+    for (const id of formerTokenIds) this.#parts.tokens.revoke(id);
+    return this.#parts.tokens.revoke(tokenId);
+  }
+
+  #requireRenewer({ id, parent }: AgentRecord, by: Principal): void {
+    const isOwners = parent === undefined && this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
+    if (isOwners || by.id === parent) return;
+    const who = parent === undefined ? 'the owner' : `${parent}, whose token it comes from,`;
+    throw new AtmoError('PERMISSION_DENIED', `Only ${who} can renew ${id}`);
+  }
+
+  #requireRevivable({ id, status }: AgentRecord, by: Principal): void {
+    if (status !== 'expired') throw new AtmoError('CONFLICT', `${id} was ended; spawn_agent makes it anew`);
+    requireAgentCapacity(this.#agents.living(), by);
+    this.#requireFree(id);
+  }
+
+  #requireLiving(id: string): AgentRecord {
+    const record = this.#require(id);
+    if (isLiving(record)) return record;
+    throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
   }
 
   #require(id: string): AgentRecord {
@@ -280,7 +391,16 @@ interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permission
   /** Word of the caller for an external agent, if it is not `external`. */
   readonly kind?: string;
   readonly name?: string;
-  readonly ttlMs: number;
+  /** Lifetime; if undefined, an automation of the owner has no end, and any other agent lives for a day. */
+  readonly ttlMs: number | undefined;
+}
+
+function parentOf(by: Principal): Pick<AgentRecord, 'parent'> {
+  return by.kind === 'owner' ? {} : { parent: by.id };
+}
+
+function requireAutomation({ id, type }: AgentRecord, lacks: string): void {
+  if (type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} cannot ${lacks}`);
 }
 
 /**

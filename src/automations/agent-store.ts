@@ -48,12 +48,12 @@ export class AgentStore {
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
-    const { id, type, status, runs, lastError } = record;
+    const { id, type, runs, lastError } = record;
     const problem = lastError && { code: lastError.code, message: lastError.message };
     this.#parts.events.emit('agent.changed', id, {
       agent_id: id,
       agent_type: type,
-      status,
+      status: shownStatus(record),
       runs,
       is_running: record.running !== undefined,
       ...(problem && { last_error: problem }),
@@ -76,6 +76,10 @@ export type AgentType = 'automation' | 'external';
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
+/** How the last run of an automation ended. It is `unknown` if the hub stopped during the run. */
+export const RUN_OUTCOMES = ['success', 'failure', 'stopped', 'unknown'] as const;
+export type LastOutcome = (typeof RUN_OUTCOMES)[number];
+
 /** The last error of an agent. */
 interface AgentProblem {
   readonly code: ErrorCode;
@@ -94,8 +98,17 @@ export interface AgentRecord {
   /** Id of the agent that spawned this agent; absent if the owner spawned it. */
   readonly parent?: string;
   readonly createdAtMs: number;
+  /** When the agent's token ends. */
   readonly expiresAtMs: number;
+  /** Present if the automation has no end: the hub then gives it a new token before the old one ends. */
+  readonly renewsItself?: true;
+  /** A renewal that has begun. It is on the disk before the new token exists, so that a crash leaves no token that nobody ends. */
+  readonly renewing?: { readonly tokenIdsBefore: readonly string[] };
   readonly tokenId: string;
+  /** Ids of earlier tokens of the agent. They end with the agent. */
+  readonly formerTokenIds?: readonly string[];
+  /** When and by whom the automation was disabled; absent while it is enabled. */
+  readonly disabled?: { readonly atMs: number; readonly by: string };
   /** Ids of the tokens in the chain of the agent's token: the root token first, the agent's own token last. */
   readonly chain: readonly string[];
   readonly permissions: readonly string[];
@@ -107,6 +120,7 @@ export interface AgentRecord {
   /** Number of failed runs since the last success. */
   readonly failures: number;
   readonly lastRunAtMs?: number;
+  readonly lastOutcome?: LastOutcome;
   readonly lastError?: AgentProblem;
   /** A failing automation ignores triggers until this time, milliseconds since 1970. */
   readonly restsUntilMs?: number;
@@ -119,4 +133,9 @@ export interface AgentRecord {
 /** Returns whether the agent has not ended. */
 export function isLiving({ status }: Pick<AgentRecord, 'status'>): boolean {
   return status === 'active' || status === 'failing';
+}
+
+/** Returns the status that people see: a living automation that somebody disabled is `disabled`. */
+export function shownStatus(record: Pick<AgentRecord, 'status' | 'disabled'>): AgentStatus | 'disabled' {
+  return record.disabled && isLiving(record) ? 'disabled' : record.status;
 }

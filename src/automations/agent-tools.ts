@@ -1,13 +1,14 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { type Json, type JsonObject, objectOf } from '../core/json.ts';
 import { WRITTEN_LINE } from '../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { snakeJson } from '../tools/schema/plain-json.ts';
 import { type AgentRunner, childId } from './agent-runner.ts';
-import { AGENT_STATUSES, type AgentRecord, type AgentType } from './agent-store.ts';
+import { AGENT_STATUSES, type AgentRecord, type AgentType, shownStatus } from './agent-store.ts';
 import { CONFIG_SCHEMA } from './automation-schema.ts';
+import { type AutomationViewPorts, automationView } from './automation-view.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
 const agentId = p.string({ description: 'Id of the agent, as list_agents tells it', minLength: 1, maxLength: 256 });
@@ -15,8 +16,17 @@ const reasonParameter = p.string({ description: 'Why, for the journal and the li
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
 /** Returns the tools that manage agents. */
-export function agentTools(runner: AgentRunner): readonly RegisteredTool[] {
-  return [spawnAgentTool(runner), killAgentTool(runner), dismissAgentTool(runner), adjustThresholdTool(runner), listAgentsTool(runner)];
+export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
+  return [
+    spawnAgentTool(runner),
+    killAgentTool(runner),
+    dismissAgentTool(runner),
+    adjustThresholdTool(runner),
+    setAgentEnabledTool(runner),
+    renewAgentTool(runner),
+    listAgentsTool(runner),
+    listAutomationsTool(runner, ports),
+  ];
 }
 
 function killAgentTool(runner: AgentRunner): RegisteredTool {
@@ -80,6 +90,79 @@ function adjustThresholdTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
+function setAgentEnabledTool(runner: AgentRunner): RegisteredTool {
+  return defineTool(
+    {
+      ...OWN,
+      name: 'set_agent_enabled',
+      title: 'Enable or disable an automation',
+      description:
+        'Disables an automation, which then never runs, also after a restart of the hub, or enables it again. A run in progress is given up.',
+      permissions: ['agent:configure:{agent_id}'],
+      tags: ['automation', 'pause', 'resume', 'disable', 'enable'],
+      parameters: { agent_id: agentId, enabled: p.boolean({ description: 'False disables it, true enables it' }) },
+      returns: resultSchema({ changed: { type: 'boolean', description: 'False when it was so before' } }),
+    },
+    async ({ agent_id: id, enabled }, { principal }) => ({ changed: runner.setEnabled(id, enabled, principal) }),
+  );
+}
+
+function renewAgentTool(runner: AgentRunner): RegisteredTool {
+  return defineTool(
+    {
+      ...OWN,
+      name: 'renew_agent',
+      title: 'Renew an automation',
+      description:
+        'Gives an automation a new end. Without ttl_seconds, one of the owner has no end any more, and one of an agent lives for a day. One whose time is over starts again.',
+      isIdempotent: false,
+      permissions: ['agent:configure:{agent_id}'],
+      tags: ['automation', 'extend', 'lifetime', 'end'],
+      parameters: { agent_id: agentId, ttl_seconds: lifetime('How long it lives from now on') },
+      returns: resultSchema({ expires_at: INSTANT, renews_itself: RENEWS }),
+    },
+    async ({ agent_id: id, ttl_seconds: seconds }, { principal }) => {
+      const { expiresAtMs, renewsItself } = runner.renew(id, seconds === undefined ? undefined : seconds * 1000, principal);
+      return { expires_at: isoTime(expiresAtMs), renews_itself: renewsItself === true };
+    },
+  );
+}
+
+const RENEWS = { type: 'boolean', description: 'True when it has no end: the hub gives it a new token before expires_at' } as const;
+
+function lifetime(description: string) {
+  return p.integer({ description, minimum: 60, maximum: LONGEST_TOKEN_SECONDS, unit: 's' }).optional();
+}
+
+/** Returns `list_automations`, which the page shows. `list_agents` is shorter, so that language models need not read all triggers. */
+function listAutomationsTool(runner: AgentRunner, ports: AutomationViewPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...OWN,
+      name: 'list_automations',
+      title: 'List automations in full',
+      description:
+        'Lists the automations that the caller sees in list_agents, with triggers, conditions, the tools that they call, and how the last run ended.',
+      hasSideEffects: false,
+      parameters: {},
+      returns: resultSchema({
+        automations: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['agent_id', 'name', 'status', 'triggers', 'conditions', 'actions', 'runs', 'expires_at', 'renews_itself'],
+            properties: { status: TEXT, runs: INTEGER, expires_at: INSTANT, renews_itself: RENEWS },
+          },
+        },
+      }),
+    },
+    async (_params, { principal }) => {
+      const automations = runner.list(principal).filter(({ type }) => type === AUTOMATION);
+      return { automations: automations.map((record) => ({ ...objectOf(agentView(record, runner)), ...automationView(record, ports) })) };
+    },
+  );
+}
+
 function listAgentsTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
     {
@@ -95,7 +178,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
           items: {
             type: 'object',
             required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
-            properties: { agent_type: TEXT, kind: TEXT, status: { enum: AGENT_STATUSES }, runs: INTEGER },
+            properties: { agent_type: TEXT, kind: TEXT, status: { enum: [...AGENT_STATUSES, 'disabled'] }, runs: INTEGER },
           },
         },
       }),
@@ -106,21 +189,26 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
 
 /** Returns the public view of an agent, without its token. */
 function agentView(record: AgentRecord, runner: AgentRunner): Json {
-  const { lastError, lastRunAtMs, running } = record;
+  const { lastError, lastRunAtMs, running, disabled } = record;
+  const nextRunAtMs = runner.nextRunMs(record);
   return snakeJson({
     agentId: record.id,
     agentType: record.type,
     kind: record.kind,
     name: record.name,
-    status: record.status,
+    status: shownStatus(record),
     parent: record.parent,
     permissions: record.permissions,
     parameters: runner.parametersOf(record),
     createdAt: isoTime(record.createdAtMs),
     expiresAt: isoTime(record.expiresAtMs),
+    renewsItself: record.renewsItself,
+    disabledBy: disabled?.by,
     runs: record.runs,
     isRunning: running !== undefined,
     lastRunAt: lastRunAtMs === undefined ? undefined : isoTime(lastRunAtMs),
+    lastOutcome: record.lastOutcome,
+    nextRunAt: nextRunAtMs === undefined ? undefined : isoTime(nextRunAtMs),
     lastError: lastError && { code: lastError.code, message: lastError.message, at: isoTime(lastError.atMs) },
     reason: record.reason,
   });
@@ -129,8 +217,6 @@ function agentView(record: AgentRecord, runner: AgentRunner): Json {
 function reasonText(reason: string | undefined, by: string): string {
   return reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
 }
-
-const DEFAULT_TTL_SECONDS = 86_400;
 
 /** Pattern of a single line of visible characters without a slash. */
 const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
@@ -152,13 +238,9 @@ const PARAMETERS = {
       maxItems: 32,
     })
     .optional(),
-  ttl_seconds: p.integer({
-    description: 'Its lifetime; never longer than that of the caller, and never below the minute by which clocks of hubs may differ',
-    minimum: 60,
-    maximum: LONGEST_TOKEN_SECONDS,
-    default: DEFAULT_TTL_SECONDS,
-    unit: 's',
-  }),
+  ttl_seconds: lifetime(
+    'Its lifetime; never longer than that of the caller, and never below the minute by which clocks of hubs may differ. When absent, an automation of the owner has no end, and any other agent lives for a day',
+  ),
 };
 
 const RETURNS = resultSchema({
@@ -166,6 +248,7 @@ const RETURNS = resultSchema({
   status: TEXT,
   token: { ...TEXT, 'x-secret': true, description: 'Its bearer token, shown this once' },
   expires_at: INSTANT,
+  renews_itself: RENEWS,
 });
 
 /** Canonical parameters of `spawn_agent`. `kind` is the caller's own word for an external agent; the schema lets no caller set it. */
@@ -216,9 +299,10 @@ function spawnAgentTool(runner: AgentRunner): RegisteredTool {
     async ({ agent_type: word, kind, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }: CanonicalSpawn, { principal }) => {
       const type: AgentType = word === AUTOMATION ? AUTOMATION : EXTERNAL;
       const facts = { ...(kind !== undefined && { kind }), ...(name !== undefined && { name }) };
-      const request = { type, config, permissions, ttlMs: ttlSeconds * 1000, ...facts };
+      const request = { type, config, permissions, ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000, ...facts };
       const { record, token } = runner.spawn(request, principal);
-      return { agent_id: record.id, status: record.status, token, expires_at: isoTime(record.expiresAtMs) };
+      const { id, status, expiresAtMs, renewsItself = false } = record;
+      return { agent_id: id, status, token, expires_at: isoTime(expiresAtMs), renews_itself: renewsItself };
     },
   );
 }

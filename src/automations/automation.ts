@@ -68,6 +68,12 @@ export class Automation {
     }
   }
 
+  /** Returns when a trigger by time fires next (milliseconds since 1970); undefined if the automation has no such trigger. */
+  nextFiringMs(): number | undefined {
+    const due = this.#watches.map(({ dueMs }) => dueMs).filter((dueMs) => dueMs !== undefined);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
   /** Stops the watches and aborts a running call; resolves when the run has ended. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.stop();
@@ -108,7 +114,7 @@ export class Automation {
     const { agents, clock, logger } = this.#ports;
     try {
       const record = agents.get(this.#id);
-      if (!record || !isLiving(record) || (record.restsUntilMs ?? 0) > clock.now()) return;
+      if (!record || !isLiving(record) || record.disabled || (record.restsUntilMs ?? 0) > clock.now()) return;
       const principal = this.#principal(record);
       if (!principal || !this.#shouldRun(firing, principal)) return;
       const runId = randomUUID();
@@ -168,6 +174,7 @@ export class Automation {
       runs: before.runs + 1,
       failures,
       lastRunAtMs: running?.startedAtMs ?? clock.now(),
+      lastOutcome: isOurStop ? 'stopped' : isStopped ? 'failure' : 'success',
       ...(isFailing && { restsUntilMs }),
       ...(error && { lastError: { ...error, atMs: clock.now() } }),
     });

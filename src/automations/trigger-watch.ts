@@ -53,6 +53,11 @@ export abstract class Watch<T extends Trigger = Trigger> {
     this.#onFiring = onFiring;
   }
 
+  /** When the watch fires next, milliseconds since 1970; undefined if that does not depend on the time alone. */
+  get dueMs(): number | undefined {
+    return undefined;
+  }
+
   abstract start(): void;
 
   stop(): void {
@@ -159,6 +164,10 @@ export class TimeWatch extends Watch<TimeTrigger> {
   /** The time that the clock showed when it was last read. */
   #seenMs = 0;
 
+  override get dueMs(): number | undefined {
+    return this.#dueMs;
+  }
+
   override start(): void {
     const { clock, timeZone: hubTimeZone } = this.ports;
     const nowMs = clock.now();
@@ -188,7 +197,14 @@ export class TimeWatch extends Watch<TimeTrigger> {
 
 /** Fires at an interval, counted from the start of the hub or of the agent. */
 export class IntervalWatch extends Watch<IntervalTrigger> {
+  #dueMs: number | undefined;
+
+  override get dueMs(): number | undefined {
+    return this.#dueMs;
+  }
+
   override start(): void {
+    this.#dueMs = this.ports.clock.now() + this.trigger.seconds * 1000;
     this.cancel = this.ports.clock.after(this.trigger.seconds * 1000, () => {
       this.start();
       this.fire();

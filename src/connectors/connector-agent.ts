@@ -1,4 +1,4 @@
-import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
+import { type Authorizer, OWNER, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
@@ -34,7 +34,6 @@ const DAY_MS = 86_400_000;
 /** A token is renewed when at most this many milliseconds of its lifetime remain. Calls are shorter, so no token expires during a call. */
 const RENEW_BEFORE_MS = 3_600_000;
 /** The principal that grants the permissions of agents: the owner, who wrote them in the configuration. */
-const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** An agent whose token lasts a day. The token is renewed while the agent is used, and revoked when the connector stops. */
 export class TokenAgent implements Disposable {

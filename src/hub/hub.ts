@@ -209,7 +209,7 @@ export class Hub implements Service {
       store,
       devices,
     });
-    this.#registerAll(services.registry, agentTools(runner));
+    this.#registerAll(services.registry, agentTools(runner, { validator: services.validator, registry: services.tools }));
     await this.#stack.start(runner);
     return runner;
   }

@@ -1,9 +1,9 @@
-import { OWNER } from '../auth/owner-token.ts';
 import { registrationTools } from '../calls/builtin/registration-tools.ts';
 import { SeedDiscovery } from '../calls/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../calls/registration/tool-record.ts';
 import { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import { ScriptWorkerPool } from '../connectors/sandbox/script-worker-pool.ts';
+import { OWNER } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { HubProblems } from '../core/health.ts';

@@ -75,7 +75,7 @@ export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeT
     },
     { timeZone },
   );
-  for (const tool of agentTools(runner)) fixture.registry.register(tool);
+  for (const tool of agentTools(runner, { validator: fixture.validator, registry: fixture.tools })) fixture.registry.register(tool);
 
   const calls: LampCall[] = [];
   let lampHandler: (params: JsonObject) => Promise<Json> = async () => ({ ok: true });

@@ -292,7 +292,7 @@ describe('a restart', () => {
 
   test('leaves an automation whose configuration it cannot read idle until its token ends', async () => {
     const fixture = await startedFixture();
-    await fixture.spawn(WHEN_HOT);
+    await fixture.spawn(WHEN_HOT, { ttl_seconds: 86_400 });
     await fixture.runner[Symbol.asyncDispose]();
     const [entry] = fixture.store.entries('agents');
     fixture.store.set('agents', 'auto', { ...(entry?.value as JsonObject), config: { trigger: 'moon' } });

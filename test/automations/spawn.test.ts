@@ -28,8 +28,8 @@ describe('spawn_agent', () => {
 
   test('gives an automation its own token, with its permissions and no more', async () => {
     const fixture = await startedFixture();
-    const answer = resultOf(await fixture.spawn(WHEN_HOT));
-    expect(answer).toMatchObject({ agent_id: 'auto', status: 'active', expires_at: '2026-01-02T00:00:00.000Z' });
+    const answer = resultOf(await fixture.spawn(WHEN_HOT, { ttl_seconds: 86_400 }));
+    expect(answer).toMatchObject({ agent_id: 'auto', status: 'active', expires_at: '2026-01-02T00:00:00.000Z', renews_itself: false });
     const principal = fixture.issuer.principalOf(String(answer.token));
     expect(principal).toMatchObject({ id: 'auto', kind: 'agent', permissions: ['device:control:lamp', `sensor:read:${SENSOR}`] });
     expect(codeOf(await fixture.call('matter:lamp_turn_on', {}, principal))).toBe('success');

@@ -31,14 +31,17 @@ const spawn: Command = {
   options: {
     config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/agents.md), or - for stdin' },
     allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true },
-    ttl: { value: 'TIME', help: 'how long it lives: 15m, 24h (the default), 30d, at most 400d' },
+    ttl: {
+      value: 'TIME',
+      help: 'how long it lives: 15m, 24h, 30d, at most 400d; without it an automation of the owner has no end, others 24h',
+    },
     external: { help: 'a process elsewhere: stdout gets its token alone, which is told this once' },
   },
   async run(call) {
     const spawned = await call.hub.call('spawn_agent', await spawnParams(call));
     const facts = objectOf(spawned);
     const isExternal = call.isSet('external');
-    const note = `agent ${facts.agent_id} is ${facts.status} until ${facts.expires_at}`;
+    const note = `agent ${facts.agent_id} is ${facts.status} ${endOf(facts)}`;
     call.output.answer(spawned, () => (isExternal ? `${facts.token}\n` : `${note}\n`));
     if (isExternal && !call.output.isJson) call.output.note(`${note}; "atmo agent kill ${facts.agent_id}" ends it`);
   },
@@ -74,8 +77,42 @@ const set = toolCommand({
   sentence: ({ old_value: before }, { operands: [id, param, value] }) => `${param} of ${id} is ${value} now; it was ${cellText(before)}`,
 });
 
+const enable = enableCommand('enable', true, 'let a disabled automation run again');
+const disable = enableCommand('disable', false, 'keep an automation from running until it is enabled again, also after a restart');
+
+const renew = toolCommand({
+  name: 'agent renew',
+  summary: 'give an automation a new end; without --ttl, one of the owner has none any more',
+  examples: ['agent renew night-watch', 'agent renew night-watch --ttl 30d'],
+  tool: 'renew_agent',
+  operands: [AGENT],
+  options: { ttl: { value: 'TIME', help: 'how long it lives from now on: 24h, 30d, at most 400d' } },
+  params: async (call) => {
+    const ttl = call.text('ttl');
+    return ttl === undefined ? {} : { ttl_seconds: durationSeconds(ttl, '--ttl') };
+  },
+  sentence: (answer, { operands: [id] }) => `${id} lives ${endOf(answer)}`,
+});
+
 /** The commands about agents. */
-export const agentCommands: readonly Command[] = [agents, spawn, set, kill, dismiss];
+export const agentCommands: readonly Command[] = [agents, spawn, set, enable, disable, renew, kill, dismiss];
+
+function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: string): Command {
+  return toolCommand({
+    name: `agent ${word}`,
+    summary,
+    examples: [`agent ${word} night-watch`],
+    tool: 'set_agent_enabled',
+    operands: [AGENT],
+    params: async () => ({ enabled }),
+    sentence: ({ changed }, { operands: [id] }) =>
+      `${id} ${changed === true ? 'is' : 'was'} ${word}d${changed === true ? ' now' : ' before'}`,
+  });
+}
+
+function endOf({ renews_itself: renewsItself, expires_at: until }: JsonObject): string {
+  return renewsItself === true ? 'without an end' : `until ${until}`;
+}
 
 function ended({ success }: JsonObject, call: Invocation): string {
   return success === true ? `agent ${call.operand(0)} has ended` : `agent ${call.operand(0)} had ended before`;
@@ -119,6 +156,7 @@ function agentRow(agent: JsonObject): readonly unknown[] {
   const { parameters, last_error: error } = agent;
   const shown = Object.entries(objectOf(parameters)).map(([name, value]) => `${name}=${value}`);
   const problem = isJsonObject(error) ? `${error.code}: ${error.message}` : agent.reason;
-  const { agent_id: id, agent_type: type, kind, status, runs, last_run_at: lastRun, expires_at: until } = agent;
+  const { agent_id: id, agent_type: type, kind, status, runs, last_run_at: lastRun } = agent;
+  const until = agent.renews_itself === true ? 'no end' : agent.expires_at;
   return [id, kind === undefined ? type : `${type} (${kind})`, status, runs, lastRun, shown, until, problem];
 }

@@ -81,7 +81,10 @@ function agentsFinding(answer: Json, nowMs: number): Finding {
     ...ending.map(({ agent_id: id, expires_at: at }) => `${id} ends at ${at}`),
   ];
   if (problems.length === 0) return ok(`${living.length} at work`);
-  const renew = expired.length + ending.length > 0 ? ['atmo agent spawn NAME --ttl TIME makes one anew'] : [];
+  const renew =
+    expired.length + ending.length > 0
+      ? ['atmo agent renew NAME gives an automation a new end, atmo agent spawn NAME --ttl TIME makes any agent anew']
+      : [];
   const look = failing.length > 0 ? ['atmo agents lists them; atmo audit tail --agent ID tells what they did'] : [];
   return warning(problems.join('; '), [...look, ...renew].join('; '));
 }
@@ -100,7 +103,8 @@ function hasExpired({ status, expires_at: at }: JsonObject, nowMs: number): bool
 }
 
 /** Returns whether an agent expires within three days or within a quarter of its lifetime, whichever is shorter. */
-function endsSoon({ created_at: from, expires_at: at }: JsonObject, nowMs: number): boolean {
+function endsSoon({ created_at: from, expires_at: at, renews_itself: renewsItself }: JsonObject, nowMs: number): boolean {
+  if (renewsItself === true) return false;
   const lifeMs = msOf(at) - msOf(from);
   return msOf(at) - nowMs <= (Number.isNaN(lifeMs) ? SOON_MS : Math.min(SOON_MS, lifeMs / 4));
 }

@@ -37,6 +37,9 @@ export interface Principal {
   readonly token?: TokenFacts;
 }
 
+/** The owner of the hub, with all permissions. */
+export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
+
 /** Milliseconds by which the clocks of hubs may differ. Therefore a token is accepted for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { OWNER } from '../../../src/auth/owner-token.ts';
 import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { tokenBytes } from '../../../src/auth/tokens/token-chain.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { type ProofRequest, signProof } from './sign-proof.ts';
 import { type FixtureOptions, keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { OWNER, OwnerAuthenticator } from '../../../src/auth/owner-token.ts';
+import { OwnerAuthenticator } from '../../../src/auth/owner-token.ts';
 import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { TokenAuthenticator, TokenRefusalLog } from '../../../src/auth/tokens/token-authenticator.ts';
 import { signChild, tokenBytes, tokenText } from '../../../src/auth/tokens/token-chain.ts';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import type { Credentials } from '../../../src/core/auth/principal.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/storage/audit-sink.ts';
 import { signProof } from './sign-proof.ts';

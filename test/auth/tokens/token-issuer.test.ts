@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { OWNER } from '../../../src/auth/owner-token.ts';
 import type { TokenRequest } from '../../../src/core/auth/principal.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { OWNER } from '../../../src/auth/owner-token.ts';
 import { type RateOptions, TokenRateLimiter } from '../../../src/auth/tokens/token-rate-limiter.ts';
 import type { Principal, RateLimit } from '../../../src/core/auth/principal.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 /** An agent whose chain has these limits, root first; undefined for a link without one. */

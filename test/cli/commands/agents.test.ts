@@ -29,6 +29,8 @@ function makeHub(listed: readonly JsonObject[] = [AUTO]) {
     kill_agent: { success: true },
     dismiss_agent: { success: true },
     adjust_threshold: { success: true, old_value: 50 },
+    set_agent_enabled: { changed: true },
+    renew_agent: { expires_at: AUTO.expires_at, renews_itself: true },
   };
   for (const [name, answer] of Object.entries(answers)) {
     const handler = async (params: JsonObject) => {
@@ -101,6 +103,18 @@ describe('atmo agent', () => {
     expect(asked).toEqual([
       ['kill_agent', { agent_id: 'hall-light', reason: 'over' }],
       ['dismiss_agent', { child: 'helper' }],
+    ]);
+  });
+
+  test('disable, enable and renew say what holds from now on', async () => {
+    const { asked, run } = makeHub();
+    expect((await run('agent disable hall-light')).out).toBe('hall-light is disabled now\n');
+    expect((await run('agent enable hall-light')).out).toBe('hall-light is enabled now\n');
+    expect((await run('agent renew hall-light --ttl 30d')).out).toBe('hall-light lives without an end\n');
+    expect(asked).toEqual([
+      ['set_agent_enabled', { agent_id: 'hall-light', enabled: false }],
+      ['set_agent_enabled', { agent_id: 'hall-light', enabled: true }],
+      ['renew_agent', { agent_id: 'hall-light', ttl_seconds: 2_592_000 }],
     ]);
   });
 
