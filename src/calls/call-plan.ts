@@ -6,7 +6,7 @@ import { readsIn } from '../core/devices/action-descriptions.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
 import { toPublicDefinition } from '../tools/definition/public-definition.ts';
-import type { CallerView, InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { CallerRights, InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { effectsOf } from '../tools/definition/tool-permissions.ts';
 import { copyJson, LARGE_PARAMS_LIMITS, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
@@ -22,7 +22,7 @@ const MAX_PLAN_LENGTH = 262_144;
 interface PlanningContext {
   /** Returns the tool that a step's name denotes for the caller now; undefined if there is none. */
   find(name: string): RegisteredTool | undefined;
-  readonly caller: CallerView;
+  readonly caller: CallerRights;
   readonly validator: Pick<SchemaValidator, 'parameters'>;
   /** Returns a keyed hash of a secret value. The hash may leave the hub. */
   readonly seal: (value: Json) => string;

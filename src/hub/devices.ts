@@ -10,6 +10,7 @@ import { PROFILES_DIR } from '../core/package-files.ts';
 import { loadProfiles } from '../profiles/files/load-profiles.ts';
 import type { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { NodeBounds } from '../profiles/home/node-bounds.ts';
+import { areaTool } from '../profiles/tools/area-tool.ts';
 import { classTools } from '../profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/tools/control-matter-device.ts';
 import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
@@ -59,6 +60,7 @@ export async function openDevices(
   const register = withToolRefresh(infrastructure.deviceNames, (id) => sync.refresh(id));
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
+  const memberPorts = { devices: sync, names, access, validator, directory, areas: homeNames, authorizer: infrastructure.auth.authorizer };
   const tools = [
     ...deviceAdminTools({
       administration,
@@ -82,6 +84,7 @@ export async function openDevices(
       uses: services.nameUses,
     }),
     ...classTools(ports),
+    areaTool(memberPorts),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];
   for (const tool of tools) registry.register(tool);

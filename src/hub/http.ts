@@ -139,7 +139,8 @@ export class HttpApi implements Service {
       entities: collaborators.entities,
       home: this.#home,
     });
-    this.#reads = new ReadRateLimiter(clock);
+    const reads = new ReadRateLimiter(clock);
+    this.#reads = reads;
     this.#mcp = openMcp({
       tools: collaborators.tools,
       registry: collaborators.registry,
@@ -156,7 +157,7 @@ export class HttpApi implements Service {
       store: collaborators.store,
       directory: collaborators.directory,
       events: collaborators.events,
-      reads: this.#reads,
+      reads,
       catalogue: this.#catalogue,
       home: this.#home,
     });
@@ -183,7 +184,7 @@ export class HttpApi implements Service {
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
       guesses: this.#tokenGuessLockout(),
-      reads: this.#reads,
+      reads,
     });
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }

@@ -43,6 +43,8 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   failure: AtmoError | undefined;
   readFailure: AtmoError | undefined;
   writeFailure: AtmoError | undefined;
+  /** Devices that answer nothing, ever. */
+  readonly dead = new Set<string>();
   readonly #descriptions = new Map<DeviceId, DeviceDescription>();
   readonly #values = new Map<string, Json>();
   readonly #changes = new Set<(change: DeviceChange) => void>();
@@ -127,6 +129,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   }
 
   async invoke(path: CommandPath, fields: JsonObject, _options: DeviceCallOptions): Promise<JsonObject | null> {
+    if (this.dead.has(path.device)) return new Promise(() => {});
     if (this.failure) throw this.failure;
     this.invoked.push({ path, fields });
     const at = `${path.device}/${path.endpoint}/${path.cluster}/`;

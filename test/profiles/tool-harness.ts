@@ -1,25 +1,32 @@
-import type { Effect } from '../../src/core/auth/principal.ts';
+import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { NO_GROUPS } from '../../src/core/auth/permission.ts';
+import type { Effect, Principal } from '../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/sensor-readings.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import type { SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { DeviceNameRegistry } from '../../src/profiles/home/device-name-registry.ts';
+import { areaTool } from '../../src/profiles/tools/area-tool.ts';
 import { classTools } from '../../src/profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/tools/control-matter-device.ts';
 import { DeviceToolSync } from '../../src/profiles/tools/device-tool-sync.ts';
-import type { CallerView, ToolContext } from '../../src/tools/definition/tool-definition.ts';
+import type { CallerRights, ToolContext } from '../../src/tools/definition/tool-definition.ts';
+import { callerView, filledPermissions } from '../../src/tools/definition/tool-permissions.ts';
+import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
 import { deviceNames } from '../../src/tools/names/resolve-names.ts';
 import { emitToolChanges, ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 import { profiles } from './device-fixtures.ts';
 import { FakeHome } from './fake-home.ts';
 
-const EVERYONE: CallerView = { canSee: () => true };
+const SOMEBODY: Principal = { id: 'test', kind: 'agent', permissions: ['*'] };
 
 /** A reading store that keeps what it is told in two maps. */
 class FakeReadings implements ReadingStore {
@@ -45,6 +52,11 @@ class FakeReadings implements ReadingStore {
   history = () => [];
 }
 
+interface HarnessAnswer {
+  readonly result: Json;
+  readonly effects: readonly Effect[];
+}
+
 /** A hub's tool side over a fake home: registry, device tools, class tools and the generic tool. */
 export class ToolHarness {
   readonly home: FakeHome;
@@ -56,6 +68,8 @@ export class ToolHarness {
   readonly store: KeyValueStore;
   readonly deviceNames: DeviceNameRegistry;
   readonly sync: DeviceToolSync;
+  readonly homeNames: StoredHomeNames;
+  readonly authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } });
 
   constructor(...descriptions: readonly DeviceDescription[]);
   /** A hub that starts over the state directory of another one. */
@@ -64,6 +78,7 @@ export class ToolHarness {
     const descriptions = given.filter((one): one is DeviceDescription => 'endpoints' in one);
     this.store = given.find((one): one is KeyValueStore => !('endpoints' in one)) ?? new MemoryKeyValueStore(this.clock);
     this.deviceNames = new DeviceNameRegistry(this.store);
+    this.homeNames = new StoredHomeNames(this.store);
     this.home = new FakeHome(...descriptions);
     const bus = new EventBus('test', this.clock);
     bus.listen((event) => this.events.push(event));
@@ -85,8 +100,10 @@ export class ToolHarness {
   async start(): Promise<this> {
     const { home, validator } = this;
     const names = deviceNames(() => home.list());
+    const { homeNames: areas, authorizer } = this;
     const ports = { devices: this.sync, names, access: home, validator, profiles };
-    for (const tool of [...classTools(ports), controlMatterDevice(ports)]) this.registry.register(tool);
+    const members = { devices: this.sync, names, access: home, validator, directory: home, areas, authorizer };
+    for (const tool of [...classTools(ports), areaTool(members), controlMatterDevice(ports)]) this.registry.register(tool);
     this.registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
     await this.sync.start();
     this.sync.open();
@@ -98,24 +115,39 @@ export class ToolHarness {
   }
 
   /** What the call pipeline does with a tool, without asking whether the caller may. */
-  async call(
-    name: string,
-    given: JsonObject = {},
-    caller: CallerView = EVERYONE,
-  ): Promise<{ readonly result: Json; readonly effects: readonly Effect[] }> {
+  async call(name: string, given: JsonObject = {}, caller: CallerRights = callerView(SOMEBODY, this.authorizer)): Promise<HarnessAnswer> {
+    return this.#run(this.prepare(name, given, caller), SOMEBODY);
+  }
+
+  /** What the call pipeline does with a tool for an agent with these grants. */
+  async callAs(permissions: readonly string[], name: string, given: JsonObject = {}): Promise<HarnessAnswer> {
+    const principal: Principal = { id: 'agent', kind: 'agent', permissions };
+    const prepared = this.prepare(name, given, callerView(principal, this.authorizer));
+    const { tool, params, effects } = prepared;
+    const required = [...filledPermissions(tool.definition.requires.permissions, params), ...effects.map(({ permission }) => permission)];
+    const decision = this.authorizer.authorize(principal, required);
+    if (!decision.allowed) throw new AtmoError('PERMISSION_DENIED', decision.reason, { required: decision.required });
+    return this.#run(prepared, principal);
+  }
+
+  /** Checks a call as the pipeline does, up to its effects. */
+  prepare(name: string, given: JsonObject, caller: CallerRights = callerView(SOMEBODY, this.authorizer)) {
     const tool = this.registry.resolve(name);
     const checked = this.validator.parameters(tool.definition.parameters, given);
     const params = tool.canonicalize?.(checked, caller) ?? checked;
-    const effects = tool.effects?.(params) ?? [];
-    const result = await tool.handler(params, this.#context());
+    return { tool, params, effects: tool.effects?.(params) ?? [] };
+  }
+
+  async #run({ tool, params, effects }: ReturnType<ToolHarness['prepare']>, principal: Principal): Promise<HarnessAnswer> {
+    const result = await tool.handler(params, this.#context(principal));
     const answer = this.validator.check(tool.definition.returns, result);
     return { result: answer.isValid ? result : { invalid: JSON.stringify(answer.problems) }, effects };
   }
 
-  #context(): ToolContext {
+  #context(principal: Principal): ToolContext {
     return {
       agentId: 'test',
-      principal: { id: 'test', kind: 'agent', permissions: [] },
+      principal,
       sessionId: '',
       traceId: '',
       requestId: '',

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
-import { type CallerView, isActing, type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
+import { type CallerRights, isActing, type RegisteredTool, unconfigured } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
 import { MAX_COMPOSITION_DEPTH } from '../limits.ts';
 import type { ToolRecord } from '../registration/tool-record.ts';
@@ -77,7 +77,7 @@ function answerOf({ result }: Composition, sources: { readonly results: readonly
 function canonical(
   steps: readonly Step[],
   params: JsonObject,
-  { caller, ports }: { readonly caller: CallerView; readonly ports: ComposedToolPorts },
+  { caller, ports }: { readonly caller: CallerRights; readonly ports: ComposedToolPorts },
 ): JsonObject {
   let known = params;
   for (const step of steps) {

@@ -80,6 +80,7 @@ const DIRECT_TOOLS = [
   'core:turn_off_light',
   'core:set_thermostat',
   'core:set_cover',
+  'core:control_area',
   'core:job_status',
   'hub:list_approvals',
 ] as const;

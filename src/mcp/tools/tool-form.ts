@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { RARE } from '../../tools/definition/define-tool.ts';
 import type { Category, RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toMcp } from '../../tools/formats/model-apis.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
@@ -26,10 +27,21 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   return made;
 }
 
-/** Returns a tool in a short form, without icons and output schema, to save tokens. */
+/** Returns a tool in a short form, without icons, output schema and parameters that are needed rarely, to save tokens. */
 export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
   const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
-  return form;
+  const { inputSchema } = form;
+  return isJsonObject(inputSchema) ? { ...form, inputSchema: withoutRare(inputSchema, tool.definition.parameters) } : form;
+}
+
+function withoutRare(inputSchema: JsonObject, { properties: declared = {} }: JsonSchema): JsonObject {
+  const { properties } = inputSchema;
+  if (!isJsonObject(properties) || !isSchemaObject(declared)) return inputSchema;
+  const shown = Object.entries(properties).filter(([name]) => {
+    const { [name]: parameter } = declared;
+    return !(isSchemaObject(parameter) && parameter[RARE] === true);
+  });
+  return { ...inputSchema, properties: Object.fromEntries(shown) };
 }
 
 /** Returns the parameter schema of a tool if clients repeat its arguments in headers. Returns undefined for other tools. */

@@ -9,6 +9,7 @@ import type { CallerView, ToolContext } from '../../tools/definition/tool-defini
 import { canSeeDevice, type DeviceNames } from '../../tools/names/resolve-names.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
+import { propertiesOf } from '../values/converter.ts';
 import { allSettled, runDeviceTool, type Settlement, toolEffects } from './run-device-tool.ts';
 
 /** The services that class tools use. A class tool controls any device of a class, such as lights. */
@@ -29,7 +30,7 @@ export interface Delegation {
 export const EXAMPLE_DEVICE = '<device id>';
 
 /** Parameter `device_id` of a class tool. */
-export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
+export const deviceParameter = p.string({ description: 'Device id or unique name', maxLength: 64 });
 
 /** The part of the declaration that all class tools share. */
 export const CLASS_TOOL = {
@@ -68,10 +69,17 @@ export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: st
 }
 
 /** Returns a call of a device's tool, with the parameters checked against the tool's schema and defaults filled in. */
-export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonObject): Delegation {
+export function delegate(ports: Pick<ClassToolPorts, 'validator'>, tool: DeviceTool, params: JsonObject): Delegation {
   return { tool, params: ports.validator.parameters(tool.parameters, params) };
 }
 
+/** Returns the parameter `brightness`, limited to the range of the light. */
+export function dimming({ parameters }: DeviceTool, brightness: number): JsonObject {
+  const { minimum = brightness, maximum = brightness }: { minimum?: number; maximum?: number } = propertiesOf(parameters).brightness ?? {};
+  return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
+}
+
+/** The result of a device's own tools, taken together. */
 interface DelegatedAnswer {
   readonly state: JsonObject;
   readonly settlement: Settlement;
@@ -116,10 +124,10 @@ function visibleTo(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
 }
 
 /** Runs delegations in order and merges their states; a later result overrides an earlier one. */
-async function runDelegations(
-  ports: ClassToolPorts,
+export async function runDelegations(
+  ports: Pick<ClassToolPorts, 'access'>,
   work: { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[] },
-  context: ToolContext,
+  context: Pick<ToolContext, 'signal' | 'clock'>,
 ): Promise<DelegatedAnswer> {
   let state: JsonObject = {};
   let answer: JsonObject = {};

@@ -14,6 +14,7 @@ import {
   delegating,
   deviceOf,
   deviceParameter,
+  dimming,
   EXAMPLE_DEVICE,
   isAction,
   notFitting,
@@ -106,12 +107,6 @@ function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly 
   return lightEndpoints(compiled).map((endpoint) =>
     delegate(ports, requireTool(compiled, endpoint, { action: 'turn_off', wish: 'be turned off' }), {}),
   );
-}
-
-/** Returns the parameter `brightness`, limited to the range of the light. */
-function dimming({ parameters }: DeviceTool, brightness: number): JsonObject {
-  const { minimum = brightness, maximum = brightness }: { minimum?: number; maximum?: number } = propertiesOf(parameters).brightness ?? {};
-  return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
 }
 
 function lightOf(ports: ClassToolPorts, request: { readonly device_id: string }): CompiledDevice {

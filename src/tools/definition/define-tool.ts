@@ -5,7 +5,7 @@ import { givenName } from '../../core/untrusted-text.ts';
 import { trustedSchema } from '../schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 import { INVOCATION_POLICY } from './invocation-policy.ts';
-import { type CallerView, DESTRUCTIVE, type RegisteredTool, type ToolContext, type ToolDefinition } from './tool-definition.ts';
+import { type CallerRights, DESTRUCTIVE, type RegisteredTool, type ToolContext, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
@@ -55,7 +55,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly area?: string;
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
-  readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
+  readonly canonicalize?: (params: ValuesOf<S>, caller: CallerRights) => JsonObject;
 }
 
 /** Returns a tool from its declaration. The types of the handler's parameters are inferred from `parameters`. */
@@ -169,6 +169,8 @@ interface Wording<T> {
   readonly examples?: readonly T[];
   /** True if the value must never be shown in the audit log, events or approvals. */
   readonly secret?: boolean;
+  /** True if callers need the parameter rarely. Short lists of tools omit it; the tool's own description has it. */
+  readonly isRare?: boolean;
   /** True if the value contains parameters for another tool. A field of the value is then masked if its name suggests a secret. */
   readonly secretMembers?: boolean;
 }
@@ -256,16 +258,22 @@ function parameter<T>(schema: JsonSchema): Parameter<T, 'required'> {
   return { schema, presence: 'required', optional: () => ({ ...parameter<T | undefined>(schema), presence: 'optional' }) };
 }
 
-function keywords(rules: Pick<TextRules, 'isGivenName'> & Pick<Wording<unknown>, 'secret' | 'secretMembers'> & Pick<NumberRules, 'unit'>) {
-  const { secret, secretMembers, isGivenName, unit, ...rest } = rules;
+function keywords(
+  rules: Pick<TextRules, 'isGivenName'> & Pick<Wording<unknown>, 'secret' | 'secretMembers' | 'isRare'> & Pick<NumberRules, 'unit'>,
+) {
+  const { secret, secretMembers, isGivenName, isRare, unit, ...rest } = rules;
   return {
     ...rest,
     ...(secret === true && { 'x-secret': true }),
     ...(secretMembers === true && { 'x-secret-members': true }),
     ...(isGivenName === true && { [GIVEN_NAME]: true }),
+    ...(isRare === true && { [RARE]: true }),
     ...(unit !== undefined && { 'x-unit': unit }),
   };
 }
+
+/** Schema keyword of a parameter that short lists of tools omit. */
+export const RARE = 'x-rare';
 
 /** Schema keyword of a text that is a new name given by a person. */
 export const GIVEN_NAME = 'x-given-name';

@@ -158,6 +158,12 @@ export interface CallerView {
   canSee(permission: string): boolean;
 }
 
+/** Tells which resources a caller may see, and what its grants permit. */
+export interface CallerRights extends CallerView {
+  /** Returns whether the caller's grants cover the permission. */
+  may(permission: string): boolean;
+}
+
 /** A call that a tool will make in its caller's name. `params` is absent if the parameters depend on results of earlier calls. */
 export interface InnerCall {
   readonly tool: string;
@@ -185,7 +191,7 @@ export interface RegisteredTool {
    */
   readonly implementation?: () => Json;
   /** Returns the parameters in their canonical form, such as a device's id instead of its name. Called before the permission check. */
-  readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
+  readonly canonicalize?: (params: JsonObject, caller: CallerRights) => JsonObject;
   /** How the code is isolated. `process`: a process with a memory limit. `script`: an interpreter with limits on memory and steps. */
   readonly isolation?: 'process' | 'script';
   /** Returns whether the tool's device is reachable. If not, the tool is still listed, but its calls fail with DEVICE_UNREACHABLE. */

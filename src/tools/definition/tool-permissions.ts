@@ -2,7 +2,7 @@ import { parsePermission } from '../../core/auth/permission.ts';
 import type { Authorizer, Effect, Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { CallerView, RegisteredTool } from './tool-definition.ts';
+import type { CallerRights, RegisteredTool } from './tool-definition.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
@@ -31,7 +31,15 @@ export function fillPermission(template: string, params: JsonObject): string {
 
 /** Returns the permissions that a call with these parameters requires. Throws the same error as `fillPermission`. */
 export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
-  return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
+  return required.flatMap((permission) => (isTemplate(permission) ? filledForEach(permission, params) : [permission]));
+}
+
+/** Fills a template. If its only placeholder names a list, returns one permission for each item; an empty list names no resource. */
+function filledForEach(template: string, params: JsonObject): readonly string[] {
+  const [name, ...others] = placeholdersOf(template);
+  const items = name === undefined || others.length > 0 ? undefined : params[name];
+  if (name === undefined || !Array.isArray(items) || items.length === 0) return [fillPermission(template, params)];
+  return items.map((item: Json) => fillPermission(template, { [name]: item }));
 }
 
 /** Returns the effects of a call with canonical parameters. The effects do not depend on the caller. */
@@ -76,7 +84,10 @@ export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Auth
   return hubs ? authorizer.elsewhere(hubs) : authorizer;
 }
 
-/** Returns what the caller may see, according to the authorizer. */
-export function callerView(principal: Principal, authorizer: Authorizer): CallerView {
-  return { canSee: (permission) => authorizer.canSee(principal, permission) };
+/** Returns what the caller may see and do, according to the authorizer. */
+export function callerView(principal: Principal, authorizer: Authorizer): CallerRights {
+  return {
+    canSee: (permission) => authorizer.canSee(principal, permission),
+    may: (permission) => authorizer.authorize(principal, [permission]).allowed,
+  };
 }

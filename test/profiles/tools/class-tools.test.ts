@@ -95,7 +95,8 @@ describe('a device that does not fit', () => {
     ['set_cover', 'desk-lamp', { open_percent: 10 }],
   ])('makes %s name no device that the caller may not know of', async (name, device, given) => {
     const hub = await house();
-    const onlyThis = { canSee: (permission: string) => permission.endsWith(`:${device}`) };
+    const knows = (permission: string) => permission.endsWith(`:${device}`);
+    const onlyThis = { canSee: knows, may: knows };
     const refused = hub.call(name, { device_id: device, ...given }, onlyThis);
     await expect(refused).rejects.toMatchObject({ code: 'NOT_SUPPORTED', details: { candidates: [] } });
     await expect(refused).rejects.not.toThrow(/cellar|heating/);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { givenName } from '../../../src/core/untrusted-text.ts';
 import { GIVEN_NAME } from '../../../src/tools/definition/define-tool.ts';
-import type { CallerView } from '../../../src/tools/definition/tool-definition.ts';
+import type { CallerRights } from '../../../src/tools/definition/tool-definition.ts';
 import { isSchemaObject, visitSchema } from '../../../src/tools/schema/schema-walk.ts';
 import { anything, ownTools } from '../../own-tools.ts';
 
@@ -71,10 +71,10 @@ describe('a name that somebody gives', () => {
       const value = schema?.type === 'array' ? [text] : text;
       return { device_id: 'lamp', aliases: [], members: [], ...{ [name]: value } };
     };
-    const kept = canonicalize?.(called('Kit\u200bchen\u{e0041}'), anything as CallerView) ?? {};
+    const kept = canonicalize?.(called('Kit\u200bchen\u{e0041}'), anything as CallerRights) ?? {};
     expect([kept[name]].flat()).toEqual(['Kitchen']);
     const nothing = { code: 'VALIDATION_ERROR', message: expect.stringContaining('no character that anybody sees') };
-    expect(() => canonicalize?.(called('\u200b\u200b'), anything as CallerView)).toThrow(expect.objectContaining(nothing));
+    expect(() => canonicalize?.(called('\u200b\u200b'), anything as CallerRights)).toThrow(expect.objectContaining(nothing));
   });
 
   test('is refused as the name of an agent where it holds what nobody sees', () => {
