@@ -161,8 +161,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'everybody reads as often as they like',
-        'const reads = new ReadRateLimiter(clock);',
-        'const reads = { take: () => {} } as unknown as ReadRateLimiter;',
+        'this.#reads = new ReadRateLimiter(clock);',
+        'this.#reads = { take: () => {} } as unknown as ReadRateLimiter;',
       ],
     ],
   },

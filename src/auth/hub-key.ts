@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, type KeyObject } from 'node:crypto';
+import { createECDH, createHmac, hkdfSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { hubIdOf, rawPublicKey } from '../codec/public-key.ts';
@@ -12,6 +12,7 @@ import { openKeyFile } from './secret-file.ts';
 /** File name of the hub's private key in the state directory. */
 const HUB_KEY_FILE = 'hub.key';
 const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
+const PUSH_CONTEXT = 'atmosphere-edge web push v1';
 const DERIVED_BYTES = 32;
 
 interface OpenHubKey {
@@ -62,6 +63,16 @@ export class HubKey implements Service {
     return createHmac('sha256', this.#started().sealKey)
       .update(canonicalJson(value as Json), 'utf8')
       .digest('hex');
+  }
+
+  /**
+   * Returns the P-256 key pair with which the hub identifies itself to push services (RFC 8292), both raw in base64url. It is derived from
+   * the hub's key: a restored hub has the same pair, so that the subscriptions of browsers stay valid.
+   */
+  get pushKey(): { readonly publicKey: string; readonly privateKey: string } {
+    const pair = createECDH('prime256v1');
+    pair.setPrivateKey(derivedKey(this.#started().privateKey, PUSH_CONTEXT));
+    return { publicKey: pair.getPublicKey('base64url'), privateKey: pair.getPrivateKey('base64url') };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -174,6 +174,11 @@ export class AgentRunner implements Service {
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
+  /** Returns the records of all agents of this hub, for the hub itself. */
+  records(): readonly AgentRecord[] {
+    return this.#agents.all();
+  }
+
   /** Returns the configuration of each living agent, so that the names of devices and tools in it can be found. */
   referringTexts(): readonly ReferringText[] {
     const kindOf = (type: AgentType) => (type === 'automation' ? 'automation' : 'agent');

@@ -18,6 +18,7 @@ import { login, logout } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
+import { noticeCommands } from './commands/notices.ts';
 import { profileCommands } from './commands/profile.ts';
 import { ruleCommands } from './commands/rules.ts';
 import { read, sensors } from './commands/sensors.ts';
@@ -37,6 +38,7 @@ export const SECTIONS: readonly CommandSection[] = [
       events,
       login,
       logout,
+      ...noticeCommands,
       ...clockCommands,
       ...configCommands,
       ...backupCommands,

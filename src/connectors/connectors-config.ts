@@ -9,6 +9,7 @@ import { EMAIL_SECTION, NOTIFY_SECTION, SLACK_SECTION, SMS_SECTION } from './mes
 import { MODELS_SECTION } from './models/models-config.ts';
 import { MQTT_SECTION } from './mqtt/mqtt-config.ts';
 import { NATS_SECTION } from './nats/nats-config.ts';
+import { PUSH_SECTION } from './push/push-config.ts';
 import { REDIS_SECTION } from './redis/redis-config.ts';
 import { SANDBOX_SECTION } from './sandbox/sandbox-config.ts';
 import { STORAGE_SECTION } from './storage/storage-config.ts';
@@ -17,6 +18,7 @@ import { SEARCH_SECTION, WEB_SECTION } from './web/web-config.ts';
 /** JSON Schema of `connectors` in the configuration file. */
 export const CONNECTORS_SECTION = section({
   notify: NOTIFY_SECTION,
+  push: PUSH_SECTION,
   email: EMAIL_SECTION,
   slack: SLACK_SECTION,
   sms: SMS_SECTION,

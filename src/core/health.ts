@@ -22,6 +22,11 @@ export class HubProblems {
   list(): readonly string[] {
     return [...this.#lines.values()];
   }
+
+  /** Returns the line of a subject; undefined if the subject has no problem. */
+  about(subject: string): string | undefined {
+    return this.#lines.get(subject);
+  }
 }
 
 const BEAT_MS = 1_000;

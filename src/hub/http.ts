@@ -25,6 +25,7 @@ import { areaRoutes, deviceNameRoutes, deviceRoutes } from '../http/routes/devic
 import { eventRoutes } from '../http/routes/event-routes.ts';
 import { meshRoutes } from '../http/routes/mesh-routes.ts';
 import { monitorRoutes } from '../http/routes/monitor-routes.ts';
+import { noticeRoutes } from '../http/routes/notice-routes.ts';
 import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
 import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
@@ -35,7 +36,7 @@ import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
 import { type HttpAddress, type HttpListener, HttpServer, type OpenListener, requireTls, serverUrl } from '../http/server/http-server.ts';
 import { ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
 import type { Route } from '../http/server/route.ts';
-import { CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
+import { type CertificateFacts, CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
 import { ToolCatalogue } from '../http/tool-catalogue.ts';
 import { VisibleHome } from '../http/visible-home.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from '../mcp/mcp-endpoint.ts';
@@ -109,6 +110,7 @@ export class HttpApi implements Service {
   readonly #tls: CertificateManager | undefined;
   readonly #server: HttpListener;
   #port: number;
+  #isListening = false;
   #stopWatching: readonly (() => void)[] = [];
 
   constructor(collaborators: HttpApiCollaborators, options: HttpApiOptions) {
@@ -198,6 +200,11 @@ export class HttpApi implements Service {
     return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }
 
+  /** Returns the facts about the certificate of the server; undefined without TLS, or before the start. */
+  certificate(): CertificateFacts | undefined {
+    return this.#isListening ? this.#tls?.facts() : undefined;
+  }
+
   /** Returns a filter for the events that a principal may receive. HTTP, MCP and the mesh use the same filter. */
   eventFilter(principal: Principal): (event: HubEvent) => boolean {
     return (event) => this.#visibility.mayReceive(event, principal);
@@ -212,6 +219,7 @@ export class HttpApi implements Service {
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);
     this.#port = await this.#server.listen(this.#address);
+    this.#isListening = true;
     this.#collaborators.logger.info('http.listening', { url: this.url });
   }
 
@@ -266,6 +274,7 @@ export class HttpApi implements Service {
       ...aboutTools(previewRoutes({ catalogue, home })),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
+      ...noticeRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, home })),
       ...aboutTools(

@@ -154,6 +154,15 @@ export class Hub implements Service {
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(infrastructure, services);
+    const notices = await openNotices(infrastructure, services, {
+      reach,
+      push: this.#config.connectors.push,
+      stateDir: this.#config.stateDir,
+      agents: () => runner.records(),
+      pageUrl: () => this.url,
+      certificate: () => this.#http?.certificate(),
+      stack: this.#stack,
+    });
     for (const part of [registrations, runner]) services.nameUses.add(() => part.referringTexts());
     this.#warnOfUnknownNames(services.registry);
     const http = openHttp(infrastructure, services, {
@@ -170,7 +179,7 @@ export class Hub implements Service {
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
-    await openNotices(infrastructure, { reach, pageUrl: () => this.url, stack: this.#stack });
+    notices.resume();
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }

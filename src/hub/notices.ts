@@ -1,24 +1,135 @@
+import { statfs } from 'node:fs/promises';
+import type { AgentRecord } from '../automations/agent-store.ts';
+import type { PushConfig } from '../connectors/push/push-config.ts';
+import { WebPush } from '../connectors/push/web-push.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { PeopleReach } from '../core/notices.ts';
+import type { NoticeKind, NoticePeople, PeopleReach } from '../core/notices.ts';
+import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
+import { AgentNotices } from '../notices/agent-notices.ts';
 import { ApprovalNotices } from '../notices/approval-notices.ts';
+import { DeviceNotices } from '../notices/device-notices.ts';
+import { type EndingCertificate, HubNotices, type OfferedUpdate } from '../notices/hub-notices.ts';
 import { NoticeOutbox } from '../notices/notice-outbox.ts';
+import { NoticePublisher } from '../notices/notice-publisher.ts';
+import { NoticeSettings } from '../notices/notice-settings.ts';
+import { NoticeStore } from '../notices/notice-store.ts';
+import { ToolNotices } from '../notices/tool-notices.ts';
+import { noticeTools } from '../tools/builtin/notice-tools.ts';
 import type { Infrastructure } from './infrastructure.ts';
+import type { ToolServices } from './tool-services.ts';
 
 interface NoticeOptions {
+  /** The ways that the owner configured. */
   readonly reach: PeopleReach;
+  readonly push: PushConfig;
+  readonly stateDir: string;
+  readonly agents: () => readonly AgentRecord[];
   /** Returns the address of the hub's page, which is known once the hub listens. */
   readonly pageUrl: () => string;
+  readonly certificate: () => CertificateFacts | undefined;
   readonly stack: ServiceStack;
 }
 
-/** Starts the notices to persons: what is told, and the outbox that delivers it. */
-export async function openNotices(infrastructure: Infrastructure, { reach, pageUrl, stack }: NoticeOptions): Promise<void> {
+/**
+ * Registers the tools for notices, and starts the notices to persons: what is told, and the outbox that delivers it. Returns the outbox,
+ * which sends nothing before `resume`.
+ */
+export async function openNotices(
+  infrastructure: Infrastructure,
+  { registry, tools }: Pick<ToolServices, 'registry' | 'tools'>,
+  { push: config, pageUrl, stack, ...options }: NoticeOptions,
+): Promise<NoticeOutbox> {
   const { clock, store, events, auth } = infrastructure;
   const logger = infrastructure.logger.child({ module: 'notices' });
+  const push = new WebPush({ clock, logger, store, key: auth.key.pushKey, pageUrl }, config);
+  const reach = withPush(push, options.reach);
+  const people = approverPeople(auth.approvers);
+  const settings = new NoticeSettings({ store, reach });
+  const notices = new NoticeStore({ clock, store });
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl });
-  const { approvals, approvers } = auth;
-  const approvalNotices = new ApprovalNotices({ clock, store, logger, events, approvals, approvers, reach, outbox });
+  const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people));
+  const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
+  for (const tool of noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }))
+    registry.register(tool);
+  notices.load();
   await stack.start(outbox);
-  await stack.start(approvalNotices);
-  outbox.resume();
+  await stack.start(new ApprovalNotices({ clock, store, logger, events, approvals: auth.approvals, notices, publisher }));
+  await stack.start(
+    new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
+  );
+  await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: options.agents }));
+  const personNamed = (id: string) => people.find(id)?.name;
+  await stack.start(new ToolNotices({ clock, events, publisher, titleOf: (id) => tools.get(id)?.definition.metadata.title, personNamed }));
+  await stack.start(
+    new HubNotices({
+      clock,
+      time: auth.time,
+      logger,
+      publisher,
+      tokens: auth.tokens,
+      agentTokens: () => new Set(options.agents().map(({ tokenId }) => tokenId)),
+      certificates: () => endingCertificates(infrastructure, options.certificate()),
+      problems: infrastructure.problems,
+      updates: () => offeredUpdates(infrastructure),
+      freeBytes: () => freeBytes(options.stateDir),
+    }),
+  );
+  return outbox;
+}
+
+/** Returns the ways of persons: first their browsers, then what the owner configured. */
+function withPush(push: WebPush, others: PeopleReach): PeopleReach {
+  return {
+    waysOf: (person, urgency) => [...push.waysOf(person), ...others.waysOf(person, urgency)],
+    send: (address, message, signal) => (push.isAddress(address) ? push : others).send(address, message, signal),
+  };
+}
+
+type Approvers = Pick<Infrastructure['auth']['approvers'], 'list'>;
+
+function approversIn(approvers: Approvers): readonly string[] {
+  return [...new Set(approvers.list().map(({ person }) => person))];
+}
+
+function adultsIn(people: NoticePeople): readonly string[] {
+  return people.list().flatMap(({ name, role }) => (role === 'owner' || role === 'adult' ? [name] : []));
+}
+
+const OWNER = 'owner';
+
+/** Returns the household of a hub that knows only who may approve: the owner, and everybody who has an approver key. */
+function approverPeople(approvers: Approvers): NoticePeople {
+  const names = () => [...new Set([OWNER, ...approversIn(approvers)])];
+  const find = (name: string) => (names().includes(name) ? { name } : undefined);
+  return {
+    list: () => names().map((name) => ({ name, role: name === OWNER ? OWNER : 'adult' })),
+    find,
+    personOf: ({ kind, id }) => (kind === 'owner' ? { name: OWNER } : kind === 'agent' && id !== OWNER ? find(id) : undefined),
+  };
+}
+
+function endingCertificates({ auth }: Infrastructure, page: CertificateFacts | undefined): readonly EndingCertificate[] {
+  const member = auth.membership.membership.own();
+  const ofPage = page && {
+    of: 'the page',
+    endsAtMs: page.authority?.endsAtMs ?? page.certificateEndsAtMs,
+    advice: page.authority ? 'Every browser has to trust the new one.' : 'Put a new one in the place of its files.',
+  };
+  const ofMesh = member && {
+    of: 'this hub in its mesh',
+    endsAtMs: member.expiresAtMs,
+    advice: 'Start the hub that let it in, which renews it, or run atmo mesh renew.',
+  };
+  return [...(ofPage ? [ofPage] : []), ...(ofMesh ? [ofMesh] : [])];
+}
+
+async function offeredUpdates({ matter }: Infrastructure): Promise<readonly OfferedUpdate[]> {
+  if (!matter) return [];
+  const { offers } = await matter.administration.updates();
+  return offers.map(({ device, name, to }) => ({ device, name, version: to.text || String(to.number) }));
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }

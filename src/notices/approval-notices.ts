@@ -1,30 +1,27 @@
 import { createHash } from 'node:crypto';
-import { type ApprovalService, type ApprovalView, type ApproverDirectory, approvalSummary } from '../core/auth/approvals.ts';
+import { type ApprovalService, type ApprovalView, approvalSummary } from '../core/auth/approvals.ts';
 import { maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import { NOTICE_URGENCY, type Notice, type PeopleReach } from '../core/notices.ts';
-import type { NoticeOutbox } from './notice-outbox.ts';
+import { NOTICE_KINDS, type Notice } from '../core/notices.ts';
+import type { NoticePublisher } from './notice-publisher.ts';
+import { clockTime } from './notice-settings.ts';
+import type { NoticeStore } from './notice-store.ts';
 
 const SPACE = 'notices.approvals';
-/** Time that further requests of the same group have to join the first message, in milliseconds. */
-const GATHERING_MS = 400;
-/** If a request is still open after this time, in milliseconds, its message goes over the person's further ways too. */
-const FURTHER_WAYS_AFTER_MS = 30_000;
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
 
 interface ApprovalNoticeCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger' | 'events'> {
   readonly approvals: Pick<ApprovalService, 'list'>;
-  readonly approvers: Pick<ApproverDirectory, 'list'>;
-  readonly reach: PeopleReach;
-  readonly outbox: NoticeOutbox;
+  readonly notices: Pick<NoticeStore, 'open'>;
+  readonly publisher: NoticePublisher;
 }
 
 /** Requests of one agent for one tool and the same devices, which share a message. */
 interface RequestGroup {
   readonly noticeId: string;
-  /** Ids of the approval requests; the message links to the first one. */
+  /** Ids of the approval requests; the message links to the first one that is open. */
   readonly approvalIds: readonly string[];
   readonly risk: Risk;
   readonly untilMs: number;
@@ -73,47 +70,35 @@ export class ApprovalNotices implements Service {
   }
 
   #tell(view: ApprovalView): void {
-    const { store, clock, outbox } = this.#collaborators;
+    const { store, clock, publisher } = this.#collaborators;
     const risk = maxRisk(...view.effects.map((effect) => effect.risk));
     const key = groupKey(view, risk);
     const known = readGroup(store.get(SPACE, key));
     const untilMs = Date.parse(view.expires_at);
     if (known?.approvalIds.includes(view.approval_id)) return;
-    const isJoined = known !== undefined && this.#isOpen(known);
+    const isJoined = known !== undefined && this.#isOpen(known.approvalIds);
     const approvalIds = isJoined ? [...known.approvalIds, view.approval_id] : [view.approval_id];
     const group: RequestGroup = { noticeId: isJoined ? known.noticeId : view.approval_id, approvalIds, risk, untilMs };
-    const notice = noticeOf(view, { noticeId: group.noticeId, first: approvalIds[0] ?? '', count: approvalIds.length, nowMs: clock.now() });
-    if (isJoined) outbox.revise(notice);
-    else this.#post(notice);
+    const first = approvalIds.find((id) => this.#isOpen([id])) ?? view.approval_id;
+    const notice = noticeOf(view, { noticeId: group.noticeId, first, count: approvalIds.length, nowMs: clock.now() });
+    if (isJoined) publisher.revise(notice);
+    else publisher.publish(notice, { subject: `approval/${group.noticeId}` });
     // Written last: without it, the next start tells again, and each delivery that is stored already stays as it is.
     store.set(SPACE, key, group as unknown as Json, { ttlMs: Math.max(1, untilMs - clock.now()) });
   }
 
-  #isOpen({ approvalIds }: RequestGroup): boolean {
+  #isOpen(approvalIds: readonly string[]): boolean {
     return this.#open().some(({ view }) => approvalIds.includes(view.approval_id));
   }
 
-  #post(notice: Notice): void {
-    const { approvers, reach, outbox, clock, logger } = this.#collaborators;
-    const persons = [...new Set(approvers.list().map(({ person }) => person))];
-    const reached = persons.filter((person) => reach.waysOf(person, notice.urgency).length > 0);
-    if (reached.length === 0) logger.warn('notices.nobody_reached', { kind: notice.kind, persons });
-    for (const person of reached) {
-      for (const [index, way] of reach.waysOf(person, notice.urgency).entries()) {
-        outbox.add(notice, { person, way, dueMs: clock.now() + (index === 0 ? GATHERING_MS : FURTHER_WAYS_AFTER_MS) });
-      }
-    }
-  }
-
-  /** Drops the messages that were not sent yet about requests of which none is open any more. */
+  /** Ends the notices about requests of which none is open any more. */
   #dropClosed(): void {
-    const { store, outbox } = this.#collaborators;
+    const { store, notices, publisher } = this.#collaborators;
     const open = new Set(this.#open().map(({ view }) => view.approval_id));
     const groups = store.entries(SPACE).flatMap(({ value }) => readGroup(value) ?? []);
     const isOpen = (noticeId: string) =>
       open.has(noticeId) || groups.some((group) => group.noticeId === noticeId && group.approvalIds.some((id) => open.has(id)));
-    const waiting = outbox.list().filter(({ state, notice }) => state === 'due' && notice.kind === 'approval');
-    for (const id of new Set(waiting.map(({ notice }) => notice.id))) if (!isOpen(id)) outbox.drop(id);
+    for (const stored of notices.open('approval')) if (!isOpen(stored.notice.id)) publisher.endNotice(stored);
   }
 }
 
@@ -137,18 +122,14 @@ function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs }: Message
   return {
     id: noticeId,
     kind: 'approval',
-    urgency: NOTICE_URGENCY.approval,
+    urgency: NOTICE_KINDS.approval.urgency,
     title: 'Approval needed',
-    text: `${approvalSummary(view)}${more}. Decide until ${clockTime(view.expires_at)}.`,
+    text: `${approvalSummary(view)}${more}. Decide until ${clockTime(Date.parse(view.expires_at))}.`,
     path: `/#/approvals/${first}`,
+    ...(count > 1 && { count }),
     atMs: nowMs,
     untilMs: Date.parse(view.expires_at),
   };
-}
-
-/** Returns the time of day in the zone of the machine, such as `12:04`. */
-function clockTime(time: string): string {
-  return new Date(time).toTimeString().slice(0, 5);
 }
 
 function readGroup(value: Json | undefined): RequestGroup | undefined {

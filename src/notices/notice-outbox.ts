@@ -13,6 +13,8 @@ const ATTEMPT_MS = 10_000;
 /** Pause before the second attempt, in milliseconds. Each further pause is twice as long, up to the maximum. */
 const FIRST_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
+/** After this many failed attempts, the next way is used too. */
+const FALLBACK_ATTEMPTS = 3;
 
 /**
  * The state of a delivery. `sending` is stored before each attempt: if the process ends between the attempt and its outcome, the next start
@@ -20,7 +22,7 @@ const MAX_PAUSE_MS = 60_000;
  */
 export type DeliveryState = 'due' | 'sending' | 'sent' | 'unknown' | 'failed' | 'dropped';
 
-/** The delivery of a notice to one person over one way. */
+/** The delivery of a notice to one person over one address of a way. */
 export interface Delivery {
   readonly id: string;
   readonly notice: Notice;
@@ -29,9 +31,14 @@ export interface Delivery {
   readonly state: DeliveryState;
   readonly dueMs: number;
   readonly attempts: number;
+  /** Addresses of further ways, one list for each way. The next one is used if this delivery fails. */
+  readonly fallback?: readonly (readonly string[])[];
   /** Why the last attempt failed. */
   readonly fault?: string;
 }
+
+/** Where and when a notice is delivered. `way` is an address of one of the person's ways. */
+type DeliveryPlan = Pick<Delivery, 'person' | 'way' | 'dueMs' | 'fallback'>;
 
 interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger'> {
   readonly reach: PeopleReach;
@@ -70,10 +77,11 @@ export class NoticeOutbox implements Service {
   }
 
   /** Stores the delivery of a notice to a person over a way. It is sent at `dueMs`. Throws STORAGE_FAILED if it cannot be stored. */
-  add(notice: Notice, { person, way, dueMs }: Pick<Delivery, 'person' | 'way' | 'dueMs'>): void {
+  add(notice: Notice, { person, way, dueMs, fallback = [] }: DeliveryPlan): void {
     const id = deliveryId(notice.id, person, way);
     if (this.#deliveries.has(id)) return;
-    const delivery: Delivery = { id, notice, person, way, state: 'due', dueMs, attempts: 0 };
+    const further = fallback.length > 0 && { fallback };
+    const delivery: Delivery = { id, notice, person, way, state: 'due', dueMs, attempts: 0, ...further };
     this.#collaborators.store.set(SPACE, id, delivery as unknown as Json);
     this.#deliveries.set(id, delivery);
     this.#startTimer();
@@ -135,11 +143,11 @@ export class NoticeOutbox implements Service {
     this.#change(sending);
     const limit = new AbortController();
     const stopLimit = clock.after(ATTEMPT_MS, () => limit.abort(new AtmoError('SERVICE_UNAVAILABLE', 'No answer within 10 s')));
-    const { title, text: message, urgency, atMs } = notice;
+    const { id: _, text: message, ...rest } = notice;
     try {
       const link = `${pageUrl()}${notice.path}`;
       const signal = AbortSignal.any([limit.signal, this.#stop.signal]);
-      await reach.send(way, { id, recipient, title, message, urgency, link, atMs }, signal);
+      await reach.send(way, { ...rest, id, recipient, message, link }, signal);
       this.#change({ ...sending, state: 'sent' });
     } catch (thrown) {
       this.#fail(sending, toAtmoError(thrown));
@@ -159,10 +167,22 @@ export class NoticeOutbox implements Service {
       this.#change({ ...delivery, state: 'unknown', fault });
     } else if (ERROR_CODES[code].retry !== 'later') {
       logger.warn('notices.not_delivered', facts);
+      this.#fallBack(delivery);
       this.#change({ ...delivery, state: 'failed', fault });
     } else {
+      if (delivery.attempts === FALLBACK_ATTEMPTS) this.#fallBack(delivery);
       const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (delivery.attempts - 1));
       this.#change({ ...delivery, state: 'due', dueMs: clock.now() + pauseMs, fault });
+    }
+  }
+
+  /** Adds the deliveries over the person's next way. It is stored before the failure, so that a crash between the two loses neither. */
+  #fallBack({ notice, person, fallback: [next, ...rest] = [] }: Delivery): void {
+    const { clock, logger } = this.#collaborators;
+    try {
+      for (const way of next ?? []) this.add(notice, { person, way, dueMs: clock.now(), fallback: rest });
+    } catch {
+      logger.warn('notices.further_way_not_stored', { person, kind: notice.kind });
     }
   }
 

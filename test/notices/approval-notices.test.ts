@@ -2,36 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { NoticeMessage, PeopleReach } from '../../src/core/notices.ts';
+import type { PeopleReach } from '../../src/core/notices.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { ApprovalNotices } from '../../src/notices/approval-notices.ts';
-import { NoticeOutbox } from '../../src/notices/notice-outbox.ts';
 import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
-import { settled } from '../calls/pipeline-fixture.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
 
-const PAGE = 'https://home.example:8081';
 const SOON_MS = 500;
 const LAMP = { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' } as const;
-
-interface Sent extends NoticeMessage {
-  readonly way: string;
-}
-
-/** Ways of ann and bob; `answer` is what a provider does with a message. */
-function reachFake(answer: (message: Sent) => Promise<void> = async () => {}): PeopleReach & { readonly sent: Sent[] } {
-  const ways: Readonly<Record<string, readonly string[]>> = { ann: ['phone', 'mail'], bob: ['mail'] };
-  const sent: Sent[] = [];
-  return {
-    sent,
-    waysOf: (person) => ways[person] ?? [],
-    send: async (way, message) => {
-      await answer({ ...message, way });
-      sent.push({ ...message, way });
-      return message.id;
-    },
-  };
-}
 
 /** The notices of a hub over its approvals; a hub that is started again has the same store and clock. */
 async function startNotices(
@@ -40,16 +19,14 @@ async function startNotices(
   store: KeyValueStore = approvals.store,
 ) {
   const { clock, queue, approvers, events } = approvals;
-  const outbox = new NoticeOutbox({ clock, store, logger: silentLogger, reach, pageUrl: () => PAGE });
-  const notices = new ApprovalNotices({ clock, store, logger: silentLogger, events, approvals: queue, approvers, reach, outbox });
-  await outbox.start();
+  const personsFor = () => [...new Set(approvers.list().map(({ person }) => person))];
+  const { outbox, publisher, start, pass, notices: stored } = noticeParts({ clock, store, reach, personsFor });
+  const logger = silentLogger;
+  const notices = new ApprovalNotices({ clock, store, logger, events, approvals: queue, notices: stored, publisher });
+  await start();
   await notices.start();
   outbox.resume();
-  const pass = async (ms: number): Promise<void> => {
-    clock.advance(ms);
-    await settled();
-  };
-  return { outbox, notices, pass };
+  return { outbox, notices, stored, pass };
 }
 
 async function home(answer?: (message: Sent) => Promise<void>) {
@@ -176,7 +153,7 @@ describe('a hub that is killed', () => {
     expect(reach.sent).toEqual([]);
   });
 
-  // Writes of one request: its group, the deliveries over two ways, and two for each of them that is sent.
+  // Writes of one request: the deliveries over two ways, its notice, its group, and two for each delivery that is sent.
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'at write %i of a request tells it after the next start, and repeats no message with another id',
     async (writes) => {

@@ -50,6 +50,13 @@ function oneText({ title, message, link }: Notification): string {
   return [title, message, link].filter((line) => line !== undefined).join('\n');
 }
 
+/** Returns a notification as text for an SMS. The link stays whole; title and message are cut if they are too long. */
+function smsText({ link, ...said }: Notification): string {
+  const room = link === undefined ? SMS_LENGTH : Math.max(0, SMS_LENGTH - link.length - 1);
+  const text = oneText(said).slice(0, room);
+  return link === undefined ? text : `${text}\n${link}`;
+}
+
 /** Returns message and link as one text. */
 function withLink({ message, link }: Notification): string {
   return link === undefined ? message : `${message}\n\n${link}`;
@@ -101,7 +108,7 @@ const SENDERS: Senders = {
   },
   sms: ({ phone }, services) => {
     const sms = requireService(services, 'sms');
-    return (notification, signal) => sms.send({ phone, message: oneText(notification).slice(0, SMS_LENGTH) }, signal);
+    return (notification, signal) => sms.send({ phone, id: notification.id, message: smsText(notification) }, signal);
   },
   slack: ({ channel }, services) => {
     const slack = requireService(services, 'slack');

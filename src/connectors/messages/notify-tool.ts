@@ -100,16 +100,19 @@ export function openRecipients({ recipients }: NotifyConfig, services: MessageSe
 
 /** Returns the ways of the persons who are recipients, for notices of the hub itself. A person is found by name or by a further name. */
 export function recipientReach(recipients: readonly Recipient[]): PeopleReach {
+  const recipientNamed = (person: string) =>
+    recipients.find((one) => namesOf(one).some((name) => normalizedName(name) === normalizedName(person)));
   const channelsOf = (person: string, urgency: Urgency) => {
-    const recipient = recipients.find((one) => namesOf(one).some((name) => normalizedName(name) === normalizedName(person)));
+    const recipient = recipientNamed(person);
     return recipient ? channelsFor(recipient, urgency, undefined) : [];
   };
   return {
-    waysOf: (person, urgency) => channelsOf(person, urgency).map(({ name }) => name),
-    send: async (way, message, signal) => {
-      const channel = channelsOf(message.recipient, message.urgency).find(({ name }) => name === way);
+    waysOf: (person, urgency) => channelsOf(person, urgency).map(({ name, kind }) => ({ name, kind, addresses: [name] })),
+    send: async (address, message, signal) => {
+      const recipient = recipientNamed(message.recipient);
+      const channel = recipient?.ways.find(({ name }) => name === address);
       if (channel) return channel.send(message, signal);
-      throw new AtmoError('NOT_FOUND', `${message.recipient} is not reached by ${way} any more`);
+      throw new AtmoError('NOT_FOUND', `${message.recipient} is not reached by ${address} any more`);
     },
   };
 }

@@ -62,10 +62,10 @@ function headersOf({ headers = {}, user, format }: SmsConfig, secret: string | u
   };
 }
 
-/** The values that replace `{phone}` and `{message}`. */
-type SmsValues = Readonly<Record<'phone' | 'message', string>>;
+/** The values that replace `{phone}`, `{message}` and `{id}`, which is the same for all attempts to send a message. */
+type SmsValues = Readonly<Record<'phone' | 'message' | 'id', string>>;
 
-const PLACEHOLDER = /\{(phone|message)\}/g;
+const PLACEHOLDER = /\{(phone|message|id)\}/g;
 
 /** Returns a request body with values in place of its placeholders. Text in a value that looks like a placeholder is not replaced. */
 function fillTemplate(template: Json, values: SmsValues): Json {
@@ -104,6 +104,6 @@ export function sendSmsTool(sms: Pick<SmsSender, 'send'>): RegisteredTool {
       }),
       examples: [{ description: 'An alarm', params: { phone: '+4915112345678', message: 'Water in the cellar!' } }],
     },
-    async ({ phone, message }, { signal }) => ({ delivered: true, sid: await sms.send({ phone, message }, signal) }),
+    async ({ phone, message }, { signal, requestId: id }) => ({ delivered: true, sid: await sms.send({ phone, message, id }, signal) }),
   );
 }

@@ -11,11 +11,14 @@ import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddre
 interface PublicRequest {
   readonly url: string;
   /** HTTP method; default: GET. */
-  readonly method?: 'GET' | 'HEAD';
+  readonly method?: 'GET' | 'HEAD' | 'POST';
   readonly signal: AbortSignal;
   /** Longest decompressed body, in bytes. */
   readonly maxBytes: number;
   readonly accept?: string;
+  /** Further headers. A request with further headers or a body follows no redirect; the response with the redirect is returned. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
 }
 
 /** The last response after all redirects. It may have any status. */
@@ -36,6 +39,8 @@ export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]
 interface PublicFetchOptions {
   /** Private hosts that the owner allows, in the form that `hostRule` takes. */
   readonly allowedHosts?: readonly string[];
+  /** The setting that has these hosts, for error messages; default: that of the web tools. */
+  readonly setting?: string;
   /** Resolves host names; default: the machine's resolver. */
   readonly resolve?: ResolveHost;
   /** Returns the NAT64 translation of this network; default: `discoverNat64`. */
@@ -60,6 +65,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
+  const { setting = 'connectors.web.allowed_hosts' } = options;
   const isAllowed = hostRule(allowedHosts);
   const addressesOf = async (target: URL, signal: AbortSignal) => {
     const addresses = await resolveTarget(target, { resolve, signal });
@@ -67,7 +73,7 @@ export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
     const embedded = hasIpv6 ? await orAborted(translation(), signal) : embeddedIpv4([]);
     if (addresses.every(({ address }) => isPublicAddress(address, embedded) || isAllowed(target, address))) return addresses;
     const { hostname: host } = target;
-    const message = `${host} is not on the public internet; the owner may allow it in connectors.web.allowed_hosts`;
+    const message = `${host} is not on the public internet; the owner may allow it in ${setting}`;
     throw new AtmoError('PERMISSION_DENIED', message, { host });
   };
   return async (request) => {
@@ -92,6 +98,7 @@ async function followRedirects(
     const addresses = await addressesOf(target, request.signal);
     const response = await sendAttempt({ ...request, addresses, target });
     const { location } = response.headers;
+    if (request.headers !== undefined || request.body !== undefined) return readResponse(request, target, response);
     if (location === undefined || !REDIRECTS.includes(response.statusCode ?? 0)) return readResponse(request, target, response);
     response.destroy();
     target = parseWebUrl(location, target);
@@ -128,9 +135,11 @@ async function resolveHost(hostname: string): Promise<readonly LookupAddress[]> 
   return lookup(hostname, { all: true });
 }
 
-function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses }: Attempt): Promise<IncomingMessage> {
+function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses, ...attempt }: Attempt): Promise<IncomingMessage> {
   const lookup = pinnedLookup(addresses);
-  return sendRequest({ url: target, method, headers: { accept }, signal, lookup }, (code) =>
+  const headers = { accept, ...attempt.headers };
+  const content = attempt.body && { body: attempt.body };
+  return sendRequest({ url: target, method, headers, signal, lookup, ...content }, (code) =>
     signal.aborted ? signal.reason : unreachable(target.hostname, code),
   );
 }

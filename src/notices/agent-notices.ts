@@ -1,0 +1,112 @@
+import { repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { plain, visibleLine } from '../core/untrusted-text.ts';
+import { dateText } from './hub-notices.ts';
+import type { NoticePublisher, Subject } from './notice-publisher.ts';
+
+const HOUR_MS = 3_600_000;
+const WARN_END_MS = 3 * 24 * HOUR_MS;
+const MAX_PROBLEM = 300;
+
+/** An agent of this hub, as notices know it. */
+export interface NoticedAgent {
+  readonly id: string;
+  readonly type: 'automation' | 'external';
+  readonly name: string;
+  readonly status: 'active' | 'failing' | 'killed' | 'expired';
+  /** Id of the agent that made this one; absent if a person did. */
+  readonly parent?: string;
+  readonly createdAtMs: number;
+  /** Milliseconds since 1970; absent if the agent has no end. */
+  readonly expiresAtMs?: number;
+  /** Number of failed runs since the last success. */
+  readonly failures: number;
+  readonly lastError?: { readonly message: string };
+  /** Why the agent ended. */
+  readonly reason?: string;
+}
+
+interface AgentNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
+  readonly time: Pick<HubContext['time'], 'now'>;
+  readonly publisher: Pick<NoticePublisher, 'begin' | 'end' | 'endMissing'>;
+  readonly agents: () => readonly NoticedAgent[];
+}
+
+/**
+ * Publishes what happens to agents: an automation failed, stopped or is about to end; an outside agent stopped. Agents that an agent made
+ * are its own business.
+ */
+export class AgentNotices implements Service {
+  readonly #collaborators: AgentNoticeCollaborators;
+  #stops: readonly (() => void)[] = [];
+
+  constructor(collaborators: AgentNoticeCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  async start(): Promise<void> {
+    const { events, clock } = this.#collaborators;
+    this.#stops = [events.listen(() => this.#check(), ['agent.changed']), repeat(clock, HOUR_MS, () => this.#check())];
+    this.#check();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop();
+  }
+
+  #check(): void {
+    const { agents, publisher, time } = this.#collaborators;
+    const own = agents().filter(({ parent }) => parent === undefined);
+    const subjects = own.flatMap((agent) => subjectsOf(agent, time.now()));
+    for (const subject of subjects) publisher.begin(subject);
+    const names = new Set(subjects.map(({ name }) => name));
+    for (const kind of ['automation', 'agent'] as const) publisher.endMissing(kind, names);
+  }
+}
+
+function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
+  const { id, type, status, failures } = agent;
+  const kind = type === 'automation' ? 'automation' : 'agent';
+  const what = kind === 'automation' ? `The automation ${plain(agent.name)}` : `The agent ${plain(agent.name)}`;
+  const subject = (state: string, title: string, text: string): readonly Subject[] => [
+    { kind, name: `${kind}/${id}/${state}/${agent.createdAtMs}`, title, text, path: '/#/agents' },
+  ];
+  const isEnded = status === 'killed' || status === 'expired';
+  if (isEnded) {
+    return isWanted(agent) ? [] : subject('stopped', `${capital(kind)} stopped`, `${what} has stopped: ${reasonOf(agent)}.`);
+  }
+  if (status === 'failing' || failures > 0) {
+    const rest = status === 'failing' ? ' It pauses and tries again later.' : '';
+    return subject('failing', `${capital(kind)} failed`, `${what} failed: ${problemOf(agent)}.${rest}`);
+  }
+  return isEnding(agent, nowMs)
+    ? subject('ending', `${capital(kind)} is about to end`, `${what} ends on ${dateText(agent.expiresAtMs ?? 0)}.`)
+    : [];
+}
+
+/** Returns whether a person ended the agent: that person knows it. */
+function isWanted({ status, reason }: NoticedAgent): boolean {
+  return status === 'killed' && (reason ?? '').startsWith('Ended by ');
+}
+
+function isEnding({ createdAtMs, expiresAtMs, type }: NoticedAgent, nowMs: number): boolean {
+  if (expiresAtMs === undefined || type !== 'automation') return false;
+  return expiresAtMs - nowMs <= Math.min(WARN_END_MS, (expiresAtMs - createdAtMs) / 4);
+}
+
+function reasonOf({ reason, status }: NoticedAgent): string {
+  return withoutDot(visibleLine(reason ?? (status === 'expired' ? 'its time is over' : 'it was ended'), MAX_PROBLEM));
+}
+
+function problemOf({ lastError }: NoticedAgent): string {
+  return withoutDot(visibleLine(lastError?.message ?? 'the reason is not known', MAX_PROBLEM));
+}
+
+function withoutDot(text: string): string {
+  return text.replace(/\.$/, '');
+}
+
+function capital(word: string): string {
+  return word.replace(/^./, (first) => first.toUpperCase());
+}

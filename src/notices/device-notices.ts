@@ -1,0 +1,235 @@
+import { repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Device } from '../core/devices/device-model.ts';
+import type { Reading, ReadingStore, ReadingValue } from '../core/devices/sensor-readings.ts';
+import type { HubEvent } from '../core/events.ts';
+import { objectOf } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { NoticeKind } from '../core/notices.ts';
+import { plain } from '../core/untrusted-text.ts';
+import type { NoticePublisher } from './notice-publisher.ts';
+
+const CHECK_MS = 60_000;
+/** A device counts as lost when it has not answered for this time, in milliseconds. A sleepy device has longer. */
+const LOST_AFTER_MS = 3_600_000;
+const SLEEPY_LOST_AFTER_MS = 12 * 3_600_000;
+/** Time for which a lock may be half locked, for example while it moves, in milliseconds. */
+const HALF_LOCKED_MS = 20_000;
+/** A battery is low from this percentage on, and no longer low above the second one. */
+const LOW_PERCENT = 10;
+const CHARGED_PERCENT = 20;
+
+interface DeviceNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
+  readonly readings: Pick<ReadingStore, 'sensors'>;
+  readonly directory: Pick<DeviceDirectory, 'list' | 'get'>;
+  readonly publisher: Pick<NoticePublisher, 'begin' | 'end'>;
+}
+
+/** What readings of one device say about a subject: that it began, that it ended, or nothing. */
+type Verdict = 'began' | 'ended' | undefined;
+
+interface Danger {
+  readonly kind: NoticeKind;
+  readonly title: string;
+  /** Kinds of readings that say whether the subject lasts. */
+  readonly readings: readonly string[];
+  readonly text: (device: Device) => string;
+  readonly judge: (kind: string, value: ReadingValue) => Verdict;
+}
+
+const DANGERS: readonly Danger[] = [
+  {
+    kind: 'leak',
+    title: 'Water leak',
+    readings: ['leak'],
+    text: (device) => `${whereIs(device)} senses water.`,
+    judge: (_kind, value) => (value === true ? 'began' : value === false ? 'ended' : undefined),
+  },
+  {
+    kind: 'smoke',
+    title: 'Smoke alarm',
+    readings: ['smoke'],
+    text: (device) => `${whereIs(device)} senses smoke.`,
+    judge: judgeAlarm,
+  },
+  {
+    kind: 'smoke',
+    title: 'Carbon monoxide',
+    readings: ['carbon_monoxide_alarm'],
+    text: (device) => `${whereIs(device)} senses carbon monoxide. Leave the room and let air in.`,
+    judge: judgeAlarm,
+  },
+  {
+    kind: 'battery',
+    title: 'Battery low',
+    readings: ['battery', 'battery_level', 'battery_alert'],
+    text: (device) => `The battery of ${whereIs(device)} is low.`,
+    judge: judgeBattery,
+  },
+];
+const KINDS: ReadonlySet<string> = new Set(['lock', ...DANGERS.flatMap(({ readings }) => readings)]);
+
+/** Alarms of locks that need a person (Matter Application Clusters §5.2.6.2, AlarmCodeEnum), each in words. */
+const LOCK_ALARMS: Readonly<Record<string, string>> = {
+  LockJammed: 'is jammed',
+  LockFactoryReset: 'was reset to its factory settings',
+  LockRadioPowerCycled: 'switched its radio off and on',
+  WrongCodeEntryLimit: 'got wrong codes too often',
+  FrontEsceutcheonRemoved: 'lost its front cover',
+  DoorForcedOpen: 'reports that its door was forced open',
+  DoorAjar: 'reports that its door stands open',
+  ForcedUser: 'was opened with a code that means threat',
+};
+
+/** Publishes what devices report and people should know: leaks, smoke, low batteries, jammed locks, and devices that are lost for long. */
+export class DeviceNotices implements Service {
+  readonly #collaborators: DeviceNoticeCollaborators;
+  /** Times since which locks have been half locked and devices unreachable, in milliseconds since 1970. */
+  readonly #sinceMs = new Map<string, number>();
+  #stops: readonly (() => void)[] = [];
+
+  constructor(collaborators: DeviceNoticeCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Also publishes what began or ended while the hub did not run. */
+  async start(): Promise<void> {
+    const { events, clock } = this.#collaborators;
+    this.#stops = [
+      events.listen((event) => this.#onReading(event), ['sensor.reading']),
+      events.listen((event) => this.#onDeviceEvent(event), ['device.event']),
+      events.listen(({ subject }) => this.#endAll(subject), ['device.removed']),
+      repeat(clock, CHECK_MS, () => this.#checkAll()),
+    ];
+    this.#checkAll();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop();
+  }
+
+  #checkAll(): void {
+    const { directory, readings } = this.#collaborators;
+    const ofDevices = Map.groupBy(readings.sensors(), ({ sensor }) => sensor.device);
+    for (const device of directory.list()) {
+      this.#checkReadings(device, ofDevices.get(device.id) ?? []);
+      this.#checkLost(device);
+    }
+  }
+
+  #onReading({ subject, data }: HubEvent): void {
+    if (typeof data.kind !== 'string' || !KINDS.has(data.kind)) return;
+    const { directory, readings } = this.#collaborators;
+    const [id] = subject.split('/', 1);
+    const device = directory.list().find((one) => one.id === id);
+    if (!device) return;
+    if (data.kind === 'lock' && typeof data.value === 'string' && data.value !== 'not_fully_locked') this.#endLock(device.id);
+    this.#checkReadings(
+      device,
+      readings.sensors().filter(({ sensor }) => sensor.device === device.id),
+    );
+  }
+
+  #checkReadings(device: Device, readings: readonly Reading[]): void {
+    for (const { kind, title, text, readings: about, judge } of DANGERS) {
+      const verdicts = readings.flatMap(({ sensor, value }) =>
+        about.includes(sensor.kind) && value !== null ? [judge(sensor.kind, value)] : [],
+      );
+      const name = `${about[0]}/${device.id}`;
+      if (verdicts.includes('began')) this.#begin(device, { kind, name, title, text: text(device) });
+      else if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'ended')) this.#collaborators.publisher.end(name);
+    }
+    if (readings.some(({ sensor, value }) => sensor.kind === 'lock' && value === 'not_fully_locked')) this.#checkHalfLocked(device);
+  }
+
+  /** A lock that stays between locked and unlocked counts as jammed. */
+  #checkHalfLocked(device: Device): void {
+    const { clock, directory } = this.#collaborators;
+    const name = `lock/${device.id}`;
+    const sinceMs = this.#sinceMs.get(name);
+    if (sinceMs === undefined) {
+      this.#sinceMs.set(name, clock.now());
+      clock.after(HALF_LOCKED_MS, () => {
+        const still = directory.get(device.id);
+        if (still && this.#sinceMs.has(name)) this.#checkHalfLocked(still);
+      });
+    } else if (clock.now() - sinceMs >= HALF_LOCKED_MS) this.#beginLock(device, LOCK_ALARMS.LockJammed ?? '', 'LockJammed');
+  }
+
+  /** A lock that reports that it is locked or unlocked has no alarm any more. */
+  #endLock(id: string): void {
+    this.#sinceMs.delete(`lock/${id}`);
+    for (const alarm of Object.keys(LOCK_ALARMS)) this.#collaborators.publisher.end(lockSubject(id, alarm));
+  }
+
+  #endAll(id: string): void {
+    const { publisher } = this.#collaborators;
+    for (const { readings } of DANGERS) publisher.end(`${readings[0]}/${id}`);
+    publisher.end(`device/${id}`);
+    this.#endLock(id);
+  }
+
+  #onDeviceEvent({ subject, data }: HubEvent): void {
+    const device = this.#collaborators.directory.list().find(({ id }) => id === subject);
+    if (!device || data.event !== 'DoorLockAlarm') return;
+    const alarm = String(objectOf(data.data).alarmCode);
+    const said = LOCK_ALARMS[alarm];
+    if (said !== undefined) this.#beginLock(device, said, alarm);
+  }
+
+  #beginLock(device: Device, said: string, alarm: string): void {
+    const text = `${whereIs(device)} ${said}. Go and look.`;
+    this.#begin(device, { kind: 'lock', name: lockSubject(device.id, alarm), title: 'Lock', text });
+  }
+
+  #checkLost(device: Device): void {
+    const { clock, publisher, directory } = this.#collaborators;
+    const name = `device/${device.id}`;
+    if (device.reachability !== 'unreachable') {
+      this.#sinceMs.delete(name);
+      if (device.reachability === 'reachable') publisher.end(name);
+      return;
+    }
+    const sinceMs = device.lastSeenMs || this.#sinceMs.get(name) || clock.now();
+    this.#sinceMs.set(name, sinceMs);
+    const isParentLost = device.parent !== undefined && directory.get(device.parent)?.reachability === 'unreachable';
+    if (isParentLost || clock.now() - sinceMs < (device.isSleepy ? SLEEPY_LOST_AFTER_MS : LOST_AFTER_MS)) return;
+    const text = `${whereIs(device)} has not answered for ${hoursText(clock.now() - sinceMs)}. Look at its power and its distance to the hub.`;
+    this.#begin(device, { kind: 'device', name, title: 'Device lost', text });
+  }
+
+  #begin(device: Device, facts: { readonly kind: NoticeKind; readonly name: string; readonly title: string; readonly text: string }): void {
+    const { kind, name, title, text } = facts;
+    this.#collaborators.publisher.begin({ kind, name, title: `${title}: ${plain(device.name)}`, text, path: `/#/devices/${device.id}` });
+  }
+}
+
+function judgeAlarm(_kind: string, value: ReadingValue): Verdict {
+  if (value === 'warning' || value === 'critical') return 'began';
+  return value === 'normal' ? 'ended' : undefined;
+}
+
+function judgeBattery(kind: string, value: ReadingValue): Verdict {
+  if (typeof value === 'number' && kind === 'battery') {
+    if (value <= LOW_PERCENT) return 'began';
+    return value >= CHARGED_PERCENT ? 'ended' : undefined;
+  }
+  if (value === 'warning' || value === 'critical' || value === true) return 'began';
+  return value === 'normal' || value === 'ok' || value === false ? 'ended' : undefined;
+}
+
+function lockSubject(id: string, alarm: string): string {
+  return `lock/${id}/${alarm}`;
+}
+
+/** Returns the device's name and area, such as `Cellar sensor (Cellar)`. */
+function whereIs({ name, area }: Device): string {
+  return area === undefined ? plain(name) : `${plain(name)} (${plain(area)})`;
+}
+
+function hoursText(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000);
+  if (hours < 48) return hours === 1 ? 'an hour' : `${hours} hours`;
+  return `${Math.floor(hours / 24)} days`;
+}

@@ -1,0 +1,176 @@
+import type { TokenRecord } from '../core/auth/principal.ts';
+import { repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import { toAtmoError } from '../core/errors.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { plain } from '../core/untrusted-text.ts';
+import type { NoticePublisher, Subject } from './notice-publisher.ts';
+
+const DAY_MS = 86_400_000;
+const CHECK_MS = 15 * 60_000;
+/** Delay of the first check after the start, in milliseconds. Devices and the mesh have started by then. */
+const FIRST_CHECK_MS = 30_000;
+const WARN_TOKEN_MS = 7 * DAY_MS;
+const WARN_CERTIFICATE_MS = 14 * DAY_MS;
+/** The disk is nearly full below this many free bytes, and no longer above the second number. */
+const LOW_BYTES = 512 * 1_048_576;
+const ENOUGH_BYTES = 768 * 1_048_576;
+
+/** A certificate on which the hub depends. */
+export interface EndingCertificate {
+  /** Which certificate it is, such as `the web page`. */
+  readonly of: string;
+  readonly endsAtMs: number;
+  /** What the owner does about it. */
+  readonly advice: string;
+}
+
+/** An update that can be installed. */
+export interface OfferedUpdate {
+  readonly device: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+interface HubNoticeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
+  readonly time: Pick<HubContext['time'], 'now'>;
+  readonly publisher: Pick<NoticePublisher, 'begin' | 'end' | 'endMissing'>;
+  readonly tokens: { list(): readonly TokenRecord[] };
+  /** Ids of the tokens of agents that run on this hub. Notices about these agents tell about the end of their tokens. */
+  readonly agentTokens: () => ReadonlySet<string>;
+  readonly certificates: () => readonly EndingCertificate[];
+  readonly problems: Pick<HubProblems, 'about'>;
+  readonly updates: () => Promise<readonly OfferedUpdate[]>;
+  /** Returns the free bytes of the disk with the hub's state. */
+  readonly freeBytes: () => Promise<number>;
+}
+
+/** Subject of HubProblems about backups: it is there while a backup is overdue. */
+export const BACKUP_OVERDUE = 'backup.overdue';
+
+/** Publishes what the hub itself needs: tokens and certificates that end, backups, updates and disk space. */
+export class HubNotices implements Service {
+  readonly #collaborators: HubNoticeCollaborators;
+  #stops: readonly (() => void)[] = [];
+  #check: Promise<void> = Promise.resolve();
+
+  constructor(collaborators: HubNoticeCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  async start(): Promise<void> {
+    const { clock } = this.#collaborators;
+    const check = () => {
+      this.#check = this.check();
+    };
+    this.#stops = [clock.after(FIRST_CHECK_MS, check), repeat(clock, CHECK_MS, check)];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop();
+    await this.#check;
+  }
+
+  /** Looks at everything once. Never rejects: what cannot be looked at now is looked at by the next check. */
+  async check(): Promise<void> {
+    const steps = [() => this.#checkTokens(), () => this.#checkCertificates(), () => this.#checkBackup()];
+    for (const step of [...steps, () => this.#checkUpdates(), () => this.#checkDisk()]) {
+      try {
+        await step();
+      } catch (thrown) {
+        this.#collaborators.logger.warn('notices.check_failed', { problem: toAtmoError(thrown).message });
+      }
+    }
+  }
+
+  #checkTokens(): void {
+    const { tokens, time, agentTokens } = this.#collaborators;
+    const all = tokens.list();
+    const ending = endingTokens(all, time.now()).filter(({ id }) => !agentTokens().has(id));
+    this.#publish(
+      'token',
+      ending.map(({ id, agentId, expiresAtMs }) => ({
+        kind: 'token',
+        name: `token/${id}`,
+        title: 'A token is about to end',
+        text: `The token of ${plain(agentId)} ends on ${dateText(expiresAtMs)}. Make a new one if it is still needed.`,
+        path: '/#/tokens',
+      })),
+    );
+  }
+
+  #checkCertificates(): void {
+    const { certificates, time } = this.#collaborators;
+    const ending = certificates().filter(({ endsAtMs }) => endsAtMs - time.now() <= WARN_CERTIFICATE_MS);
+    this.#publish(
+      'certificate',
+      ending.map(({ of, endsAtMs, advice }) => ({
+        kind: 'certificate',
+        name: `certificate/${of}`,
+        title: 'A certificate is about to end',
+        text: `The certificate of ${of} ends on ${dateText(endsAtMs)}. ${advice}`,
+        path: '/#/settings',
+      })),
+    );
+  }
+
+  #checkBackup(): void {
+    const line = this.#collaborators.problems.about(BACKUP_OVERDUE);
+    const subject: Subject = { kind: 'backup', name: 'backup/overdue', title: 'Backup overdue', text: line ?? '', path: '/#/settings' };
+    this.#publish('backup', line === undefined ? [] : [subject]);
+  }
+
+  async #checkUpdates(): Promise<void> {
+    const offers = await this.#collaborators.updates();
+    this.#publish(
+      'update',
+      offers.map(({ device, name, version }) => ({
+        kind: 'update',
+        name: `update/${device}/${version}`,
+        title: 'Update available',
+        text: `Version ${plain(version)} can be installed on ${plain(name)}.`,
+        path: `/#/devices/${device}`,
+      })),
+    );
+  }
+
+  async #checkDisk(): Promise<void> {
+    const { freeBytes, publisher } = this.#collaborators;
+    const free = await freeBytes();
+    const name = 'disk/state';
+    if (free >= ENOUGH_BYTES) publisher.end(name);
+    if (free >= LOW_BYTES) return;
+    const text = `Only ${Math.floor(free / 1_048_576)} MiB are free on the disk of the hub. Delete old files, or the hub soon stops to store anything.`;
+    publisher.begin({ kind: 'disk', name, title: 'Disk nearly full', text, path: '/#/settings' });
+  }
+
+  /** Publishes the subjects that are there, and ends the other open notices of the kind. */
+  #publish(kind: Subject['kind'], subjects: readonly Subject[]): void {
+    const { publisher } = this.#collaborators;
+    for (const subject of subjects) publisher.begin(subject);
+    publisher.endMissing(kind, new Set(subjects.map(({ name }) => name)));
+  }
+}
+
+/**
+ * Returns the tokens that end soon and that nobody has replaced: tokens of the owner, not those that agents gave to agents. A token that
+ * lasts less than two days is never announced, since it is meant to end.
+ */
+function endingTokens(tokens: readonly TokenRecord[], nowMs: number): readonly TokenRecord[] {
+  const valid = tokens.filter(
+    ({ revokedAtMs, expiresAtMs, parent }) => revokedAtMs === undefined && expiresAtMs > nowMs && parent === undefined,
+  );
+  return valid.filter(({ id, agentId, issuedAtMs, expiresAtMs }) => {
+    const lastsMs = expiresAtMs - issuedAtMs;
+    const isReplaced = valid.some((other) => other.id !== id && other.agentId === agentId && other.expiresAtMs > expiresAtMs);
+    return !isReplaced && lastsMs >= 2 * DAY_MS && expiresAtMs - nowMs <= Math.min(WARN_TOKEN_MS, lastsMs / 4);
+  });
+}
+
+/** Returns the day in the zone of the machine, such as `2026-05-01`. */
+export function dateText(atMs: number): string {
+  const date = new Date(atMs);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${date.getFullYear()}-${month}-${day}`;
+}

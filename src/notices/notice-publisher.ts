@@ -1,0 +1,131 @@
+import type { HubContext } from '../core/context.ts';
+import { toAtmoError } from '../core/errors.ts';
+import { type Notice, type NoticeKind, noticeKind, type PersonWay } from '../core/notices.ts';
+import type { NoticeOutbox } from './notice-outbox.ts';
+import type { NoticeSettings } from './notice-settings.ts';
+import type { NoticeStore, StoredNotice } from './notice-store.ts';
+
+/** Time that further requests of the same group have to join the first message about a request for approval, in milliseconds. */
+const GATHERING_MS = 400;
+/** If a request for approval is still open after this time, in milliseconds, its message goes over the person's further ways too. */
+const FURTHER_WAYS_AFTER_MS = 30_000;
+/** Time for which a message about a subject that lasts is tried, in milliseconds. */
+const TRIED_MS = 3 * 86_400_000;
+
+interface PublisherCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
+  readonly notices: NoticeStore;
+  readonly settings: Pick<NoticeSettings, 'choose' | 'waysOf'>;
+  readonly outbox: NoticeOutbox;
+  /** Returns the persons whom a kind of notices concerns. */
+  readonly personsFor: (kind: NoticeKind) => readonly string[];
+}
+
+/** What a notice says about a subject. */
+export interface Subject extends Pick<Notice, 'kind' | 'title' | 'text' | 'path'> {
+  /** Name of the subject, such as `leak/cellar-sensor`. */
+  readonly name: string;
+}
+
+/**
+ * Publishes notices: each subject once while it lasts, to the persons whom it concerns, over the ways that they chose. A person who did not
+ * choose is told of a request for approval over the first way and then over the others, of danger over all ways at once, and of anything
+ * else over the first way that works.
+ */
+export class NoticePublisher {
+  readonly #collaborators: PublisherCollaborators;
+
+  constructor(collaborators: PublisherCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Publishes that a subject has begun, unless an open notice says so. A failure of the disk is logged; the next check tries again. */
+  begin({ name, ...said }: Subject, { except }: { readonly except?: string | undefined } = {}): void {
+    const { notices, clock } = this.#collaborators;
+    if (notices.openAbout(name)) return;
+    const nowMs = clock.now();
+    const { urgency } = noticeKind(said.kind);
+    this.#guarded(said.kind, () =>
+      this.publish({ ...said, id: notices.nextId(name), urgency, atMs: nowMs, untilMs: nowMs + TRIED_MS }, { subject: name, except }),
+    );
+  }
+
+  /** Ends the open notice about a subject, if there is one: messages that were not sent yet are dropped. */
+  end(subject: string): void {
+    const open = this.#collaborators.notices.openAbout(subject);
+    if (open) this.endNotice(open);
+  }
+
+  /** Ends the open notices of a kind, except those about the named subjects. */
+  endMissing(kind: NoticeKind, subjects: ReadonlySet<string>): void {
+    for (const stored of this.#collaborators.notices.open(kind)) if (!subjects.has(stored.subject)) this.endNotice(stored);
+  }
+
+  /** Ends the open notices of a kind that began before a time, in milliseconds since 1970. */
+  endBefore(kind: NoticeKind, beforeMs: number): void {
+    for (const stored of this.#collaborators.notices.open(kind)) if (stored.notice.atMs < beforeMs) this.endNotice(stored);
+  }
+
+  /** Returns when the open notice about a subject began, in milliseconds since 1970; undefined if there is none. */
+  openAtMs(subject: string): number | undefined {
+    return this.#collaborators.notices.openAbout(subject)?.notice.atMs;
+  }
+
+  endNotice(stored: StoredNotice): void {
+    const { outbox, notices, clock } = this.#collaborators;
+    outbox.drop(stored.notice.id);
+    this.#guarded(stored.notice.kind, () => notices.put({ ...stored, endedMs: clock.now() }));
+  }
+
+  /** Stores a notice and its deliveries. Throws STORAGE_FAILED if they cannot be stored; a repeat then completes them. */
+  publish(notice: Notice, { subject, except }: { readonly subject: string; readonly except?: string | undefined }): void {
+    const { notices, personsFor } = this.#collaborators;
+    if (notices.get(notice.id)) return;
+    const persons = personsFor(notice.kind).filter((person) => person !== except);
+    this.#deliver(notice, persons);
+    // Written last: without it, the next start publishes again, and each delivery that is stored already stays as it is.
+    notices.put({ notice, subject, persons, readMs: {} });
+  }
+
+  /** Replaces the text of a notice where it was not sent yet. */
+  revise(notice: Notice): void {
+    const { notices, outbox } = this.#collaborators;
+    outbox.revise(notice);
+    const stored = notices.get(notice.id);
+    if (stored) notices.put({ ...stored, notice });
+  }
+
+  #deliver(notice: Notice, persons: readonly string[]): void {
+    const { settings, clock, logger } = this.#collaborators;
+    const chosen = persons.map((person) => ({ person, ...settings.choose(person, notice.kind, clock.now()) }));
+    const reached = chosen.filter(({ ways, fromMs }) => ways.length > 0 && fromMs < notice.untilMs);
+    const isUrgent = notice.urgency === 'high' || notice.urgency === 'critical';
+    if (isUrgent && persons.every((person) => settings.waysOf(person).length === 0)) {
+      logger.warn('notices.nobody_reached', { kind: notice.kind, persons });
+    }
+    for (const { person, ways, fromMs } of reached) this.#deliverTo(person, notice, { ways, fromMs });
+  }
+
+  #deliverTo(person: string, notice: Notice, { ways, fromMs }: { readonly ways: readonly PersonWay[]; readonly fromMs: number }): void {
+    const { outbox } = this.#collaborators;
+    const add = ({ addresses }: PersonWay, dueMs: number, fallback: readonly (readonly string[])[] = []) => {
+      for (const way of addresses) outbox.add(notice, { person, way, dueMs, fallback });
+    };
+    const [first, ...others] = ways;
+    if (notice.kind === 'approval') {
+      for (const [index, way] of ways.entries()) add(way, fromMs + (index === 0 ? GATHERING_MS : FURTHER_WAYS_AFTER_MS));
+    } else if (notice.urgency === 'critical') {
+      for (const way of ways) add(way, fromMs);
+    } else if (first) {
+      const fallback = others.map(({ addresses }) => addresses);
+      add(first, fromMs, fallback);
+    }
+  }
+
+  #guarded(kind: NoticeKind, work: () => void): void {
+    try {
+      work();
+    } catch (thrown) {
+      this.#collaborators.logger.warn('notices.not_stored', { kind, problem: toAtmoError(thrown).message });
+    }
+  }
+}

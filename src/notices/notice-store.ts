@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { HubContext } from '../core/context.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import type { ListedNotice, Notice, NoticeKind, RecentNotices } from '../core/notices.ts';
+
+const SPACE = 'notices.recent';
+/** Time for which a notice can be read after its subject has ended, in milliseconds. */
+const KEPT_MS = 30 * 86_400_000;
+const MAX_NOTICES = 500;
+
+/** A notice with what it is about and whom it is for. */
+export interface StoredNotice {
+  readonly notice: Notice;
+  /** Name of the subject, such as `leak/cellar-sensor`. At most one notice about a subject is open. */
+  readonly subject: string;
+  readonly persons: readonly string[];
+  /** Milliseconds since 1970; absent while the subject lasts. */
+  readonly endedMs?: number;
+  /** Times at which persons marked the notice as read, by person. */
+  readonly readMs: Readonly<Record<string, number>>;
+}
+
+/**
+ * Stores the notices on the disk. An open notice means that its subject lasts and was told; so a subject is told once until it has ended,
+ * also by a hub that was started again.
+ */
+export class NoticeStore implements RecentNotices {
+  readonly #collaborators: Pick<HubContext, 'clock' | 'store'>;
+  readonly #notices = new Map<string, StoredNotice>();
+  /** Id of the newest notice of each subject. */
+  readonly #newest = new Map<string, string>();
+
+  constructor(collaborators: Pick<HubContext, 'clock' | 'store'>) {
+    this.#collaborators = collaborators;
+  }
+
+  load(): void {
+    const found = this.#collaborators.store.entries(SPACE).flatMap(({ value }) => readNotice(value) ?? []);
+    for (const stored of found.sort((a, b) => a.notice.atMs - b.notice.atMs)) this.#remember(stored);
+  }
+
+  get(noticeId: string): StoredNotice | undefined {
+    return this.#notices.get(noticeId);
+  }
+
+  /** Returns the open notice about a subject. */
+  openAbout(subject: string): StoredNotice | undefined {
+    const newest = this.#notices.get(this.#newest.get(subject) ?? '');
+    return newest?.endedMs === undefined ? newest : undefined;
+  }
+
+  open(kind: NoticeKind): readonly StoredNotice[] {
+    return [...this.#notices.values()].filter(({ notice, endedMs }) => notice.kind === kind && endedMs === undefined);
+  }
+
+  /** Returns the id of the next notice about a subject. It is the same until that notice is stored, so that a crash cannot change it. */
+  nextId(subject: string): string {
+    const chain = JSON.stringify([subject, this.#newest.get(subject) ?? '']);
+    return createHash('sha256').update(chain).digest('hex').slice(0, 32);
+  }
+
+  /** Stores a notice. Throws STORAGE_FAILED if it cannot be stored; nothing has changed then. */
+  put(stored: StoredNotice): void {
+    const isEnded = stored.endedMs !== undefined;
+    this.#collaborators.store.set(SPACE, stored.notice.id, stored as unknown as Json, isEnded ? { ttlMs: KEPT_MS } : {});
+    this.#remember(stored);
+    this.#makeRoom();
+  }
+
+  recent(person: string): readonly ListedNotice[] {
+    const own = [...this.#notices.values()].filter(({ persons }) => persons.includes(person));
+    return own.map((stored) => this.#listed(stored, person)).sort((a, b) => b.atMs - a.atMs);
+  }
+
+  markRead(person: string, noticeIds: readonly string[] | undefined): number {
+    const nowMs = this.#collaborators.clock.now();
+    const own = [...this.#notices.values()].filter(({ persons, readMs }) => persons.includes(person) && readMs[person] === undefined);
+    const unread = own.filter(({ notice }) => noticeIds?.includes(notice.id) ?? true);
+    for (const stored of unread) this.put({ ...stored, readMs: { ...stored.readMs, [person]: nowMs } });
+    return unread.length;
+  }
+
+  #listed({ notice, endedMs, readMs }: StoredNotice, person: string): ListedNotice {
+    const isLate = notice.kind === 'approval' && notice.untilMs <= this.#collaborators.clock.now();
+    const ended = endedMs ?? (isLate ? notice.untilMs : undefined);
+    return { ...notice, ...(ended !== undefined && { endedMs: ended }), isRead: readMs[person] !== undefined };
+  }
+
+  #remember(stored: StoredNotice): void {
+    const { notice, subject } = stored;
+    const isKnown = this.#notices.has(notice.id);
+    this.#notices.set(notice.id, stored);
+    if (!isKnown) this.#newest.set(subject, notice.id);
+  }
+
+  #makeRoom(): void {
+    const ended = [...this.#notices.values()].filter(({ endedMs }) => endedMs !== undefined);
+    const excess = ended.sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0)).slice(0, Math.max(0, this.#notices.size - MAX_NOTICES));
+    for (const { notice, subject } of excess) {
+      this.#collaborators.store.delete(SPACE, notice.id);
+      this.#notices.delete(notice.id);
+      if (this.#newest.get(subject) === notice.id) this.#newest.delete(subject);
+    }
+  }
+}
+
+function readNotice(value: Json): StoredNotice | undefined {
+  if (!isJsonObject(value) || !isJsonObject(value.notice) || !isJsonObject(value.readMs) || !Array.isArray(value.persons)) return undefined;
+  const isWhole = [value.subject, value.notice.id, value.notice.kind, value.notice.text].every((text) => typeof text === 'string');
+  return isWhole ? (value as unknown as StoredNotice) : undefined;
+}
