@@ -5,7 +5,7 @@ import { WebPush } from '../connectors/push/web-push.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, NoticePeople, PeopleReach } from '../core/notices.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
-import { AgentNotices } from '../notices/agent-notices.ts';
+import { AgentNotices, type NoticedAgent } from '../notices/agent-notices.ts';
 import { ApprovalNotices } from '../notices/approval-notices.ts';
 import { DeviceNotices } from '../notices/device-notices.ts';
 import { type EndingCertificate, HubNotices, type OfferedUpdate } from '../notices/hub-notices.ts';
@@ -57,7 +57,7 @@ export async function openNotices(
   await stack.start(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
   );
-  await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: options.agents }));
+  await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: () => options.agents().map(noticedAgent) }));
   const personNamed = (id: string) => people.find(id)?.name;
   await stack.start(new ToolNotices({ clock, events, publisher, titleOf: (id) => tools.get(id)?.definition.metadata.title, personNamed }));
   await stack.start(
@@ -106,6 +106,11 @@ function approverPeople(approvers: Approvers): NoticePeople {
     find,
     personOf: ({ kind, id }) => (kind === 'owner' ? { name: OWNER } : kind === 'agent' && id !== OWNER ? find(id) : undefined),
   };
+}
+
+/** Returns an agent as notices know it. An automation that renews its token itself has no end. */
+function noticedAgent({ expiresAtMs, renewsItself, ...record }: AgentRecord): NoticedAgent {
+  return { ...record, ...(renewsItself !== true && { expiresAtMs }) };
 }
 
 function endingCertificates({ auth }: Infrastructure, page: CertificateFacts | undefined): readonly EndingCertificate[] {

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { NoticeRule } from '../../src/core/notices.ts';
+import type { Subject } from '../../src/notices/notice-publisher.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { household, PAGE, reachFake, type Sent, way } from './notices-fixture.ts';
+
+const LEAK: Subject = { kind: 'leak', name: 'leak/cellar', title: 'Water leak', text: 'Cellar senses water.', path: '/#/devices/cellar' };
+const BATTERY: Subject = {
+  kind: 'battery',
+  name: 'battery/door',
+  title: 'Battery low',
+  text: 'The battery is low.',
+  path: '/#/devices/door',
+};
+const SMOKE: Subject = { kind: 'smoke', name: 'smoke/hall', title: 'Smoke alarm', text: 'Hall senses smoke.', path: '/#/devices/hall' };
+const told = (sent: readonly Sent[]) => sent.map(({ recipient, way: address }) => `${recipient} ${address}`).sort();
+
+/** A time of day in the zone of the machine, in milliseconds since 1970. */
+const at = (hours: number, minutes = 0, day = 1) => new Date(2026, 4, day, hours, minutes).getTime();
+
+async function rulesOf(rules: readonly NoticeRule[], startMs = at(12)) {
+  const clock = new ManualClock(startMs);
+  const home = await household({ clock, personsFor: () => ['ann'] });
+  home.settings.setRules('ann', rules);
+  return home;
+}
+
+describe('a notice', () => {
+  test('of danger goes to everybody over all ways at once, with a link that shows it', async () => {
+    const { publisher, pass, sent } = await household();
+    publisher.begin(LEAK);
+    await pass(0);
+    expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
+    expect(sent[0]).toMatchObject({ kind: 'leak', urgency: 'critical', message: 'Cellar senses water.', link: `${PAGE}/#/devices/cellar` });
+  });
+
+  test('of anything else goes over the first way, and to all browsers of that way', async () => {
+    const reach = reachFake(async () => {}, { ann: [way('push', ['push:1', 'push:2']), way('mail')], bob: [way('mail')] });
+    const { publisher, pass, sent } = await household({ reach });
+    publisher.begin(BATTERY);
+    await pass(600_000);
+    expect(told(sent)).toEqual(['ann push:1', 'ann push:2', 'bob mail']);
+  });
+
+  test('goes over the next way when the first refuses, or did not work three times', async () => {
+    let code: AtmoError['code'] = 'SERVICE_REFUSED';
+    const reach = reachFake(async ({ way: address }) => {
+      if (address === 'phone') throw new AtmoError(code, 'no');
+    });
+    const { publisher, pass, sent } = await household({ reach, personsFor: () => ['ann'] });
+    publisher.begin(BATTERY);
+    await pass(0);
+    await pass(0);
+    expect(told(sent)).toEqual(['ann mail']);
+    code = 'SERVICE_UNAVAILABLE';
+    publisher.begin({ ...BATTERY, name: 'battery/window' });
+    await pass(0);
+    await pass(2_000);
+    expect(sent).toHaveLength(1);
+    await pass(4_000);
+    await pass(0);
+    expect(told(sent)).toEqual(['ann mail', 'ann mail']);
+  });
+
+  test('is told once while its subject lasts, again when it came back, each time with another id', async () => {
+    const { publisher, pass, sent } = await household({ personsFor: () => ['bob'] });
+    for (let count = 0; count < 5; count++) publisher.begin(LEAK);
+    await pass(0);
+    publisher.end(LEAK.name);
+    publisher.end(LEAK.name);
+    publisher.begin(LEAK);
+    await pass(0);
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
+  });
+
+  test('that ended before it was sent is not sent', async () => {
+    const { publisher, pass, sent } = await household();
+    publisher.begin(LEAK);
+    publisher.end(LEAK.name);
+    await pass(60_000);
+    expect(sent).toEqual([]);
+  });
+
+  test('is in the list of those whom it concerns, read or not, with its end', async () => {
+    const { publisher, notices, clock } = await household({ personsFor: (kind) => (kind === 'leak' ? ['ann', 'eve'] : ['ann']) });
+    publisher.begin(LEAK);
+    clock.advance(1_000);
+    publisher.begin(BATTERY);
+    publisher.end(LEAK.name);
+    expect(notices.recent('eve')).toMatchObject([{ kind: 'leak', isRead: false, endedMs: clock.now() }]);
+    expect(notices.recent('ann').map(({ kind }) => kind)).toEqual(['battery', 'leak']);
+    expect(notices.markRead('ann', [notices.recent('ann')[0]?.id ?? ''])).toBe(1);
+    expect(notices.markRead('ann', undefined)).toBe(1);
+    expect(notices.recent('ann').map(({ isRead }) => isRead)).toEqual([true, true]);
+    expect(notices.recent('eve')).toMatchObject([{ isRead: false }]);
+    expect(notices.recent('bob')).toEqual([]);
+  });
+
+  test('is not told again by a hub that was started again, and ended ones of more than 500 are forgotten', async () => {
+    const first = await household();
+    first.publisher.begin(LEAK);
+    await first.pass(0);
+    const { clock, store } = first;
+    const second = await household({ clock, store });
+    second.publisher.begin(LEAK);
+    await second.pass(60_000);
+    expect(second.sent).toEqual([]);
+    for (let count = 0; count < 600; count++) {
+      second.publisher.begin({ ...BATTERY, name: `battery/${count}` });
+      second.publisher.end(`battery/${count}`);
+    }
+    expect((await household({ clock, store })).notices.recent('ann')).toHaveLength(500);
+  });
+});
+
+describe('a person', () => {
+  test('chooses ways by kind; the first rule that fits counts', async () => {
+    const { publisher, pass, sent } = await rulesOf([
+      { kinds: ['battery'], ways: ['mail'] },
+      { kinds: ['battery', 'update'], ways: ['phone'] },
+    ]);
+    publisher.begin(BATTERY);
+    publisher.begin({ ...BATTERY, kind: 'update', name: 'update/1' });
+    await pass(0);
+    expect(sent.map(({ kind, way: address }) => [kind, address])).toEqual([
+      ['battery', 'mail'],
+      ['update', 'phone'],
+    ]);
+  });
+
+  test('who is not told in some hours is told after them, unless it is over by then', async () => {
+    const { publisher, pass, sent, clock } = await rulesOf([{ from: '22:00', to: '07:00', ways: [] }], at(23));
+    publisher.begin(BATTERY);
+    publisher.begin({ ...BATTERY, name: 'battery/window' });
+    publisher.end('battery/window');
+    await pass(at(6, 59, 2) - clock.now());
+    expect(sent).toEqual([]);
+    await pass(60_000);
+    expect(told(sent)).toEqual(['ann phone']);
+    publisher.begin({ ...BATTERY, name: 'battery/at-seven' });
+    await pass(0);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('is silenced for ever by a rule without hours, but for smoke and approvals only by one that names them', async () => {
+    const { publisher, pass, sent, settings } = await rulesOf([{ ways: [] }]);
+    publisher.begin(BATTERY);
+    publisher.begin(LEAK);
+    publisher.begin(SMOKE);
+    await pass(86_400_000);
+    expect(sent.map(({ kind }) => kind)).toEqual(['smoke', 'smoke']);
+    expect(settings.choose('ann', 'approval', at(12)).ways).toHaveLength(2);
+    settings.setRules('ann', [{ kinds: ['smoke', 'approval'], ways: [] }]);
+    expect(settings.choose('ann', 'approval', at(12)).ways).toEqual([]);
+    expect(settings.choose('ann', 'smoke', at(12)).ways).toEqual([]);
+  });
+
+  test('whose chosen ways are all gone is told as without a choice', async () => {
+    const { publisher, pass, sent } = await rulesOf([{ ways: ['push'] }]);
+    publisher.begin(BATTERY);
+    await pass(0);
+    expect(told(sent)).toEqual(['ann phone']);
+  });
+
+  test.each<[string, NoticeRule]>([
+    ['one end of the hours alone', { from: '22:00', ways: ['phone'] }],
+    ['hours that are none', { from: '24:00', to: '07:00', ways: ['phone'] }],
+    ['hours without length', { from: '07:00', to: '07:00', ways: ['phone'] }],
+    ['a way that does not reach the person', { ways: ['pager'] }],
+  ])('cannot choose %s', async (_name, rule) => {
+    const { settings } = await household();
+    expect(() => settings.setRules('ann', [rule])).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    expect(settings.rulesOf('ann')).toEqual([]);
+  });
+});
