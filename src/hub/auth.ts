@@ -4,6 +4,10 @@ import { ApproverRegistry, enrolOwnerKey } from '../auth/approvals/approver-regi
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
+import { Household } from '../auth/people/household.ts';
+import { Invitations } from '../auth/people/invitations.ts';
+import { PeopleService } from '../auth/people/people-service.ts';
+import { SignInStore } from '../auth/people/sign-in-store.ts';
 import { RuleStore } from '../auth/rules/rule-store.ts';
 import { readSecretFile, removeSecretFile, type SecretFile, writeSecretFile } from '../auth/secret-file.ts';
 import { MeshTokens } from '../auth/tokens/mesh-tokens.ts';
@@ -55,6 +59,8 @@ export interface Auth {
   readonly rateLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
   readonly approvals: ApprovalStore;
+  /** The persons of the household and their sign-ins. */
+  readonly people: PeopleService;
   readonly rules: RuleStore;
 }
 
@@ -71,6 +77,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   await enrolOwnerKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir);
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
   await stack.start(approvals);
+  const people = await openPeople(collaborators, { identity, tokens: tokens.tokens, approvers }, stack);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
   const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
   const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
@@ -90,8 +97,32 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     rateLimiter: new TokenRateLimiter(clock),
     approvers,
     approvals,
+    people,
     rules,
   };
+}
+
+async function openPeople(
+  { clock, logger, store }: AuthCollaborators,
+  { identity, tokens, approvers }: { readonly identity: Identity; readonly tokens: TokenIssuer; readonly approvers: ApproverRegistry },
+  stack: ServiceStack,
+): Promise<PeopleService> {
+  const { audit, time } = identity;
+  const household = new Household({ store, approvers });
+  const invitations = new Invitations({ store, time });
+  const people = new PeopleService({
+    clock,
+    logger,
+    audit,
+    time,
+    household,
+    invitations,
+    signIns: new SignInStore({ store }),
+    tokens,
+    approvers,
+  });
+  await stack.start(people);
+  return people;
 }
 
 async function openIdentity(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Identity> {

@@ -21,6 +21,7 @@ import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';
 import { auditTools } from '../tools/builtin/audit-tools.ts';
 import { clockTools, reloadConfigTool, rotateOwnerTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
+import { peopleTools } from '../tools/builtin/people-tools.ts';
 import { tokenTools } from '../tools/builtin/token-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { NameReferences } from '../tools/names/name-references.ts';
@@ -236,6 +237,7 @@ export function authTools(
   return [
     ...approvalTools(auth),
     ...tokenTools({ tokens, roles }),
+    ...peopleTools({ people: auth.people, authorizer }),
     ...auditTools(audit),
     ...replayTools({ log: audit, registry }),
     ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),

@@ -30,7 +30,7 @@ const examples = rowsOf(section('Permissions').split('| grant |')[1]?.split('\n\
 describe('the permissions of docs/access.md', () => {
   test('there are examples of every form of a grant', () => {
     expect(new Set(examples.map(([grant = '']) => grantOf(codes(grant)[0] ?? '').kind))).toEqual(
-      new Set(['everything', 'namespace', 'action', 'any-resource', 'resource', 'path', 'group']),
+      new Set(['everything', 'namespace', 'action', 'any-resource', 'resource', 'path', 'group', 'section']),
     );
   });
 

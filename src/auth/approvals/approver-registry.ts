@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { personKeyId } from '../../codec/person-key.ts';
 import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
 import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/auth/approvals.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
@@ -52,7 +52,7 @@ export class ApproverRegistry implements ApproverDirectory {
   async enrol({ person, key, label }: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<EnrolledKey> {
     requireName(person, label);
     publicKeyOf(key);
-    const keyId = keyIdOf(key);
+    const keyId = personKeyId(key);
     this.#requireCapacity(person, keyId);
     const serial = this.lastSerial + 1;
     const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
@@ -99,11 +99,6 @@ export class ApproverRegistry implements ApproverDirectory {
       data: { person, key_id: keyId, label },
     });
   }
-}
-
-/** Returns the id of a raw key (base64url): the first 16 hex digits of the key's SHA-256. */
-function keyIdOf(key: string): string {
-  return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
 }
 
 function requireName(person: string, label: string): void {

@@ -200,7 +200,7 @@ function checkGrants(allow: readonly string[], require: readonly string[]) {
     const required = parsePermission(text);
     return required === undefined || !grants.some((grant) => covers(grant, required, NO_GROUPS));
   });
-  const isGrouped = missing.length > 0 && grants.some(({ kind }) => kind === 'group');
+  const isGrouped = missing.length > 0 && grants.some(({ kind }) => kind === 'group' || kind === 'section');
   const note = 'Only a hub knows which devices belong to a @type or @area: those grants count for none here';
   return { allowed: missing.length === 0, missing, note: isGrouped ? note : undefined };
 }

@@ -121,7 +121,7 @@ function permissionFinding(tool: JsonObject, granted: readonly string[]): Findin
 /** Returns whether a grant may cover a permission. If either contains a group or a placeholder, compares only the actions. */
 function mayCover(grant: Grant, permission: string): boolean {
   const [namespace = '', action = ''] = permission.split(':');
-  if (permission.includes('{') || grant.kind === 'group') return coversSome(grant, { namespace, action });
+  if (permission.includes('{') || grant.kind === 'group' || grant.kind === 'section') return coversSome(grant, { namespace, action });
   const required = parsePermission(permission);
   return required !== undefined && covers(grant, required, NO_GROUPS);
 }

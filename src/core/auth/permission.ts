@@ -13,6 +13,8 @@ import { oncePerText } from '../lifecycle.ts';
  *     ns:act:path/*   the action on every resource below the path
  *     ns:act:@type/light, ns:act:@area/kitchen
  *                     the action on every device that has the type, or is in the area, at the time of the call
+ *     ns:act:@area/hall+kitchen/@type/light+plug
+ *                     the action on every device that is in one of the areas and also has one of the types
  */
 export interface Permission {
   readonly namespace: string;
@@ -29,7 +31,14 @@ export type Grant =
   | { readonly kind: 'resource'; readonly namespace: string; readonly action: string; readonly resource: string }
   /** `path` ends with a slash. */
   | { readonly kind: 'path'; readonly namespace: string; readonly action: string; readonly path: string }
-  | { readonly kind: 'group'; readonly namespace: string; readonly action: string; readonly group: ResourceGroup };
+  | { readonly kind: 'group'; readonly namespace: string; readonly action: string; readonly group: ResourceGroup }
+  | ({ readonly kind: 'section'; readonly namespace: string; readonly action: string } & DeviceSection);
+
+/** The devices that are in one of the areas and have one of the types. Both lists have slugs. */
+export interface DeviceSection {
+  readonly areas: readonly string[];
+  readonly types: readonly string[];
+}
 
 /** All devices of a type (`light`) or in an area (`living-room`). `name` is the slug of the type or area. */
 export interface ResourceGroup {
@@ -52,6 +61,8 @@ const MAX_LENGTH = 256;
 const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
 const SEGMENT = /^[A-Za-z0-9_@.+-]+$/;
 const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
+const SECTION = /^@area\/([a-z0-9][a-z0-9_+-]*)\/@type\/([a-z0-9][a-z0-9_+-]*)$/;
+const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** The groups of a hub without devices: no group has a member. */
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
@@ -88,7 +99,7 @@ export function requireGrant(text: string): Grant {
   if (grant) return grant;
   throw new AtmoError(
     'VALIDATION_ERROR',
-    `${JSON.stringify(text.slice(0, 80))} is not a permission that can be granted; the forms are *, ns:*, ns:action, ns:action:*, ns:action:resource, ns:action:path/*, ns:action:@type/NAME and ns:action:@area/NAME in lower case`,
+    `${JSON.stringify(text.slice(0, 80))} is not a permission that can be granted; the forms are *, ns:*, ns:action, ns:action:*, ns:action:resource, ns:action:path/*, ns:action:@type/NAME, ns:action:@area/NAME and ns:action:@area/NAME+NAME/@type/NAME+NAME in lower case`,
     { permission: text.slice(0, MAX_LENGTH) },
   );
 }
@@ -111,7 +122,16 @@ export function covers(grant: Grant, required: Permission, groups: ResourceGroup
       return resource?.startsWith(grant.path) ?? false;
     case 'group':
       return resource !== undefined && groups.isMember(resource, grant.group);
+    case 'section':
+      return resource !== undefined && isInSection(resource, grant, groups);
   }
+}
+
+function isInSection(resource: string, { areas, types }: DeviceSection, groups: ResourceGroups): boolean {
+  return (
+    areas.some((name) => groups.isMember(resource, { by: 'area', name })) &&
+    types.some((name) => groups.isMember(resource, { by: 'type', name }))
+  );
 }
 
 /** Returns whether `parent` covers every permission that `child` covers now or may cover later. */
@@ -131,8 +151,20 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
     case 'path':
       return isBelow(child, parent.path);
     case 'group':
-      return child.kind === 'group' && child.group.by === parent.group.by && child.group.name === parent.group.name;
+      return namesOf(child, parent.group.by)?.every((name) => name === parent.group.name) ?? false;
+    case 'section':
+      return child.kind === 'section' && isWithin(child.areas, parent.areas) && isWithin(child.types, parent.types);
   }
+}
+
+/** Returns the areas or types to which a grant limits its devices; undefined if it does not limit them by this property. */
+function namesOf(grant: Grant, by: ResourceGroup['by']): readonly string[] | undefined {
+  if (grant.kind === 'section') return by === 'area' ? grant.areas : grant.types;
+  return grant.kind === 'group' && grant.group.by === by ? [grant.group.name] : undefined;
+}
+
+function isWithin(names: readonly string[], bounds: readonly string[]): boolean {
+  return names.every((name) => bounds.includes(name));
 }
 
 /** Returns the items of `permissions` that no grant in `held` includes. Throws VALIDATION_ERROR if an item of either list is malformed. */
@@ -176,9 +208,15 @@ function parseResourceGrant(head: { readonly namespace: string; readonly action:
   if (resource === '*') return { kind: 'any-resource', ...head };
   const group = GROUP.exec(resource);
   if (group) return { kind: 'group', ...head, group: { by: group[1] === 'type' ? 'type' : 'area', name: group[2] ?? '' } };
+  const section = SECTION.exec(resource);
+  if (section) return parseSection(head, { areas: (section[1] ?? '').split('+'), types: (section[2] ?? '').split('+') });
   if (isResource(resource)) return { kind: 'resource', ...head, resource };
   if (!resource.endsWith('/*') || !isResource(resource.slice(0, -2))) return undefined;
   return { kind: 'path', ...head, path: resource.slice(0, -1) };
+}
+
+function parseSection(head: { readonly namespace: string; readonly action: string }, { areas, types }: DeviceSection): Grant | undefined {
+  return [...areas, ...types].every((name) => SLUG.test(name)) ? { kind: 'section', ...head, areas, types } : undefined;
 }
 
 /** Returns whether the text is the name of one resource. Names of groups begin with `@`. */

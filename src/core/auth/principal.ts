@@ -199,6 +199,8 @@ export interface TokenRequest {
   readonly key?: string;
   /** Role (a named profile of the configuration) that the permissions came from. It is stored in the token's record, not in the token. */
   readonly role?: string;
+  /** Id of the sign-in of a person that gets the token. It is stored in the token's record, not in the token. */
+  readonly signIn?: string;
 }
 
 /** A new token with its text, which the hub does not store. */
@@ -216,6 +218,8 @@ export interface TokenRecord {
   readonly expiresAtMs: number;
   readonly issuedBy: string;
   readonly role?: string;
+  /** Id of the person's sign-in that has the token. */
+  readonly signIn?: string;
   readonly parent?: string;
   readonly revokedAtMs?: number;
 }

@@ -1,10 +1,13 @@
 import { type Json, objectOf } from '../json.ts';
 
 /**
- * Key spaces of the store that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs. The
- * hub stores them twice, so that a revocation stays in force even if an older copy of the database is restored.
+ * Key spaces of the store that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs,
+ * persons and their sign-ins. The hub stores them twice, so that a revocation stays in force even if an older copy of the database is restored.
  */
-export const TRUST_SPACES = ['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'] as const;
+export const TRUST_SPACES = [
+  ...['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'],
+  ...['people', 'people.invitations', 'people.sign-ins'],
+] as const;
 
 /**
  * Port: stores small values as JSON. A write is on the disk when the call returns. Calls are synchronous, so no other caller runs between a

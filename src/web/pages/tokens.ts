@@ -118,6 +118,8 @@ function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'names
       return deviceText(grant.path.slice(0, -1), devices);
     case 'group':
       return grant.group.by === 'area' ? `devices in ${areaText(grant.group.name, devices)}` : `devices of type ${grant.group.name}`;
+    case 'section':
+      return `${grant.types.join(', ')} in ${grant.areas.map((area) => areaText(area, devices)).join(', ')}`;
   }
 }
 

@@ -50,6 +50,9 @@ describe('what a grant covers', () => {
     ['device:control:@type/light', 'device:control', false, 'not the whole action'],
     ['device:control:@area/kitchen', 'device:control:kettle', true, 'an area'],
     ['device:control:@area/kitchen', 'device:control:lamp-2', false, 'a device elsewhere'],
+    ['device:control:@area/kitchen+hall/@type/appliance+light', 'device:control:lamp-1', true, 'some kinds in some areas'],
+    ['device:control:@area/kitchen/@type/light', 'device:control:kettle', false, 'another kind in the area'],
+    ['device:control:@area/kitchen/@type/light', 'device:control:lamp-2', false, 'the kind in another area'],
     ['device:control:light', 'device:control:lamp-1', false, 'a class needs @type/'],
     ['admin:*', 'admin:token', true, 'all of administration'],
     ['admin:*', 'admin:device:lock-1', true, 'administration of a device'],
@@ -143,6 +146,9 @@ const MALFORMED_EVERYWHERE = [
   'device:control:/*',
   'device:control:@type/*',
   'device:control:@area/kitchen/*',
+  'device:control:@area/kitchen+/@type/light',
+  'device:control:@area/kitchen/@type/*',
+  'device:control:@type/light/@area/kitchen',
   'device:*:x',
   'device:*:*',
   'device:c*',
@@ -154,7 +160,15 @@ const MALFORMED_EVERYWHERE = [
   `device:control:${'a'.repeat(255)}/*`,
 ];
 
-const GRANTS_ONLY = ['*', 'device:*', 'device:control:*', 'device:control:a/*', 'device:control:@type/light', 'device:control:@area/a_b-c'];
+const GRANTS_ONLY = [
+  '*',
+  'device:*',
+  'device:control:*',
+  'device:control:a/*',
+  'device:control:@type/light',
+  'device:control:@area/a_b-c',
+  'device:control:@area/a+b/@type/c+d',
+];
 
 const SOUND_EVERYWHERE = [
   'notify:send',
@@ -213,6 +227,13 @@ describe('what a child may get of its parent', () => {
     ['device:control:@type/light', 'device:control:@type/light', true],
     ['device:control:@type/light', 'device:control:@type/lock', false],
     ['device:control:@type/light', 'device:control:@area/light', false],
+    ['device:control:*', 'device:control:@area/a/@type/light', true],
+    ['device:control:@area/a', 'device:control:@area/a/@type/light', true],
+    ['device:control:@area/a', 'device:control:@area/a+b/@type/light', false],
+    ['device:control:@type/light', 'device:control:@area/a+b/@type/light', true],
+    ['device:control:@area/a/@type/light', 'device:control:@area/a', false],
+    ['device:control:@area/a+b/@type/light', 'device:control:@area/b/@type/light', true],
+    ['device:control:@area/b/@type/light', 'device:control:@area/a+b/@type/light', false],
     // Today's members may be others tomorrow.
     ['device:control:@type/light', 'device:control:lamp-1', false],
   ])('%s includes %s: %s', (parent, child, expected) => {

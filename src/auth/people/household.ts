@@ -1,0 +1,130 @@
+import type { PeopleDirectory, Person, PersonLimits, PersonRole } from '../../core/auth/people.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import type { HubContext } from '../../core/context.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
+import type { ApproverRegistry } from '../approvals/approver-registry.ts';
+import { requireSoundPerson } from './person-grants.ts';
+
+const SPACE = 'people';
+const MAX_PERSONS = 64;
+/** Name of the person to whom the hub belongs. This person always exists. */
+const OWNER_NAME = 'owner';
+/** Name under which the owner's sign-ins call. The id `owner` is only for the owner's token itself. */
+const OWNERS_AGENT = 'monitor';
+const OWNER: Person = { name: OWNER_NAME, title: 'Owner', role: 'owner', limits: {} };
+
+interface HouseholdCollaborators extends Pick<HubContext, 'store'> {
+  readonly approvers: Pick<ApproverRegistry, 'list'>;
+}
+
+/**
+ * Stores the persons of the household. The owner is a person without a record. Somebody who has an approver key and no record is an adult,
+ * since `atmo login` has given keys to persons before there were records.
+ */
+export class Household implements PeopleDirectory {
+  readonly #ports: HouseholdCollaborators;
+
+  constructor(ports: HouseholdCollaborators) {
+    this.#ports = ports;
+  }
+
+  list(): readonly Person[] {
+    const records = this.#records();
+    const known = new Set(records.map(({ person }) => person.name));
+    const present = records.filter(({ isLeaving }) => !isLeaving).map(({ person }) => person);
+    const others = [OWNER_NAME, ...this.#ports.approvers.list().map(({ person }) => person)].filter((name) => !known.has(name));
+    return [...present, ...[...new Set(others)].map(withoutRecord)].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  find(name: string): Person | undefined {
+    return this.list().find((person) => person.name === name);
+  }
+
+  personOf({ id, kind, permissions }: Principal): Person | undefined {
+    if (kind === 'hub') return undefined;
+    // Only the owner can give `admin:*`, so no other agent can pass for the owner by its name.
+    if (kind === 'owner' || (id === OWNERS_AGENT && permissions.includes('admin:*'))) return this.find(OWNER_NAME);
+    return this.find(id);
+  }
+
+  /** Stores a new person. Throws VALIDATION_ERROR (malformed), CONFLICT (the name is taken, or too many persons) or STORAGE_FAILED. */
+  add(person: Person): void {
+    requireSoundPerson(person);
+    const records = this.#records();
+    if (this.find(person.name) || records.some((record) => record.person.name === person.name)) {
+      throw new AtmoError('CONFLICT', `There is a person ${person.name} already; choose another name`);
+    }
+    if (records.length >= MAX_PERSONS) throw new AtmoError('CONFLICT', `A household has at most ${MAX_PERSONS} persons; remove one first`);
+    this.#save(person);
+  }
+
+  /** Stores the changed person. Throws NOT_FOUND, VALIDATION_ERROR, CONFLICT (the owner's role) or STORAGE_FAILED. */
+  change(person: Person): void {
+    this.require(person.name);
+    if (person.name === OWNER_NAME && person.role !== 'owner') throw new AtmoError('CONFLICT', 'The owner of the hub keeps the role owner');
+    requireSoundPerson(person);
+    this.#save(person);
+  }
+
+  /** Marks a person as leaving. From then on the person does not exist; `forget` completes the removal. */
+  leave(name: string): Person {
+    const person = this.require(name);
+    if (name === OWNER_NAME) throw new AtmoError('CONFLICT', 'The owner of the hub cannot be removed');
+    this.#ports.store.set(SPACE, name, { ...recordOf(person), leaving: true });
+    return person;
+  }
+
+  /** Deletes the record of a person who leaves. */
+  forget(name: string): void {
+    this.#ports.store.delete(SPACE, name);
+  }
+
+  /** Returns the names of the persons whose removal a former process did not complete. */
+  leaving(): readonly string[] {
+    return this.#records().flatMap(({ person, isLeaving }) => (isLeaving ? [person.name] : []));
+  }
+
+  /** Returns the person. Throws NOT_FOUND if there is none. */
+  require(name: string): Person {
+    const person = this.find(name);
+    if (person) return person;
+    throw new AtmoError('NOT_FOUND', `Nobody here is called ${JSON.stringify(name.slice(0, 32))}; "atmo people" lists who is`);
+  }
+
+  #save(person: Person): void {
+    this.#ports.store.set(SPACE, person.name, recordOf(person));
+  }
+
+  #records(): readonly { readonly person: Person; readonly isLeaving: boolean }[] {
+    return this.#ports.store.entries(SPACE).flatMap(({ key, value }) => readRecord(key, value) ?? []);
+  }
+}
+
+/** Returns the name under which a person's sign-ins call tools. */
+export function agentNameOf({ name }: Pick<Person, 'name'>): string {
+  return name === OWNER_NAME ? OWNERS_AGENT : name;
+}
+
+function withoutRecord(name: string): Person {
+  return name === OWNER_NAME ? OWNER : { name, title: name, role: 'adult', limits: {} };
+}
+
+function recordOf({ title, role, limits, language }: Person): JsonObject {
+  const { rooms, kinds, untilMs, hours } = limits;
+  return { title, role, ...present({ rooms, kinds, untilMs, language }), ...(hours && { hours: { from: hours.from, to: hours.to } }) };
+}
+
+/** Parses a stored person. Returns undefined for a malformed record, so that it grants nothing. */
+function readRecord(name: string, value: Json): { readonly person: Person; readonly isLeaving: boolean } | undefined {
+  if (!isJsonObject(value) || typeof value.title !== 'string') return undefined;
+  const { title, role, rooms, kinds, untilMs, hours, language, leaving } = value;
+  const limits = present({ rooms, kinds, untilMs, hours }) as unknown as PersonLimits;
+  const person: Person = { name, title, role: role as PersonRole, limits, ...(typeof language === 'string' && { language }) };
+  try {
+    requireSoundPerson(person);
+  } catch {
+    return undefined;
+  }
+  return { person, isLeaving: leaving === true };
+}

@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest';
+import { signInStatement } from '../../../src/core/auth/people.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
+import { ManualClock } from '../../manual-clock.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { ANN, browser, household, KilledStore, TIM } from './people-fixture.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const refusedAs = (code: string) => expect.objectContaining({ code });
+
+describe('an invitation', () => {
+  test.each(['ed25519', 'es256'] as const)('signs a browser with a key of the kind %s in, until it is ended', async (kind) => {
+    const { people, signedIn, renew, isValid, clock, tokens } = await household();
+    const { token, signIn, person, by } = await signedIn(TIM, browser(kind));
+    expect([person.name, signIn.label, isValid(token)]).toEqual(['tim', 'Firefox on Android', true]);
+    expect(tokens.issuer.principalOf(token)).toMatchObject({
+      id: 'tim',
+      permissions: expect.arrayContaining([expect.stringContaining('@area/hall+kitchen')]),
+    });
+    for (let day = 0; day < 30; day++) {
+      clock.advance(24 * HOUR_MS);
+      expect(isValid((await renew(signIn.id, by)).token)).toBe(true);
+    }
+    expect(people.signIns()).toMatchObject([{ id: signIn.id, person: 'tim', seenAtMs: clock.now() }]);
+  });
+
+  test('works once: another browser is refused, and the same one gets its sign-in again if the answer was lost', async () => {
+    const { people, accept } = await household();
+    await people.add(ANN);
+    const { code } = await people.invite('ann');
+    const by = browser();
+    const { signIn } = await accept(code, by);
+    await expect(accept(code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    expect((await accept(code.toLowerCase().replaceAll('-', ' '), by)).signIn.id).toBe(signIn.id);
+    await people.endSignIn(signIn.id);
+    await expect(accept(code, by)).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    expect(people.signIns()).toEqual([]);
+  });
+
+  test('has 130 random bits, expires after ten minutes, and ends with the next one of the person', async () => {
+    const { people, accept, clock } = await household();
+    await people.add(ANN);
+    const first = await people.invite('ann');
+    expect(first.code).toMatch(/^([0-9A-HJKMNP-TV-Z]{5}-){5}[0-9A-HJKMNP-TV-Z]$/);
+    const second = await people.invite('ann');
+    expect(second.code).not.toBe(first.code);
+    await expect(accept(first.code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    clock.advance(10 * MINUTE_MS);
+    await expect(accept(second.code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+  });
+
+  test('is refused if it is guessed, if the signature is of another key or for something else, or if the challenge was used', async () => {
+    const { people, accept, clock } = await household();
+    await people.add(ANN);
+    const { code } = await people.invite('ann');
+    const by = browser();
+    const guess = code.startsWith('0') ? code.replace('0', '1') : `0${code.slice(1)}`;
+    await expect(accept(guess, by)).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    const challenge = people.challenge();
+    const statement = signInStatement('accept', code.replaceAll('-', ''), challenge);
+    await expect(accept(code, by, { challenge, signature: browser().sign(statement) })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    await expect(accept(code, by, { challenge, signature: by.sign(statement) })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    const renewing = people.challenge();
+    const signature = by.sign(signInStatement('renew', code.replaceAll('-', ''), renewing));
+    await expect(accept(code, by, { challenge: renewing, signature })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    const old = people.challenge();
+    clock.advance(61_000);
+    await expect(accept(code, by, { challenge: old })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    await expect(accept(code, by, { challenge: 'zzz.0.0' })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    expect(people.signIns()).toEqual([]);
+    expect((await accept(code, by)).person.name).toBe('ann');
+  });
+
+  test('and its code stand in no audit row and nowhere in the store', async () => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const { people, accept, notes } = await household({ clock, store });
+    await people.add(ANN);
+    const { code } = await people.invite('ann');
+    const { token } = await accept(code, browser());
+    const plain = code.replaceAll('-', '');
+    const stored = JSON.stringify(
+      ['people', 'people.invitations', 'people.sign-ins', 'access.tokens'].map((space) => store.entries(space)),
+    );
+    for (const secret of [code, plain, token]) expect(stored + JSON.stringify(notes)).not.toContain(secret);
+    expect(notes.map(({ event }) => event)).toEqual(['person.added', 'person.invited', 'sign_in.begun']);
+  });
+});
+
+describe('a sign-in', () => {
+  test('that is ended gets no token any more, and the ones that it has end at once', async () => {
+    const { people, signedIn, renew, isValid } = await household();
+    const { token, signIn, by } = await signedIn(ANN);
+    const { token: second } = await renew(signIn.id, by);
+    await people.endSignIn(signIn.id);
+    expect([isValid(token), isValid(second)]).toEqual([false, false]);
+    await expect(renew(signIn.id, by)).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    await expect(people.endSignIn(signIn.id)).rejects.toThrow(refusedAs('NOT_FOUND'));
+  });
+
+  test('is renewed only by its own key, and each request only once', async () => {
+    const { people, signedIn, renew } = await household();
+    const { signIn, by } = await signedIn(ANN);
+    const challenge = people.challenge();
+    await renew(signIn.id, by, challenge);
+    await expect(renew(signIn.id, by, challenge)).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    await expect(renew(signIn.id, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+  });
+
+  test('is renewed at most 60 times an hour', async () => {
+    const { signedIn, renew, clock } = await household();
+    const { signIn, by } = await signedIn(ANN);
+    for (let count = 0; count < 60; count++) await renew(signIn.id, by);
+    await expect(renew(signIn.id, by)).rejects.toThrow(refusedAs('RATE_LIMITED'));
+    clock.advance(HOUR_MS);
+    await renew(signIn.id, by);
+  });
+
+  test('ends the approver key of the same browser, and no other', async () => {
+    const { people, signedIn, approvers } = await household();
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    const { signIn, by } = await signedIn(ANN);
+    await approvers.enrol({ person: 'ann', key: by.key, label: 'phone' });
+    await people.endSignIn(signIn.id);
+    expect(approvers.list().map(({ person }) => person)).toEqual(['owner']);
+  });
+});
+
+describe('a person', () => {
+  test('has what the role, rooms, kinds, end and hours allow at each renewal; a change ends the tokens of before', async () => {
+    const { people, signedIn, renew, isValid, clock, tokens } = await household();
+    const { token, signIn, by } = await signedIn(TIM);
+    await people.change({ ...TIM, limits: { rooms: ['hall'], kinds: ['light'], untilMs: clock.now() + 2 * HOUR_MS } });
+    expect(isValid(token)).toBe(false);
+    const renewed = await renew(signIn.id, by);
+    expect(tokens.issuer.principalOf(renewed.token).permissions).toEqual([
+      'device:control:@area/hall/@type/light',
+      'device:read:@area/hall/@type/light',
+      'sensor:read:@area/hall/@type/light',
+      'sign-in:end',
+    ]);
+    expect(renewed.expiresAtMs).toBe(clock.now() + 2 * HOUR_MS);
+    clock.advance(2 * HOUR_MS);
+    await expect(renew(signIn.id, by)).rejects.toThrow(refusedAs('PERMISSION_DENIED'));
+  });
+
+  test('is admitted in the hours of the day alone, and the token ends with them', async () => {
+    const { signedIn, renew, clock } = await household();
+    const pad = (hour: number) => `${String((hour + 24) % 24).padStart(2, '0')}:00`;
+    const hour = new Date(clock.now()).getHours();
+    const { expiresAtMs, signIn, by } = await signedIn({ ...TIM, limits: { hours: { from: pad(hour - 1), to: pad(hour + 3) } } });
+    expect(expiresAtMs - clock.now()).toBe(3 * HOUR_MS);
+    clock.advance(4 * HOUR_MS);
+    await expect(renew(signIn.id, by)).rejects.toThrow(/from \d\d:00 to \d\d:00/);
+    clock.advance(19 * HOUR_MS);
+    expect((await renew(signIn.id, by)).person.name).toBe('tim');
+  });
+
+  test('who is removed loses sign-ins, tokens, keys and invitations at once', async () => {
+    const { people, signedIn, isValid, approvers, tokens, accept, renew } = await household();
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    const { token, signIn, by } = await signedIn(ANN);
+    const minted = tokens.issuer.issue({ agentId: 'ann', permissions: ['device:read:*'], ttlMs: HOUR_MS }, OWNER).token;
+    await approvers.enrol({ person: 'ann', key: browser().key, label: 'laptop' });
+    const { code } = await people.invite('ann');
+    await people.remove('ann');
+    expect([isValid(token), isValid(minted)]).toEqual([false, false]);
+    await expect(accept(code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    await expect(renew(signIn.id, by)).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    expect([approvers.keysOf('ann'), people.find('ann'), people.signIns()]).toEqual([[], undefined, []]);
+  });
+
+  test('who becomes a child may not approve any more', async () => {
+    const { people, approvers, signedIn } = await household();
+    await signedIn(ANN);
+    await approvers.enrol({ person: 'ann', key: browser().key, label: 'phone' });
+    await expect(people.change({ ...ANN, role: 'child' })).rejects.toThrow(refusedAs('CONFLICT'));
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    await people.change({ ...ANN, role: 'child' });
+    expect(approvers.keysOf('ann')).toEqual([]);
+  });
+
+  test('is the owner, everybody with an approver key, and nobody by the name alone of an agent of the owner', async () => {
+    const { people, approvers, signedIn, tokens } = await household();
+    await approvers.enrol({ person: 'bob', key: browser().key, label: 'laptop' });
+    expect(people.list().map(({ name, role }) => `${name} ${role}`)).toEqual(['bob adult', 'owner owner']);
+    expect(people.personOf(OWNER)?.name).toBe('owner');
+    expect(people.personOf({ id: 'monitor', kind: 'agent', permissions: ['*'] })).toBeUndefined();
+    const owner = await people.invite('owner').then(async ({ person }) => (await signedIn(person)).token);
+    const principal = tokens.issuer.principalOf(owner);
+    expect([principal.id, people.personOf(principal)?.name]).toEqual(['monitor', 'owner']);
+    await expect(people.remove('owner')).rejects.toThrow(refusedAs('CONFLICT'));
+    await expect(people.add(TIM).then(() => people.add(TIM))).rejects.toThrow(refusedAs('CONFLICT'));
+  });
+});
+
+describe('a hub that is killed', () => {
+  test.each([0, 1, 2, 3, 4, 5])('after change %i of an invitation and its acceptance lets the browser sign in once', async (changes) => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    await first.people.add(ANN);
+    const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
+    const code = await killed.people.invite('ann').then(
+      (made) => made.code,
+      () => undefined,
+    );
+    const by = browser();
+    const answer = code === undefined ? undefined : await killed.accept(code, by).catch(() => undefined);
+    const next = await household({ clock, store, hub: first.hub });
+    if (answer) expect(next.isValid(answer.token)).toBe(true);
+    const { code: again } = code === undefined ? await next.people.invite('ann') : { code };
+    const { signIn, token } = await next.accept(again, by);
+    expect(next.people.signIns().map(({ id }) => id)).toEqual([signIn.id]);
+    expect([answer?.signIn.id ?? signIn.id, next.isValid(token)]).toEqual([signIn.id, true]);
+    await expect(next.accept(again, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+  });
+
+  test.each([0, 1, 2])('after change %i of a renewal renews again after the next start', async (changes) => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    const { signIn, by } = await first.signedIn(ANN);
+    const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
+    await killed.renew(signIn.id, by).catch(() => undefined);
+    const next = await household({ clock, store, hub: first.hub });
+    expect(next.isValid((await next.renew(signIn.id, by)).token)).toBe(true);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6])('after change %i of the end of a sign-in has ended all of it or nothing', async (changes) => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    const { signIn, token, by } = await first.signedIn(ANN);
+    const { token: second } = await first.renew(signIn.id, by);
+    const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
+    const isTold = await killed.people.endSignIn(signIn.id).then(
+      () => true,
+      () => false,
+    );
+    const next = await household({ clock, store, hub: first.hub });
+    const isLive = next.people.signIns().length === 1;
+    expect(isTold && isLive).toBe(false);
+    expect([next.isValid(token), next.isValid(second)]).toEqual([isLive, isLive]);
+    await (isLive ? next.renew(signIn.id, by) : expect(next.renew(signIn.id, by)).rejects.toThrow(refusedAs('TOKEN_INVALID')));
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('after change %i of a removal has removed the whole person or nothing', async (changes) => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    await first.approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    const { token } = await first.signedIn(ANN);
+    await first.approvers.enrol({ person: 'ann', key: browser().key, label: 'laptop' });
+    const { code } = await first.people.invite('ann');
+    const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
+    await killed.people.remove('ann').catch(() => undefined);
+    const next = await household({ clock, store, hub: first.hub });
+    const isThere = next.people.find('ann') !== undefined;
+    expect([next.isValid(token), next.approvers.keysOf('ann').length, next.people.signIns().length]).toEqual(
+      isThere ? [true, 1, 1] : [false, 0, 0],
+    );
+    await (isThere ? next.accept(code, browser()) : expect(next.accept(code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID')));
+  });
+
+  test.each([0, 1, 2, 3])('after change %i of new limits leaves no token with rights of before', async (changes) => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    const { token } = await first.signedIn(TIM);
+    const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
+    await killed.people.change({ ...TIM, limits: { rooms: ['hall'] } }).catch(() => undefined);
+    const next = await household({ clock, store, hub: first.hub });
+    expect(next.isValid(token)).toBe(next.people.find('tim')?.limits.rooms?.length === 3);
+  });
+});
