@@ -280,6 +280,17 @@ describe('a hub whose owner set limits', () => {
     expect(await strict.call('current_time', {}, token)).toMatchObject({ error: { code: 'TOKEN_EXPIRED' } });
   });
 
+  test('locks out whoever guesses tokens, and nobody with a valid one', async () => {
+    const codes: string[] = [];
+    for (let guess = 0; guess < 101; guess += 1) {
+      const token = `at0.${String(guess).padStart(43, 'A')}`;
+      codes.push((await strict.ask('/api/v1/tools', { token })).code);
+    }
+    expect(codes.lastIndexOf('TOKEN_INVALID')).toBe(99);
+    expect(codes.at(-1)).toBe('RATE_LIMITED');
+    expect(await strict.call('probe:free', {}, await mint())).toMatchObject({ status: 'success' });
+  });
+
   test('ends the calls of a session at its limit, and lets another session begin', async () => {
     const token = await mint();
     const call = async (session: string) => {
