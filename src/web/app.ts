@@ -2,8 +2,10 @@ import type { Json, JsonObject } from '../core/json.ts';
 import { PendingCalls } from './api/approvals.ts';
 import { browserStorage } from './api/browser-storage.ts';
 import { browserWait, EventStream } from './api/event-stream.ts';
+import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
 import { HubClient } from './api/hub-client.ts';
+import { PagePreferences } from './api/page-preferences.ts';
 import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
 import { Router } from './router.ts';
 
@@ -21,6 +23,10 @@ export class App {
   readonly hub: HubClient;
   readonly store: HomeStore;
   readonly router: Router;
+  /** What the person chose for this page, such as favourites. */
+  readonly preferences: PagePreferences;
+  /** The rooms in the order of the hub. */
+  readonly plan: HomePlan;
   /** Calls of this page that wait for approval. */
   readonly calls: PendingCalls;
   readonly #stream: EventStream;
@@ -36,6 +42,8 @@ export class App {
     });
     this.store = new HomeStore(this.hub);
     this.router = new Router(window);
+    this.preferences = new PagePreferences(this.hub);
+    this.plan = new HomePlan(this.hub);
     this.calls = new PendingCalls(this.hub);
     this.store.onEvent((event) => this.calls.handleEvent(event));
     this.#stream = new EventStream(
@@ -97,6 +105,7 @@ export class App {
     this.#stream.stop();
     this.store.clear();
     this.calls.clear();
+    this.preferences.clear();
   }
 }
 

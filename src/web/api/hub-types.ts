@@ -46,6 +46,12 @@ export interface DeviceView {
   readonly readings: readonly ReadingView[];
 }
 
+/** A room in the result of `GET /api/v1/areas`. */
+export interface AreaInfo {
+  readonly area: string;
+  readonly floor: string | null;
+}
+
 /** A tool in the result of `GET /api/v1/tools`. */
 export interface ToolView {
   readonly id: string;

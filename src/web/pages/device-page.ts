@@ -1,4 +1,4 @@
-import './device-tile.ts';
+import './device-controls.ts';
 import './device-about.ts';
 import './device-clusters.ts';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -15,11 +15,11 @@ import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { lazyContent } from '../components/text-block.ts';
 import { toolTitle } from '../components/tool-form.ts';
+import { CallCompletion } from './call-completion.ts';
 import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import { readingsCard } from './device-readings.ts';
-import { SecretPrompt } from './device-tile.ts';
-import type { TileCall } from './device-tile-controls.ts';
 import { tileOf } from './device-tile-model.ts';
+import type { TileCall } from './tile-control.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
@@ -45,8 +45,8 @@ export class DevicePage extends PageElement {
   declare code: ShareCode | undefined;
   /** The removed device that is probably the same physical device as this one. */
   declare formerly: JsonObject | undefined;
-  readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
+  readonly #completion = new CallCompletion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#completion.completeCall(call)));
 
   protected override connected(): readonly Stop[] {
     const { calls } = this.app;
@@ -77,7 +77,7 @@ export class DevicePage extends PageElement {
             this.tab = tab;
           }}>${title}</button>`,
       )}</div>
-      ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#secrets.view()}
+      ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#completion.view()}
     `;
   }
 
@@ -127,7 +127,7 @@ export class DevicePage extends PageElement {
       this.shown = name;
     };
     return html`<div class="device-now">
-      <atmo-home-tile .model=${tileOf(device, readings)} .act=${this.#act}></atmo-home-tile>
+      <atmo-device-controls class="card" .model=${tileOf(device, readings)} .act=${this.#act} .hub=${this.app.hub}></atmo-device-controls>
       ${readingsCard({ app: this.app, readings, shown: this.shown, show })}
     </div>`;
   }

@@ -5,7 +5,7 @@ import type { ReadingView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { ageWords, capital, dateTimeWords, readingName, valueWords } from '../components/formatting.ts';
 import { LightElement, type Stop } from '../components/light-element.ts';
-import { withUnit } from './device-tile-model.ts';
+import { withUnit } from './device-tile-words.ts';
 import {
   curveOf,
   curveWords,

@@ -1,118 +1,114 @@
-import type { JsonObject } from '../../core/json.ts';
-import type { DeviceView, ReadingView } from '../api/hub-types.ts';
+import type { ReadingView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
-import type { IconName } from '../components/icon.ts';
-
-/** A tool call that a control makes. */
-export interface TileCall {
-  readonly tool: string;
-  readonly params: JsonObject;
-  /** The action of the control, such as `Turn on Hall light`. */
-  readonly label: string;
-  /** Name of a parameter that only a person knows, such as a lock's PIN. If the tool has this parameter, the page asks for its value. */
-  readonly secret?: string;
-}
-
-/** A control that turns something on and off. */
-export interface SwitchControl {
-  readonly kind: 'switch';
-  readonly isOn: boolean;
-  readonly label: string;
-  readonly flip: TileCall;
-}
-
-/** A control that sets a number on a scale. */
-export interface SliderControl {
-  readonly kind: 'slider';
-  readonly label: string;
-  readonly value: number;
-  readonly min: number;
-  readonly max: number;
-  readonly unit: string;
-  readonly set: (value: number) => TileCall;
-}
-
-/** A control that raises and lowers a temperature in steps. */
-export interface StepperControl {
-  readonly kind: 'stepper';
-  readonly label: string;
-  readonly value: number;
-  readonly step: number;
-  readonly unit: string;
-  readonly set: (value: number) => TileCall;
-}
-
-/** Buttons with one action each. */
-export interface ButtonsControl {
-  readonly kind: 'buttons';
-  readonly buttons: readonly { readonly icon?: IconName; readonly text: string; readonly call: TileCall }[];
-}
-
-/** A control that selects a colour. */
-export interface ColorControl {
-  readonly kind: 'color';
-  readonly colors: readonly { readonly name: string; readonly call: TileCall }[];
-}
-
-export type TileControl = SwitchControl | SliderControl | StepperControl | ButtonsControl | ColorControl;
-
-/** The data from which a tile is made. The keys of `readings` are names of readings. `actions` maps names of actions to tool ids. */
-export interface TileSource {
-  readonly device: DeviceView;
-  readonly readings: ReadonlyMap<string, ReadingView>;
-  readonly actions: ReadonlyMap<string, string>;
-}
+import { hasText, text } from '../texts/text.ts';
+import { applianceButtonsOf, chargerOf, mutingOf, playbackOf, robotOf } from './appliance-controls.ts';
+import {
+  actionLabel,
+  type ButtonsControl,
+  buttonOf,
+  buttonRow,
+  type ChoiceControl,
+  type ColorControl,
+  callOf,
+  mainRow,
+  type SliderControl,
+  type StepperControl,
+  type SwitchControl,
+  type TileCall,
+  type TileControl,
+  type TileSource,
+} from './tile-control.ts';
 
 const COLORS = ['warm white', 'white', 'amber', 'red', 'magenta', 'blue', 'teal', 'green'] as const;
 const KELVINS = { candle: 2200, warm: 2700, neutral: 4000, daylight: 6000 } as const;
-const COVER_ICONS = { open: 'up', stop: 'stop', close: 'down' } as const;
-const SHARES = ['brightness', 'open_percent', 'speed', 'volume'];
+const SHARES = ['brightness', 'open_percent', 'speed', 'volume'] as const;
+/** Modes that a fan may have, the most useful first. */
+const FAN_MODES = ['auto', 'on', 'medium', 'low', 'high'];
 
 /** Returns the controls of a device. The control that people use most comes first. */
 export function controlsOf(source: TileSource): readonly TileControl[] {
   return [
-    switchOf(source),
     lockOf(source),
+    robotOf(source),
+    applianceButtonsOf(source),
+    chargerOf(source),
+    switchOf(source),
     valveOf(source),
     coverOf(source),
+    fanOf(source),
+    mutingOf(source),
+    playbackOf(source),
+    boostOf(source),
     sliderOf(source),
     thermostatOf(source),
     colorsOf(source),
+    testOf(source),
+    ...choicesOf(source),
   ].filter((control) => control !== undefined);
-}
-
-function callOf({ device, actions }: TileSource, action: string, params: JsonObject = {}): TileCall | undefined {
-  const tool = actions.get(action);
-  return tool === undefined ? undefined : { tool, params, label: `${capital(humanWords(action))} ${device.name}` };
 }
 
 function switchOf(source: TileSource): SwitchControl | undefined {
   const value = source.readings.get('is_on')?.value;
   const flip = callOf(source, value === true ? 'turn_off' : 'turn_on');
-  return flip && { kind: 'switch', isOn: value === true, label: `${source.device.name} on`, flip };
+  return flip && { kind: 'switch', isOn: value === true, label: text('tiles.is_on', { name: source.device.name }), flip };
 }
 
 function lockOf(source: TileSource): ButtonsControl | undefined {
   const isLocked = source.readings.get('lock_state')?.value === 'locked';
-  const call = callOf(source, isLocked ? 'unlock' : 'lock');
-  const asking = call && { ...call, secret: 'pin' };
-  return asking && { kind: 'buttons', buttons: [{ icon: isLocked ? 'unlock' : 'lock', text: isLocked ? 'Unlock' : 'Lock', call: asking }] };
+  const button = buttonOf(source, isLocked ? 'unlock' : 'lock', isLocked ? 'unlock' : 'lock');
+  return button && { kind: 'buttons', buttons: [{ ...button, place: 'main', call: { ...button.call, secret: 'pin' } }] };
 }
 
 function valveOf(source: TileSource): ButtonsControl | undefined {
   const state = source.readings.get('valve_state')?.value;
   if (state === undefined) return undefined;
-  const call = callOf(source, state === 'closed' ? 'open' : 'close');
-  return call && { kind: 'buttons', buttons: [{ text: state === 'closed' ? 'Open' : 'Close', call }] };
+  return mainRow(state === 'closed' ? buttonOf(source, 'open', 'play') : buttonOf(source, 'close', 'stop'));
 }
 
+/** Returns the buttons of blinds, shutters, gates and garage doors. */
 function coverOf(source: TileSource): ButtonsControl | undefined {
-  if (!source.actions.has('set_position')) return undefined;
-  const buttons = Object.entries(COVER_ICONS).flatMap(([action, icon]) => {
-    const call = callOf(source, action);
-    return call ? [{ icon, text: capital(action), call }] : [];
-  });
-  return { kind: 'buttons', buttons };
+  const isCover = source.actions.has('set_position') || source.readings.has('main_state');
+  if (!isCover) return undefined;
+  const { isOpen, isPart } = openingOf(source);
+  const second = isPart ? { place: 'second' as const } : {};
+  const open = buttonOf(source, 'open', 'up');
+  const close = buttonOf(source, 'close', 'down');
+  return buttonRow([
+    open && { ...open, ...(isOpen ? second : { place: 'main' as const }) },
+    buttonOf(source, 'stop', 'stop'),
+    close && { ...close, ...(isOpen ? { place: 'main' as const } : {}) },
+  ]);
+}
+
+function openingOf({ readings }: TileSource): { readonly isOpen: boolean; readonly isPart: boolean } {
+  const percent = readings.get('open_percent')?.value;
+  if (typeof percent === 'number') return { isOpen: percent > 0, isPart: percent > 0 && percent < 100 };
+  const position = readings.get('position')?.value;
+  return { isOpen: position !== 'fully_closed', isPart: position !== 'fully_closed' && position !== 'fully_open' };
+}
+
+function fanOf(source: TileSource): SwitchControl | undefined {
+  const mode = source.readings.get('fan_mode')?.value;
+  if (mode === undefined || source.readings.has('is_on')) return undefined;
+  const label = text('tiles.is_on', { name: source.device.name });
+  if (mode !== 'off') {
+    const off = callOf(source, 'stop_fan') ?? callOf(source, 'set_fan_mode', { fan_mode: 'off' });
+    return off && { kind: 'switch', isOn: true, label, flip: { ...off, label: actionLabel('turn_off', source.device.name) } };
+  }
+  const on = callOf(source, 'set_fan_mode');
+  const flip = on && { ...on, label: actionLabel('turn_on', source.device.name), fill: { name: 'fan_mode', words: FAN_MODES } };
+  return flip && { kind: 'switch', isOn: false, label, flip };
+}
+
+function boostOf(source: TileSource): ButtonsControl | undefined {
+  const isBoosted = source.readings.get('boost_state')?.value === 'active';
+  if (isBoosted) return mainRow(buttonOf(source, 'stop_boost', 'stop'));
+  const button = buttonOf(source, 'start_boost', 'bolt');
+  return mainRow(button && { ...button, call: { ...button.call, params: { minutes: 60 } } });
+}
+
+function testOf(source: TileSource): ButtonsControl | undefined {
+  return buttonRow([buttonOf(source, 'test_alarm', 'bell')]);
 }
 
 function sliderOf(source: TileSource): SliderControl | undefined {
@@ -122,19 +118,11 @@ function sliderOf(source: TileSource): SliderControl | undefined {
   const set = (wanted: number): TileCall => ({
     tool: source.actions.get(setterOf(name)) ?? '',
     params: { [name]: wanted },
-    label: `Set ${source.device.name} to ${wanted} %`,
+    label: text('tiles.set_percent', { name: source.device.name, value: wanted }),
   });
   // Brightness 0 means off, and the switch shows that. The lowest brightness of the slider is therefore 1.
   const min = name === 'brightness' ? 1 : 0;
-  return {
-    kind: 'slider',
-    label: `${capital(name === 'open_percent' ? 'position' : name)} of ${source.device.name}`,
-    value,
-    min,
-    max: 100,
-    unit: '%',
-    set,
-  };
+  return { kind: 'slider', label: text(`tiles.slider_${name}`, { name: source.device.name }), value, min, max: 100, unit: '%', set };
 }
 
 function setterOf(share: string): string {
@@ -143,19 +131,31 @@ function setterOf(share: string): string {
 
 function thermostatOf(source: TileSource): StepperControl | undefined {
   const tool = source.actions.get('set_temperature');
-  const mode = source.readings.get('mode')?.value;
-  const wanted =
-    mode === 'cool' ? ['cooling_setpoint', 'heating_setpoint'] : ['heating_setpoint', 'cooling_setpoint', 'temperature_setting'];
-  const reading = wanted.map((name) => source.readings.get(name)).find((found) => typeof found?.value === 'number');
+  const reading = goalOf(source);
   if (tool === undefined || typeof reading?.value !== 'number') return undefined;
-  const set = (value: number): TileCall => ({ tool, params: { temperature: value }, label: `Set ${source.device.name} to ${value} °C` });
-  return { kind: 'stepper', label: `Temperature of ${source.device.name}`, value: reading.value, step: 0.5, unit: reading.unit, set };
+  const { name } = source.device;
+  const set = (value: number): TileCall => ({
+    tool,
+    params: { temperature: value },
+    label: text('tiles.set_temperature', { name, value }),
+  });
+  const step = source.device.device_types.some((type) => /Cabinet|Heater/.test(type)) ? 1 : 0.5;
+  return { kind: 'stepper', label: text('tiles.temperature_of', { name }), value: reading.value, step, unit: reading.unit, set };
+}
+
+/** Returns the reading with the temperature that a thermostat, an oven or a fridge keeps in its present mode. */
+export function goalOf({ readings }: Pick<TileSource, 'readings'>): ReadingView | undefined {
+  const wanted =
+    readings.get('mode')?.value === 'cool'
+      ? ['cooling_setpoint', 'heating_setpoint']
+      : ['heating_setpoint', 'cooling_setpoint', 'temperature_setting'];
+  return wanted.map((name) => readings.get(name)).find((found) => typeof found?.value === 'number');
 }
 
 function colorsOf(source: TileSource): ColorControl | undefined {
   const color = source.actions.get('set_color');
   const kelvin = source.actions.get('set_color_temperature');
-  const label = (name: string) => `Make ${source.device.name} ${name}`;
+  const label = (name: string) => text('tiles.make_color', { name: source.device.name, color: colorName(name) });
   if (color !== undefined) {
     return { kind: 'color', colors: COLORS.map((name) => ({ name, call: { tool: color, params: { color: name }, label: label(name) } })) };
   }
@@ -167,4 +167,24 @@ function colorsOf(source: TileSource): ColorControl | undefined {
       call: { tool: kelvin, params: { color_temperature: value }, label: label(name) },
     })),
   };
+}
+
+function colorName(name: string): string {
+  const key = `tiles.color_${name.replaceAll(' ', '_')}`;
+  return hasText(key) ? text(key) : name;
+}
+
+/** Returns a control for each mode that the device has, such as a washing programme or the mode of a thermostat. */
+function choicesOf(source: TileSource): readonly ChoiceControl[] {
+  return [...source.readings.values()].flatMap(({ kind, name, value }) => {
+    const tool = source.actions.get(`set_${name}`);
+    const isMode = kind === 'mode' || kind === 'fan_mode' || kind === 'thermostat_mode';
+    if (!isMode || tool === undefined || typeof value !== 'string') return [];
+    return [{ kind: 'choice', label: choiceLabel(name), value, tool, parameter: name }];
+  });
+}
+
+function choiceLabel(name: string): string {
+  const key = `tiles.choice_${name}`;
+  return hasText(key) ? text(key) : capital(humanWords(name));
 }

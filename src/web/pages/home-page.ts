@@ -1,77 +1,286 @@
 import './device-tile.ts';
+import './device-controls.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import { HubError } from '../api/hub-client.ts';
+import type { CallRequest } from '../app.ts';
+import { modalDialog } from '../components/dialog.ts';
+import { inputValue } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
-import { SecretPrompt } from './device-tile.ts';
-import type { TileCall } from './device-tile-controls.ts';
-import { type AreaView, areasOf, summaryOf } from './home-areas.ts';
+import { text } from '../texts/text.ts';
+import { CallCompletion } from './call-completion.ts';
+import { type AreaView, areasOf, favouritesOf, type HomeDevice, homeDevices, isLight } from './home-areas.ts';
+import { HomeEditing } from './home-editing.ts';
+import { type GroupOutcome, groupCall, groupOutcome, HOUSE } from './home-groups.ts';
+import { areaSection, favouritesSection, type HomeActions, outcomeNote } from './home-rooms.ts';
+import { isDeviceFound } from './home-search.ts';
+import { type Concern, isConcerned, quietWords, type SummaryItem, summaryOf } from './home-summary.ts';
+import { roomDialog } from './room-dialog.ts';
+import type { TileCall } from './tile-control.ts';
 
-/** A room with at least this many tiles fills a whole row. */
-const MANY_TILES = 3;
+/** What a dialog of the page shows. */
+type Opened = { readonly kind: 'device' | 'room'; readonly id: string };
 
 /** Page that shows the home by rooms, and follows its changes. */
 export class HomePage extends PageElement {
-  static override properties = { ...PageElement.properties, room: { state: true } };
+  static override properties = {
+    ...PageElement.properties,
+    room: { state: true },
+    words: { state: true },
+    concern: { state: true },
+    isEditing: { state: true },
+    isBusy: { state: true },
+    opened: { state: true },
+    outcome: { state: true },
+    mayChangeRooms: { state: true },
+  };
   /** The chosen room; undefined means all rooms. */
   declare room: string | undefined;
-  readonly #secrets = new SecretPrompt({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#secrets.completeCall(call)));
+  /** The words of the search. */
+  declare words: string;
+  /** The line of the summary whose devices are shown; undefined means all. */
+  declare concern: Concern | undefined;
+  declare isEditing: boolean;
+  /** True while a call for many devices runs. */
+  declare isBusy: boolean;
+  declare opened: Opened | undefined;
+  /** What the devices did that did not follow the last call for many devices. */
+  declare outcome: GroupOutcome | undefined;
+  declare mayChangeRooms: boolean;
+  readonly #completion = new CallCompletion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
+  readonly #openDevice = (id: string): void => this.#open({ kind: 'device', id });
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#completion.completeCall(call)));
+
+  readonly #actOnGroup = (request: CallRequest): void => void this.#callGroup(request);
+  #editing: HomeEditing | undefined;
+
+  constructor() {
+    super();
+    this.words = '';
+    this.isEditing = false;
+    this.isBusy = false;
+    this.mayChangeRooms = false;
+  }
+
+  protected override connected(): readonly Stop[] {
+    const { plan, preferences, store } = this.app;
+    void preferences.load();
+    void plan.load();
+    this.#editing = new HomeEditing({
+      preferences,
+      onDone: (words) => this.notify(words),
+      onError: (error) => this.notifyError(error),
+      refocus: (button) => void this.#refocus(button),
+    });
+    return [
+      ...super.connected(),
+      preferences.subscribe(() => this.requestUpdate()),
+      plan.subscribe(() => this.requestUpdate()),
+      store.onEvent(({ type }) => void (type === 'device.changed' && plan.load())),
+    ];
+  }
 
   protected override render(): TemplateResult {
     const { store } = this.app;
-    if (!store.state.isLoaded) return html`<p class="quiet center">${store.state.problem ?? 'One moment …'}</p>`;
-    const areas = areasOf(store.state);
-    const shown = areas.filter(({ name }) => this.room === undefined || name === this.room);
+    if (!store.state.isLoaded) return html`<p class="quiet center">${store.state.problem ?? text('shell.wait')}</p>`;
+    const devices = homeDevices(store.state);
+    const areas = areasOf(store.state, { areas: this.app.plan.areas, own: this.app.preferences.home });
     return html`
-      <header class="page-head">
-        <div><h1>${greeting(new Date().getHours())}</h1><p>${summaryOf(store.state)}</p></div>
-      </header>
-      ${areas.length > 1 ? this.#rooms(areas) : nothing}
-      ${
-        areas.length === 0
-          ? this.#empty()
-          : html`<div class="areas">${repeat(
-              shown,
-              ({ name }) => name,
-              (area) => this.#area(area),
-            )}</div>`
-      }
-      ${this.#secrets.view()}
+      ${this.#head(devices)}
+      ${areas.length === 0 ? empty() : html`${this.#quick(devices)} ${this.#tabs(areas)}`}
+      ${this.outcome ? outcomeNote(this.outcome, () => this.#close()) : nothing}
+      ${this.#sections(devices, areas)} ${this.#dialog(devices)} ${this.#completion.view()}
     `;
   }
 
-  #rooms(areas: readonly AreaView[]): TemplateResult {
+  #head(devices: readonly HomeDevice[]): TemplateResult {
+    const summary = summaryOf(devices);
+    return html`
+      <header class="page-head home-head">
+        <h1>${greeting(new Date().getHours())}</h1>
+        ${devices.length === 0 ? nothing : this.#tools()}
+        ${summary.length === 0 ? html`<p>${quietWords(devices)}</p>` : html`<div class="summary" role="group" aria-label=${text('home.summary')}>${summary.map((item) => this.#summaryChip(item))}</div>`}
+      </header>
+    `;
+  }
+
+  #summaryChip({ concern, icon: name, tone, words }: SummaryItem): TemplateResult {
+    const isChosen = this.concern === concern;
+    const choose = () => {
+      this.concern = isChosen ? undefined : concern;
+    };
+    return html`<button type="button" class="chip ${tone}" aria-pressed=${isChosen} @click=${choose}>${icon(name)}${words}</button>`;
+  }
+
+  /** Returns the search, and the button that starts and ends the editing of the page. */
+  #tools(): TemplateResult {
+    return html`
+      <label class="search"><span class="hidden">${text('home.search')}</span>${icon('search')}
+        <input type="search" autocomplete="off" placeholder=${text('home.search_short')} .value=${this.words} @input=${(event: Event) => this.#search(event)} /></label>
+      <button type="button" class="button small plain edit" aria-pressed=${this.isEditing} @click=${() => this.#edit()}>
+        ${icon(this.isEditing ? 'check' : 'edit')}<span>${text(this.isEditing ? 'home.done' : 'home.edit')}</span></button>`;
+  }
+
+  /** Returns what one tap does for the whole house. */
+  #quick(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
+    if (!devices.some(isLight)) return nothing;
+    const off = groupCall(HOUSE, { kind: 'lights', isActive: true });
+    return html`<div class="quick">
+      <button type="button" class="button small" ?disabled=${this.#isStill} aria-busy=${this.isBusy} @click=${() => this.#actOnGroup(off)}>
+        ${icon('power')}${off.label}</button>
+    </div>`;
+  }
+
+  #tabs(areas: readonly AreaView[]): TemplateResult | typeof nothing {
+    if (areas.length < 2) return nothing;
     const tab = (name: string | undefined) =>
       html`<button type="button" aria-pressed=${this.room === name} @click=${() => {
         this.room = name;
-      }}>${name ?? 'Everything'}</button>`;
-    return html`<div class="tabs rooms" role="group" aria-label="Rooms">${tab(undefined)}${areas.map(({ name }) => tab(name))}</div>`;
+      }}>${name === undefined ? text('home.everything') : html`<bdi>${name}</bdi>`}</button>`;
+    return html`<div class="tabs rooms" role="group" aria-label=${text('home.rooms')}>${tab(undefined)}${areas.map(({ name }) => tab(name))}</div>`;
   }
 
-  #area({ name, floor, facts, tiles }: AreaView): TemplateResult {
-    return html`<section class="area" aria-label=${name} data-tiles=${Math.min(tiles.length, MANY_TILES)}>
-      <header><h2>${name}</h2>${floor === null ? nothing : html`<span class="chip">${floor}</span>`}${facts.map((fact) => html`<span class="quiet number">${fact}</span>`)}</header>
-      <div class="tiles">
-        ${repeat(
-          tiles,
-          ({ id }) => id,
-          (model) => html`<atmo-home-tile .model=${model} .act=${this.#act}></atmo-home-tile>`,
-        )}
-      </div>
-    </section>`;
+  #sections(devices: readonly HomeDevice[], areas: readonly AreaView[]): TemplateResult {
+    const found = new Set(devices.filter((device) => this.#isShown(device)).map(({ device }) => device.id));
+    const shown = areas
+      .filter(({ name }) => this.room === undefined || name === this.room)
+      .map((area) => ({ ...area, tiles: area.tiles.filter(({ id }) => found.has(id)) }))
+      .filter(({ tiles }) => tiles.length > 0);
+    if (shown.length === 0 && areas.length > 0) return html`<p class="quiet center">${text('home.nothing_found')}</p>`;
+    const isWhole = this.room === undefined && this.words === '' && this.concern === undefined;
+    const actions = this.#actions();
+    return html`
+      ${isWhole ? favouritesSection(favouritesOf(devices, this.app.preferences.home.favourites), actions) : nothing}
+      <div class="areas">${repeat(
+        shown,
+        ({ name }) => name,
+        (area) => areaSection(area, roomsBeside(area, areas), actions),
+      )}</div>`;
   }
 
-  #empty(): TemplateResult {
-    return html`<div class="empty card">${icon('home')}<h2>No devices yet</h2><p>Add your first device with the code on its box.</p>
-      <a class="button primary" href="#/add-device">${icon('plus')}Add a device</a></div>`;
+  #isShown(device: HomeDevice): boolean {
+    return (this.concern === undefined || isConcerned(device, this.concern)) && (this.words === '' || isDeviceFound(device, this.words));
+  }
+
+  #actions(): HomeActions {
+    return {
+      act: this.#act,
+      openDevice: this.#openDevice,
+      openRoom: this.mayChangeRooms ? (id) => this.#open({ kind: 'room', id }) : undefined,
+      callGroup: this.#actOnGroup,
+      editing: this.isEditing ? this.#editing : undefined,
+      isOffline: this.#isOffline,
+      isBusy: this.isBusy,
+    };
+  }
+
+  #dialog(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
+    if (this.opened?.kind === 'device') return this.#deviceDialog(devices, this.opened.id);
+    return this.opened?.kind === 'room' ? this.#roomDialog(this.opened.id) : nothing;
+  }
+
+  #roomDialog(area: string): TemplateResult {
+    const rooms = this.app.plan.areas;
+    return roomDialog({
+      room: rooms.find((one) => one.area === area) ?? { area, floor: null },
+      rooms,
+      onClose: () => this.#open(undefined),
+      onChange: (calls) => void this.#changeRoom(calls),
+    });
+  }
+
+  #deviceDialog(devices: readonly HomeDevice[], id: string): TemplateResult | typeof nothing {
+    const found = devices.find(({ device }) => device.id === id);
+    if (!found) return nothing;
+    return modalDialog(
+      { title: found.tile.name, onClose: () => this.#open(undefined) },
+      html`<atmo-device-controls .model=${found.tile} .act=${this.#act} .hub=${this.app.hub} .isOffline=${this.#isOffline}></atmo-device-controls>
+        <footer><a class="button" href="#/devices/${encodeURIComponent(id)}">${text('home.about_device')}</a></footer>`,
+    );
+  }
+
+  async #callGroup(request: CallRequest): Promise<void> {
+    this.isBusy = true;
+    this.outcome = undefined;
+    try {
+      const result = await this.app.call(request);
+      this.#tell(groupOutcome(request.label, result));
+    } catch (error) {
+      const outcome = error instanceof HubError ? groupOutcome(request.label, error.details) : undefined;
+      if (outcome) this.#tell(outcome);
+      else this.notifyError(error);
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  async #changeRoom(calls: readonly TileCall[]): Promise<void> {
+    for (const call of calls) if ((await this.callTool(call)) === undefined) return;
+    await Promise.all([this.app.plan.load(), this.app.store.refresh('devices')]);
+    this.room = undefined;
+  }
+
+  #tell(outcome: GroupOutcome | undefined): void {
+    if (!outcome) return;
+    if (outcome.others.length === 0) this.notify(`${outcome.label}: ${outcome.words}`);
+    else this.outcome = outcome;
+  }
+
+  #search(event: Event): void {
+    this.words = inputValue(event).trim();
+  }
+
+  #edit(): void {
+    this.isEditing = !this.isEditing;
+    if (this.isEditing) void this.#askRights();
+  }
+
+  /** Asks whether the person may change rooms. The hub shows a tool only to those who may use it. */
+  async #askRights(): Promise<void> {
+    this.mayChangeRooms = await this.app.hub.get(`/api/v1/tools/${encodeURIComponent('hub:rename_area')}`).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #open(opened: Opened | undefined): void {
+    this.opened = opened;
+  }
+
+  #close(): void {
+    this.outcome = undefined;
+  }
+
+  async #refocus(button: string): Promise<void> {
+    await this.updateComplete;
+    this.querySelector<HTMLElement>(`[data-button="${CSS.escape(button)}"]`)?.focus();
+  }
+
+  get #isOffline(): boolean {
+    return this.app.store.state.connection === 'lost';
+  }
+
+  get #isStill(): boolean {
+    return this.isBusy || this.#isOffline;
   }
 }
 
+/** Returns the names of the rooms on the floor of a room, which can change places with it. */
+function roomsBeside({ floor }: AreaView, areas: readonly AreaView[]): readonly string[] {
+  return areas.flatMap((other) => (other.area !== null && other.floor === floor ? [other.area] : []));
+}
+
+function empty(): TemplateResult {
+  return html`<div class="empty card">${icon('home')}<h2>${text('home.no_devices')}</h2><p>${text('home.add_first')}</p>
+    <a class="button primary" href="#/add-device">${icon('plus')}${text('add_device.title')}</a></div>`;
+}
+
 function greeting(hour: number): string {
-  if (hour < 5) return 'Good night';
-  if (hour < 11) return 'Good morning';
-  return hour < 18 ? 'Good afternoon' : 'Good evening';
+  if (hour < 5) return text('home.good_night');
+  if (hour < 11) return text('home.good_morning');
+  return text(hour < 18 ? 'home.good_afternoon' : 'home.good_evening');
 }
 
 customElements.define('atmo-page-home', HomePage);

@@ -50,6 +50,11 @@ export function textWith(key: TextKey, values: Readonly<Record<string, unknown>>
   return parts(key, values);
 }
 
+/** Returns whether there is a text of this name. Used for names that devices extend, such as their modes. */
+export function hasText(key: string): key is TextKey {
+  return entryOf(key) !== undefined;
+}
+
 /** Returns the text and its values in turn: a text, a value, a text, … */
 function parts(key: TextKey, values: Readonly<Record<string, unknown>>): readonly unknown[] {
   return formOf(key, values.count)
