@@ -23,7 +23,7 @@ const PIPELINE_PARTS = {
   audit: ['audit: auth.audit', '{ record: async () => {} }'],
   approvals: [
     'approvals: auth.approvals',
-    "{ check: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), peek: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), giveBack: () => {} }",
+    "{ check: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), peek: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} }",
   ],
   rules: ['rules: auth.rules', "{ judge: () => ({ kind: 'allow' }) }"],
   'rate limiter': ['rateLimiter: auth.rateLimiter', '{ charge: () => {} }'],

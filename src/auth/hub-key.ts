@@ -1,4 +1,4 @@
-import { createECDH, createHmac, hkdfSync, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createECDH, createHmac, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { hubIdOf, rawPublicKey } from '../codec/public-key.ts';
@@ -13,12 +13,18 @@ import { openKeyFile } from './secret-file.ts';
 const HUB_KEY_FILE = 'hub.key';
 const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
 const PUSH_CONTEXT = 'atmosphere-edge web push v1';
+const ENCRYPTION_CONTEXT = 'atmosphere-edge state encryption v1';
 const DERIVED_BYTES = 32;
+/** AES-256 in Galois/Counter Mode (NIST SP 800-38D), with a random nonce of 96 bits and a tag of 128 bits. */
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
 interface OpenHubKey {
   readonly privateKey: KeyObject;
   readonly publicKey: string;
   readonly sealKey: Uint8Array;
+  readonly encryptionKey: Uint8Array;
 }
 
 /** The hub's only Ed25519 key, in `hub.key` (mode 0600). The hub's id is derived from it, and it signs the hub's tokens. */
@@ -37,7 +43,12 @@ export class HubKey implements Service {
    */
   async start(): Promise<void> {
     const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
-    this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: derivedKey(privateKey, SEAL_CONTEXT) };
+    this.#open = {
+      privateKey,
+      publicKey: rawPublicKey(privateKey),
+      sealKey: derivedKey(privateKey, SEAL_CONTEXT),
+      encryptionKey: derivedKey(privateKey, ENCRYPTION_CONTEXT),
+    };
   }
 
   /** Returns `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
@@ -73,6 +84,28 @@ export class HubKey implements Service {
     const pair = createECDH('prime256v1');
     pair.setPrivateKey(derivedKey(this.#started().privateKey, PUSH_CONTEXT));
     return { publicKey: pair.getPublicKey('base64url'), privateKey: pair.getPrivateKey('base64url') };
+  }
+
+  /** Encrypts a text for this hub's own store. It can be decrypted only with the same `boundTo`. Returns nonce, tag and text in base64url. */
+  encrypt(text: string, boundTo: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#started().encryptionKey, nonce).setAAD(Buffer.from(boundTo, 'utf8'));
+    const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), content]).toString('base64url');
+  }
+
+  /** Returns the text that `encrypt` encrypted; undefined if it was altered, bound to something else, or encrypted with another key. */
+  decrypt(encrypted: string, boundTo: string): string | undefined {
+    const bytes = Buffer.from(encrypted, 'base64url');
+    const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)];
+    if (tag.length < TAG_BYTES) return undefined;
+    const decipher = createDecipheriv(CIPHER, this.#started().encryptionKey, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(boundTo, 'utf8')).setAuthTag(tag);
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+    } catch {
+      return undefined;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -58,6 +58,13 @@ export class OwnerCredential implements Service {
     this.#generation += 1;
   }
 
+  /** Returns a text that changes with each replacement of the token and does not reveal it. */
+  mark(): string {
+    return createHash('sha256')
+      .update(this.#digest ?? '')
+      .digest('hex');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#digest = undefined;
   }
@@ -78,11 +85,11 @@ function readToken(file: SecretFile): string | undefined {
 
 /** Authenticates the owner's token. Each new token gets a new principal object. The principals of replaced tokens are no longer valid. */
 export class OwnerAuthenticator implements Authenticator {
-  readonly #credential: Pick<OwnerCredential, 'matches' | 'generation'>;
+  readonly #credential: Pick<OwnerCredential, 'matches' | 'generation' | 'mark'>;
   readonly #generationOf = new WeakMap<Principal, number>();
   #principal: Principal = OWNER;
 
-  constructor(credential: Pick<OwnerCredential, 'matches' | 'generation'>) {
+  constructor(credential: Pick<OwnerCredential, 'matches' | 'generation' | 'mark'>) {
     this.#credential = credential;
   }
 
@@ -101,6 +108,16 @@ export class OwnerAuthenticator implements Authenticator {
       );
     }
     return { principal: this.#current() };
+  }
+
+  /** Returns a text with which `principalOf` finds the owner again, also after a restart. */
+  mark(): string {
+    return this.#credential.mark();
+  }
+
+  /** Returns the owner if the token is still the one at the time of the mark; otherwise undefined. */
+  principalOf(mark: string): Principal | undefined {
+    return mark === this.mark() ? this.#current() : undefined;
   }
 
   /** Returns false if the principal's token was replaced, and otherwise true. */

@@ -1,4 +1,5 @@
 import type { ApprovalQueue, PlannedCall } from '../core/auth/approvals.ts';
+import type { CallVault } from '../core/auth/call-vault.ts';
 import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } from '../core/auth/principal.ts';
 import type { TrustedTime } from '../core/clock.ts';
 import { CallerConcurrencyLimiter } from '../core/concurrency-limiter.ts';
@@ -110,6 +111,8 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
   readonly approvals: ApprovalQueue;
+  /** Encrypts the calls of jobs that wait for approval. */
+  readonly vault: CallVault;
   readonly rules: RuleEngine;
   readonly rateLimiter: RateLimiter;
   /** Runs calls on other hubs; without a mesh it rejects every call. */
@@ -196,6 +199,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     jobs: collaborators.jobs,
     idempotency: collaborators.idempotency,
     approvals: collaborators.approvals,
+    vault: collaborators.vault,
     rules: collaborators.rules,
     rateLimiter: collaborators.rateLimiter,
     router: collaborators.router,

@@ -4,8 +4,19 @@ import type { JsonObject } from '../core/json.ts';
 import type { InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { withoutSecretTexts } from '../tools/schema/secrets.ts';
-import { type ApprovedCall, type CallFacts, isElsewhere, type RepeatedCall, RunningCall, riskOf, secretsOf, toolIdOf } from './call.ts';
+import {
+  type ApprovedCall,
+  type CallFacts,
+  isElsewhere,
+  type QueuedCall,
+  type RepeatedCall,
+  RunningCall,
+  riskOf,
+  secretsOf,
+  toolIdOf,
+} from './call.ts';
 import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer } from './call-audit.ts';
+import type { RunningJob } from './jobs/job-store.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
 import {
@@ -48,6 +59,16 @@ export class CallPipeline implements ToolCaller {
 
   callAsync(request: CallRequest): Promise<AsyncAnswer> {
     return this.#track(this.#startJob(this.#begin(request, 'job')));
+  }
+
+  /**
+   * Runs a job that waited for approval, through all stages from the first one on. If the call still needs approval, or the hub is stopping,
+   * the job goes on waiting. Any other refusal ends the job.
+   */
+  resumeJob(request: CallRequest, job: RunningJob): Promise<void> {
+    const call = this.#begin(request, 'job');
+    call.job = job;
+    return this.#track(this.#resumeNow(call));
   }
 
   preflight(request: CallRequest): Promise<Preflight> {
@@ -122,11 +143,26 @@ export class CallPipeline implements ToolCaller {
     if (isElsewhere(admitted)) return this.#startElsewhere(admitted);
     const queued = await this.#pass(JOB, admitted);
     if (queued instanceof AtmoError) return this.#refuseJob(call, queued);
-    const { job } = queued;
-    const settle = (answer: CallAnswer) => job.settle(answer, secretsOf(call.facts));
-    const finished = this.#pass(EXECUTION, queued).then(async (outcome) => settle(await this.#finish(call, outcome)));
-    void this.#track(finished.catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
-    return { kind: 'job', job: job.view };
+    void this.#track(this.#runJob(queued).catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
+    return { kind: 'job', job: queued.job.view };
+  }
+
+  async #runJob(queued: QueuedCall): Promise<void> {
+    const { running, job } = queued;
+    const outcome = await this.#pass(EXECUTION, queued);
+    const answer = await this.#finish(running, outcome);
+    job.settle(answer, secretsOf(running.facts));
+  }
+
+  async #resumeNow(call: RunningCall): Promise<void> {
+    const admitted = await this.#admit(call);
+    if (admitted instanceof AtmoError) await this.#refuseJob(call, admitted);
+    else if (admitted.repeated) call.end();
+    else {
+      const queued = await this.#pass(JOB, admitted);
+      if (queued instanceof AtmoError) await this.#refuseJob(call, queued);
+      else await this.#runJob(queued);
+    }
   }
 
   /** Starts a job on the hub that has the tool. This hub stores the job's location. */
@@ -140,9 +176,17 @@ export class CallPipeline implements ToolCaller {
     return { kind: 'job', job: started.remoteJob };
   }
 
+  /** Ends a call that was refused. A job that waits for approval goes on waiting, and the caller gets this job. */
   async #refuseJob(call: RunningCall, error: AtmoError): Promise<AsyncAnswer> {
+    const { job } = call;
+    if (job?.view.status === 'waiting' && (error.code === 'APPROVAL_REQUIRED' || error.code === 'SHUTTING_DOWN')) {
+      const view = copyJsonObject(job.view, RESULT_LIMITS);
+      call.settleClaim(view, view);
+      await this.#finish(call, error);
+      return { kind: 'job', job: job.view };
+    }
     const answer = await this.#finish(call, error);
-    call.job?.settle(answer, secretsOf(call.facts));
+    job?.settle(answer, secretsOf(call.facts));
     return { kind: 'refused', answer };
   }
 

@@ -54,6 +54,11 @@ export interface CallRequest {
    * ends. Calls that arrive over HTTP, MCP or the mesh never have this field.
    */
   readonly within?: ToolContext;
+  /**
+   * For a job: if people have to approve the call first, the job waits for them and runs when they approve. Without this field, the call is
+   * refused with APPROVAL_REQUIRED, and the caller repeats it.
+   */
+  readonly waitsForApproval?: true;
   /** Set if the hub itself makes the call, for example for an automation. */
   readonly isOwn?: true;
 }
@@ -78,8 +83,11 @@ export type CallAnswer =
   | (AnswerBase & { readonly status: 'success'; readonly result: Json })
   | (AnswerBase & { readonly status: 'error'; readonly error: ErrorBody });
 
-/** The states of a job. `expired` means that the job has ended and its result was deleted. */
-export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
+/**
+ * The states of a job. `waiting` means that the job runs when people approve it; `expired` means that the job has ended and its result was
+ * deleted.
+ */
+export const JOB_STATUSES = ['waiting', 'queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** A job as shown to callers. */
@@ -88,10 +96,17 @@ export interface JobView {
   readonly tool: string;
   readonly status: JobStatus;
   readonly created_at: string;
+  /** The request for approval that the job waits for, or was waiting for. */
+  readonly approval_id?: string;
   readonly finished_at?: string;
   readonly progress?: { readonly fraction: number; readonly note?: string };
   readonly result?: Json;
   readonly error?: ErrorBody;
+}
+
+/** Returns whether a job has ended. */
+export function hasEnded({ status }: Pick<JobView, 'status'>): boolean {
+  return status !== 'waiting' && status !== 'queued' && status !== 'running';
 }
 
 /** The answer to `callAsync`: the started job, or the refusal of the call. */

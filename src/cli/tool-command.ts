@@ -112,7 +112,7 @@ export function followJob({ hub, output, io }: Invocation, jobId: string, what: 
       const line = progressLine(job.progress);
       if (line !== shown && line !== '') step(line);
       shown = line;
-      if (job.status !== 'queued' && job.status !== 'running') return resultOf(job);
+      if (!['waiting', 'queued', 'running'].includes(String(job.status))) return resultOf(job);
       await io.sleep(POLL_MS);
     }
   });

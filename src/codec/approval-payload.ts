@@ -1,3 +1,4 @@
+import type { ApprovalDecision } from '../core/auth/approvals.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 // This module must not use APIs of Node.js, because the web page imports it.
@@ -5,10 +6,10 @@ import { canonicalJson } from './canonical-json.ts';
 /** COSE `external_aad` of signed decisions. A message that was signed with another `external_aad` is not accepted as a decision. */
 export const APPROVAL_DOMAIN = new TextEncoder().encode('atmosphere-edge approval v1');
 
-/** Statement that a person signs to approve or deny a dangerous call; docs/approvals.md describes its fields. */
+/** Statement that a person signs to answer a request for approval; docs/approvals.md describes its fields. */
 export interface ApprovalStatement {
   readonly approval_id: string;
-  readonly decision: 'approve' | 'deny';
+  readonly decision: ApprovalDecision;
   /** Canonical id of the tool, such as `matter:front_door_unlock@1.0.0`. */
   readonly tool: string;
   /** SHA-256, in hex, of the canonical JSON of the tool id and the arguments. */

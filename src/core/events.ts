@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   'job.changed',
   'approval.requested',
   'approval.decided',
+  'approval.removed',
   'token.issued',
   'token.revoked',
   'agent.changed',

@@ -69,6 +69,7 @@ export class EventVisibility {
       'job.changed': ({ subject }, receiver) => this.#ownsJob(receiver, subject),
       'approval.requested': approval,
       'approval.decided': approval,
+      'approval.removed': approval,
       'token.issued': token,
       'token.revoked': token,
       'agent.changed': ({ subject }, receiver) => isKin(receiver, subject) || this.#has(receiver, 'admin:agents'),

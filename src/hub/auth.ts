@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { ApprovalStore } from '../auth/approvals/approval-store.ts';
 import { ApproverRegistry, enrolOwnerKey } from '../auth/approvals/approver-registry.ts';
+import { StandingAnswerStore } from '../auth/approvals/standing-answer-store.ts';
+import { HubCallVault } from '../auth/call-vault.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
@@ -61,6 +63,10 @@ export interface Auth {
   readonly approvals: ApprovalStore;
   /** The persons of the household and their sign-ins. */
   readonly people: PeopleService;
+  /** The answers to requests for approval that hold on. */
+  readonly standing: StandingAnswerStore;
+  /** Encrypts the calls that wait for approval. */
+  readonly callVault: HubCallVault;
   readonly rules: RuleStore;
 }
 
@@ -75,7 +81,12 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
   await enrolOwnerKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir);
-  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
+  const { hubId } = key;
+  const standing = new StandingAnswerStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId });
+  const approvals = new ApprovalStore(
+    { store, clock, time, audit, events, logger, approvers, devices, standing },
+    { hubId, waits: config.approvalWaits },
+  );
   await stack.start(approvals);
   const people = await openPeople(collaborators, { identity, tokens: tokens.tokens, approvers }, stack);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
@@ -98,6 +109,8 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     approvers,
     approvals,
     people,
+    standing,
+    callVault: new HubCallVault({ key, tokens: tokens.tokens, owner: tokens.owner }),
     rules,
   };
 }
@@ -176,7 +189,7 @@ async function openTokens(
   collaborators: AuthCollaborators,
   { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
   stack: ServiceStack,
-): Promise<Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>> {
+): Promise<Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'> & { readonly owner: OwnerAuthenticator }> {
   const { clock, logger, events, store } = collaborators;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
@@ -187,9 +200,10 @@ async function openTokens(
   const replays = new ReplayCache({ store, time });
   await stack.start(replays);
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
+  const owner = new OwnerAuthenticator(identity.credential);
   const parts = {
     verifier,
-    owner: new OwnerAuthenticator(identity.credential),
+    owner,
     proofs: new ProofOfPossession({ replays, time }, hubId),
     refusals: new TokenRefusalLog({ audit, clock, logger }),
     seal: new TokenSeal(hub.privateKey),
@@ -198,6 +212,7 @@ async function openTokens(
     authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
     tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }, { meshId }),
     revocations,
+    owner,
     meshTokens: new MeshTokens({ hub, mesh, time }),
   };
 }

@@ -33,7 +33,7 @@ import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
 import { openNotices } from './notices.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
-import { authTools, openToolServices, type ToolServices } from './tool-services.ts';
+import { authTools, openToolServices, type ToolServices, waitingJobs } from './tool-services.ts';
 
 const DRAIN_MS = 10_000;
 
@@ -179,6 +179,7 @@ export class Hub implements Service {
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(http);
+    await this.#stack.start(waitingJobs(infrastructure, services));
     notices.resume();
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };

@@ -3,6 +3,7 @@ import { sequenceTool } from '../calls/composition/steps.ts';
 import { IdempotencyStore } from '../calls/idempotency-store.ts';
 import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
 import { JobStore } from '../calls/jobs/job-store.ts';
+import { WaitingJobs } from '../calls/jobs/waiting-jobs.ts';
 import { type MeshPorts, MeshProxy } from '../calls/mesh-ports.ts';
 import { CallPipeline } from '../calls/pipeline.ts';
 import type { RouteCandidate } from '../calls/pipeline-context.ts';
@@ -188,6 +189,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       idempotency: new IdempotencyStore({ store, clock }),
       audit: auth.audit,
       approvals: auth.approvals,
+      vault: auth.callVault,
       rules: auth.rules,
       rateLimiter: auth.rateLimiter,
       router: parts.meshProxy.router,
@@ -216,6 +218,14 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       logCalls: tools.logsCalls,
     },
   );
+}
+
+/** Returns the service that runs the jobs which wait for approval. */
+export function waitingJobs(
+  { auth, events, logger }: Pick<ToolServiceCollaborators, 'auth' | 'events' | 'logger'>,
+  { pipeline, jobStore: jobs }: Pick<ToolServices, 'pipeline' | 'jobStore'>,
+): WaitingJobs {
+  return new WaitingJobs({ events, logger, jobs, approvals: auth.approvals, vault: auth.callVault, pipeline });
 }
 
 interface AuthToolCollaborators {

@@ -138,6 +138,8 @@ export interface ToolRun {
   readonly params: JsonObject;
   /** `typed` if the client has seen an output schema for the result, otherwise `open`. */
   readonly listing: 'typed' | 'open';
+  /** If people have to approve the call, it waits as a job and runs when they approve. Otherwise, the client has to repeat it. */
+  readonly waitsForApproval?: true;
 }
 
 /** Runs a tool for a client. Resolves with a `CallToolResult` (also if the tool fails), an `input_required` result or a `task` result. */

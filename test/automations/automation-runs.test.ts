@@ -158,6 +158,7 @@ describe('a dangerous action', () => {
       state: 'pending',
       approvalId: 'ap-1',
       expiresAt: '2026-01-01T00:10:00.000Z',
+      waitsForS: 600,
       needed: 1,
       given: 0,
       summary: 'kitchen wants it',

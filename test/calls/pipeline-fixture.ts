@@ -8,6 +8,7 @@ import { CallPipeline } from '../../src/calls/pipeline.ts';
 import type { PipelineCollaborators, PipelineOptions, RouteCandidate } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import { UsageCounter } from '../../src/calls/usage.ts';
+import type { CallVault, VaultContent } from '../../src/core/auth/call-vault.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Authorizer, Principal, TokenFacts } from '../../src/core/auth/principal.ts';
 import type { Clock } from '../../src/core/clock.ts';
@@ -73,11 +74,22 @@ export function jobsHere(jobs: JobStore): JobDirectory {
   return new JobDirectory({ jobs, places: { hubOf: () => undefined, list: () => [] }, remote: NO_OTHERS.jobs });
 }
 
+/** A vault that hides nothing. */
+export const PLAIN_VAULT: CallVault = {
+  seal: (jobId, content) => JSON.stringify({ jobId, content }),
+  open: (jobId, sealed) => {
+    const found = JSON.parse(sealed) as { readonly jobId: string; readonly content: VaultContent };
+    if (found.jobId !== jobId) throw new AtmoError('STORAGE_FAILED', 'The call of another job');
+    return found.content;
+  },
+};
+
 /** The parts of a pipeline that guard a call. */
 type GuardingParts = Pick<
   PipelineCollaborators,
   | 'audit'
   | 'approvals'
+  | 'vault'
   | 'rules'
   | 'rateLimiter'
   | 'router'
@@ -99,7 +111,8 @@ export function permissiveParts(clock: Clock): GuardingParts {
   };
   return {
     audit: { record: async () => {} },
-    approvals: { check: nobodyApproves, peek: nobodyApproves, giveBack: () => {} },
+    approvals: { check: nobodyApproves, peek: nobodyApproves, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+    vault: PLAIN_VAULT,
     rules: { judge: () => ({ kind: 'allow' }) },
     rateLimiter: { charge: () => {} },
     router: NO_OTHERS.router,

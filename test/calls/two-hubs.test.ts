@@ -92,12 +92,15 @@ describe('a call from one hub to another', () => {
             state: 'pending',
             approvalId: 'a1',
             expiresAt: 'soon',
+            waitsForS: 600,
             needed: 1,
             given: 0,
             summary: 'kitchen wants it',
             willDo: [],
           } as const);
-    const { executor, near, far } = await twoHubs({ approvals: { check, peek: check, giveBack: () => {} } });
+    const { executor, near, far } = await twoHubs({
+      approvals: { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+    });
     const effects = () => [{ permission: 'device:control:lamp', risk: 'dangerous' as const, target: 'lamp' }];
     far.registry.register(makeTool({ ...DIM, effects }));
     const call = () => near.pipeline.call({ principal: owner, tool: 'dim', params: {}, idempotencyKey: 'k' });

@@ -47,7 +47,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     handler: async (params) => ({ token: tokenOf(String(params.agent_id)) }),
   });
   const ofMany = { ...unlock, definition: { ...unlock.definition, metadata: { ...unlock.definition.metadata, approvalsNeeded: persons } } };
-  const ports = { approvals: approvals.queue, approvers: approvals.approvers, authorizer: listAuthorizer };
+  const ports = { approvals: approvals.queue, approvers: approvals.approvers, standing: approvals.standing, authorizer: listAuthorizer };
   for (const tool of [...approvalTools(ports), ofMany, mint]) setup.registry.register(tool);
   const tokens = { [CALLER_TOKEN]: CALLER, [OTHER_TOKEN]: OTHER, [tokenOf('ann')]: person('ann'), [tokenOf('ben')]: person('ben') };
   const mintRoute = toolRoute({

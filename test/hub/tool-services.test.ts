@@ -84,7 +84,7 @@ async function changingServices(stack: ServiceStack) {
     key: { hubId: 'hub-1', sealSecret: String },
     authorizer: listAuthorizer,
     audit: { record: async ({ kind }: { readonly kind: string }) => kind === 'intent' && world.onIntent() },
-    approvals: { check: approved, peek: approved, giveBack: () => {} },
+    approvals: { check: approved, peek: approved, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
     time: { now: () => clock.now(), isTrusted: () => world.isTimeTrusted },
     authenticator: { isStillValid: () => world.isTokenValid },
     tokens: { find: () => undefined, onRevoked: (listener: OnRevoked) => Object.assign(world, { revokeHere: listener }) },

@@ -52,6 +52,7 @@ async function room() {
     state: 'pending',
     approvalId: 'ap-1',
     expiresAt: '2026-01-01T00:10:00Z',
+    waitsForS: 600,
     needed: 1,
     given: 0,
     summary: 'kitchen wants it',
@@ -62,7 +63,7 @@ async function room() {
     requests.push(request);
     return verdict;
   };
-  const approvals = { check, peek: check, giveBack: () => undefined };
+  const approvals = { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} };
   const { registry, pipeline, audited } = makePipeline({ approvals });
   for (const tool of meshTools(mesh)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown = {}, principal: Principal = owner) =>

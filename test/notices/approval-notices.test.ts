@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { PeopleReach } from '../../src/core/notices.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { ApprovalNotices } from '../../src/notices/approval-notices.ts';
 import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
+import { KilledStore } from '../killed-store.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
 
@@ -113,29 +113,6 @@ describe('a request for approval', () => {
     ).toEqual(['sent', 'sent', 'sent', 'unknown']);
   });
 });
-
-/** A store whose process is killed at the write with this number: nothing of that process happens from then on. */
-class KilledStore implements KeyValueStore {
-  readonly #store: KeyValueStore;
-  #writesLeft: number;
-  isDead = false;
-
-  constructor(store: KeyValueStore, writes: number) {
-    this.#store = store;
-    this.#writesLeft = writes;
-  }
-
-  get = (space: string, key: string) => this.#store.get(space, key);
-  entries = (space: string) => this.#store.entries(space);
-  delete = (space: string, key: string) => !this.isDead && this.#store.delete(space, key);
-
-  set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void {
-    if (this.isDead) throw new AtmoError('STORAGE_FAILED', 'killed');
-    this.#store.set(space, key, value, options);
-    this.#writesLeft -= 1;
-    this.isDead = this.#writesLeft <= 0;
-  }
-}
 
 describe('a hub that is killed', () => {
   test('tells nothing of a request that was decided before the next start', async () => {

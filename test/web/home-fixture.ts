@@ -53,6 +53,9 @@ export function approvalView(traits: Partial<ApprovalView> = {}): ApprovalView {
     hub: 'hub-0011223344556677',
     created_at: AT,
     expires_at: '2026-05-01T12:10:00.000Z',
+    waits_for_s: 600,
+    answers: ['approve', 'deny'],
+    runs_when_approved: false,
     ...traits,
   };
 }

@@ -1,52 +1,73 @@
 import type { ApprovalStatement } from '../../codec/approval-payload.ts';
-import type { ApprovalRequest, ApprovalView, PlannedCall } from '../../core/auth/approvals.ts';
-import { type Effect, type Principal, principalKey } from '../../core/auth/principal.ts';
+import type { ApprovalDecision, ApprovalKind, ApprovalRequest, ApprovalView, PlannedCall } from '../../core/auth/approvals.ts';
+import { type Effect, isSelfOrDescendant, type Principal, principalKey } from '../../core/auth/principal.ts';
 import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { changedDevices, offeredAnswers } from './approval-kinds.ts';
+import { Lifetimes, type Period } from './lifetimes.ts';
 
-/** One person's approval of a request. */
-export interface GivenApproval {
+/** One person's signed answer to a request. */
+export interface GivenAnswer {
   readonly person: string;
   readonly keyId: string;
+  /** Absent in records of earlier versions, where it was `approve`. */
+  readonly answer?: ApprovalDecision;
   readonly atMs: number;
   /** The person's signature (COSE_Sign1 in base64url), stored as evidence. */
   readonly signature: string;
 }
 
-/** An approval request as stored. Its state is `open` until it is used, denied or expired. `given` lists the approvals. */
+/** The principal that made a request. */
+export interface Requester {
+  readonly kind: Principal['kind'];
+  readonly id: string;
+  readonly keys: readonly string[];
+  /** Absent for the owner and the hub itself, and in records of earlier versions. */
+  readonly tokenId?: string;
+}
+
+/** An approval request as stored. Its state is `open` until it is used, denied, expired or withdrawn. `given` lists the approvals. */
 export interface ApprovalRecord {
   readonly id: string;
-  readonly state: 'open' | 'used' | 'denied' | 'expired';
-  readonly requester: { readonly kind: Principal['kind']; readonly id: string; readonly keys: readonly string[] };
+  readonly state: 'open' | 'used' | 'denied' | 'expired' | 'withdrawn';
+  readonly requester: Requester;
   readonly tool: string;
   readonly title: string;
   readonly params: JsonObject;
   readonly callHash: string;
   readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
+  /** What the call touches. Absent in records of earlier versions. */
+  readonly kinds?: readonly ApprovalKind[];
   /** The program or the steps that the call runs; absent if the call has no program and no steps. */
   readonly runs?: PlannedCall;
   readonly needed: number;
-  readonly given: readonly GivenApproval[];
+  readonly given: readonly GivenAnswer[];
   readonly deniedBy?: string;
+  /** The answer that denied the request. Absent in records of earlier versions. */
+  readonly denial?: GivenAnswer;
+  /** The job that runs when the request is approved. */
+  readonly jobId?: string;
   readonly createdMs: number;
   readonly expiresMs: number;
+  /** The time in which the approved call can be made; absent while the request is not approved. */
+  readonly use?: Period;
   readonly hub: string;
   readonly traceId: string;
   /** Serial number of the newest enrolled key when the request was made. Later keys do not count for this request. */
   readonly newestEnrolment: number;
 }
 
-type Circumstances = Pick<ApprovalRecord, 'id' | 'createdMs' | 'expiresMs' | 'hub' | 'newestEnrolment'>;
+type Circumstances = Pick<ApprovalRecord, 'id' | 'kinds' | 'createdMs' | 'expiresMs' | 'hub' | 'newestEnrolment'>;
 
 /** Returns the stored record of a new approval request. */
 export function recordOf(request: ApprovalRequest, circumstances: Circumstances): ApprovalRecord {
-  const { principal, toolId, title, params, callHash, effects, plan, personsNeeded, traceId } = request;
+  const { principal, toolId, title, params, callHash, effects, plan, personsNeeded, traceId, job } = request;
   return {
     ...circumstances,
     state: 'open',
-    requester: { kind: principal.kind, id: principal.id, keys: principal.token?.keys ?? [] },
+    requester: requesterOf(principal),
     tool: toolId,
     title,
     params,
@@ -55,12 +76,23 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
     ...((plan.program ?? plan.steps) && { runs: plan }),
     needed: Math.max(1, personsNeeded),
     given: [],
+    ...(job && { jobId: job.id }),
     traceId,
   };
 }
 
+function requesterOf({ kind, id, token }: Principal): Requester {
+  return { kind, id, keys: token?.keys ?? [], ...(token && { tokenId: token.id }) };
+}
+
+/** Returns whether the requester or one of its ancestors has the person's name. Returns false for calls of the owner. */
+export function isOwnRequest({ requester }: Pick<ApprovalRecord, 'requester'>, person: string): boolean {
+  if (requester.kind === 'owner' && person === 'owner') return false;
+  return isSelfOrDescendant(requester.id, person);
+}
+
 /** Returns the `principalKey` of the requester. */
-export function requesterKey({ requester }: ApprovalRecord): string {
+export function requesterKey({ requester }: Pick<ApprovalRecord, 'requester'>): string {
   return principalKey({ kind: requester.kind, id: requester.id, permissions: [] });
 }
 
@@ -68,7 +100,10 @@ export function requesterKey({ requester }: ApprovalRecord): string {
  * Returns whether the stored approval request is for the requested call. Their effects must match too, because the same arguments can have
  * other effects later, for example if a group gets a new member.
  */
-export function matchesRequest(record: ApprovalRecord, request: ApprovalRequest): boolean {
+export function matchesRequest(
+  record: Pick<ApprovalRecord, 'tool' | 'callHash' | 'effects' | 'requester'>,
+  request: ApprovalRequest,
+): boolean {
   const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
   return isSameCall && requesterKey(record) === principalKey(request.principal) && reach(record.effects) === reach(request.effects);
 }
@@ -96,7 +131,7 @@ export function statementOf(
 
 interface ViewParts {
   /** Approvals that were given with keys that are still enrolled. */
-  readonly given: readonly GivenApproval[];
+  readonly given: readonly GivenAnswer[];
   readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
 
@@ -119,14 +154,28 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
     ...(record.deniedBy !== undefined && { denied_by: record.deniedBy }),
     created_at: isoTime(record.createdMs),
     expires_at: isoTime(record.expiresMs),
+    waits_for_s: Math.round((record.expiresMs - record.createdMs) / 1_000),
+    ...(record.use && { usable_until: isoTime(record.use.endsMs) }),
+    answers: answersTo(record, devices),
+    runs_when_approved: record.jobId !== undefined,
+    ...(record.jobId !== undefined && { job_id: record.jobId }),
     hub: record.hub,
     call_hash: record.callHash,
     trace_id: record.traceId,
   };
 }
 
+/** Returns the answers that the hub accepts for a request. A record of an earlier version has no kinds, so only its call can be decided. */
+export function answersTo(record: ApprovalRecord, devices: ViewParts['devices']): readonly ApprovalDecision[] {
+  const { kinds = ['guarded'], needed, effects, requester } = record;
+  return offeredAnswers({ kinds, needed, devices: changedDevices(effects, devices), isOwners: requester.kind === 'owner' });
+}
+
 /** Returns each affected device once, with its current name and area. The first segment of a target is the id of its device. */
-function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
+export function devicesOf(
+  { effects, runs }: Pick<ApprovalRecord, 'effects' | 'runs'>,
+  devices: ViewParts['devices'],
+): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
   return ids.flatMap((id) => devices.namedDevice(id) ?? []);
@@ -153,7 +202,6 @@ function readRecord(value: Json): ApprovalRecord | undefined {
 const SPACE = 'approvals';
 /** Milliseconds for which a request can be read after it expires. After that, only the audit log has it. */
 const KEPT_CLOSED_MS = 3_600_000;
-const CLOCK_SKEW_MS = 60_000;
 const MAX_RECORDS = 1_000;
 
 interface RepositoryServices {
@@ -166,11 +214,11 @@ interface RepositoryServices {
 export class ApprovalRepository {
   readonly #ports: RepositoryServices;
   readonly #records = new Map<string, ApprovalRecord>();
-  /** Expiry times of requests by the monotonic clock, so that a change of the wall clock does not move them. */
-  readonly #deadlinesMs = new Map<string, number>();
+  readonly #lifetimes: Lifetimes;
 
   constructor(ports: RepositoryServices) {
     this.#ports = ports;
+    this.#lifetimes = new Lifetimes(ports);
   }
 
   /** Loads the approval requests of earlier processes. */
@@ -191,25 +239,26 @@ export class ApprovalRepository {
   /** Stores a record. If the write fails, throws STORAGE_FAILED and changes nothing. */
   save(record: ApprovalRecord): void {
     if (!this.#records.has(record.id)) this.#makeRoom();
-    const ttlMs = Math.max(0, record.expiresMs - this.#ports.time.now()) + KEPT_CLOSED_MS;
+    const ttlMs = Math.max(0, endMs(record) - this.#ports.time.now()) + KEPT_CLOSED_MS;
     this.#ports.store.set(SPACE, record.id, record as unknown as Json, { ttlMs });
     this.#remember(record);
   }
 
-  /** Returns the milliseconds until the request expires; 0 or less if it has expired. */
-  remainingMs(record: ApprovalRecord): number {
-    const nowMs = this.#ports.time.now();
-    // The wall clock was set back by an unknown time, so the request counts as expired.
-    if (nowMs < record.createdMs - CLOCK_SKEW_MS) return 0;
-    const deadlineMs = this.#deadlinesMs.get(record.id) ?? 0;
-    return Math.min(record.expiresMs - nowMs, deadlineMs - this.#ports.clock.monotonic());
+  /** Returns the milliseconds until the request, or the approved call, expires; 0 or less if it has expired. */
+  remainingMs({ id, use }: ApprovalRecord): number {
+    return this.#lifetimes.remainingMs(use ? useKey(id) : id);
+  }
+
+  /** Returns the milliseconds for which people can still decide; 0 or less if the time is over. */
+  decisionRemainingMs({ id }: ApprovalRecord): number {
+    return this.#lifetimes.remainingMs(id);
   }
 
   #remember(record: ApprovalRecord): void {
-    this.#records.set(record.id, record);
-    if (this.#deadlinesMs.has(record.id)) return;
-    const leftMs = Math.min(record.expiresMs - this.#ports.time.now(), record.expiresMs - record.createdMs);
-    this.#deadlinesMs.set(record.id, this.#ports.clock.monotonic() + leftMs);
+    const { id, createdMs, expiresMs, use } = record;
+    this.#records.set(id, record);
+    this.#lifetimes.watch(id, { fromMs: createdMs, endsMs: expiresMs });
+    if (use) this.#lifetimes.watch(useKey(id), use);
   }
 
   /**
@@ -217,13 +266,23 @@ export class ApprovalRepository {
    * denied request is kept until it expires, so that the agent can read the denial.
    */
   #makeRoom(): void {
-    const final = this.all().filter((record) => record.state === 'used' || this.remainingMs(record) <= 0);
+    const final = this.all().filter((record) => record.state === 'used' || record.state === 'withdrawn' || this.remainingMs(record) <= 0);
     const old = final.filter((record) => this.remainingMs(record) <= -KEPT_CLOSED_MS);
     const surplus = final.slice(0, Math.max(0, this.#records.size - MAX_RECORDS + 1));
     for (const { id } of new Set([...old, ...surplus])) {
       this.#ports.store.delete(SPACE, id);
       this.#records.delete(id);
-      this.#deadlinesMs.delete(id);
+      this.#lifetimes.forget(id);
+      this.#lifetimes.forget(useKey(id));
     }
   }
+}
+
+function useKey(id: string): string {
+  return `${id} use`;
+}
+
+/** Returns the time at which nothing about the request can happen any more. */
+function endMs({ expiresMs, use }: ApprovalRecord): number {
+  return Math.max(expiresMs, use?.endsMs ?? 0);
 }

@@ -8,22 +8,26 @@ import {
   type ApprovalStatus,
   type ApprovalView,
   approvalSummary,
+  type DeviceRefusal,
+  isApproving,
   type OwnedApproval,
   plannedStepLines,
   type SignedDecision,
 } from '../../core/auth/approvals.ts';
-import { isSelfOrDescendant, type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { type Effect, type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { isoTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import { recordNote } from '../../core/storage/audit-sink.ts';
+import { type ApprovalWaits, kindsOf, waitMsFor } from './approval-kinds.ts';
+import { ApprovalNotifier, type NewAnswer, type NotifierServices } from './approval-notifier.ts';
 import {
   type ApprovalRecord,
   ApprovalRepository,
-  type GivenApproval,
+  answersTo,
+  type GivenAnswer,
+  isOwnRequest,
   matchesRequest,
   recordOf,
   requesterKey,
@@ -31,8 +35,10 @@ import {
   viewOf,
 } from './approval-record.ts';
 import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
+import { countedAnswers, type StandingAnswerStore } from './standing-answer-store.ts';
 
-const LIFETIME_MS = 10 * 60_000;
+/** Time in which an approved call can be made, in milliseconds. For a lock, valve or garage door it ends with the request. */
+const USE_MS = 10 * 60_000;
 const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
 /** Maximum number of used approvals that `giveBack` can reopen. It is far above the number of calls that run at once. */
@@ -42,16 +48,23 @@ const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
-  readonly devices: Pick<DeviceFacts, 'namedDevice'>;
+  readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
+  readonly standing: StandingAnswerStore;
+}
+
+interface ApprovalOptions {
+  readonly hubId: string;
+  readonly waits: ApprovalWaits;
 }
 
 /**
  * The queue of calls that wait for approval. Each call has one request, which collects signatures until enough persons have approved. A
- * request is valid for ten minutes and one use, also across restarts. A decision is checked and stored without `await`, so decisions cannot
- * overlap.
+ * request is valid for a limited time and one use, also across restarts. A decision is checked and stored without `await`, so decisions
+ * cannot overlap.
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
+  readonly #waits: ApprovalWaits;
   readonly #collaborators: ApprovalServices;
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
@@ -62,8 +75,9 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
 
-  constructor(collaborators: ApprovalServices, { hubId }: { readonly hubId: string }) {
+  constructor(collaborators: ApprovalServices, { hubId, waits }: ApprovalOptions) {
     this.#hubId = hubId;
+    this.#waits = waits;
     this.#collaborators = collaborators;
     this.#records = new ApprovalRepository(collaborators);
     this.#notifier = new ApprovalNotifier(collaborators);
@@ -71,21 +85,46 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   async start(): Promise<void> {
     this.#records.load();
+    this.#collaborators.standing.load(this.#records.all());
     this.#closeOld();
   }
 
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
-    const { record, verdict, isNew } = this.#findOrCreate(request);
-    if (isNew) await this.#notifier.requested(record);
-    // Nothing was awaited since the verdict, so no other call can have used the approval.
-    else if (verdict.state === 'approved') await this.#notifier.used(this.#use(record));
-    return verdict;
+    const found = this.#find(request);
+    if (found && found.verdict.state !== 'pending') {
+      // Nothing was awaited since the verdict, so no other call can have used the approval.
+      if (found.verdict.state === 'approved') await this.#notifier.used(this.#use(found.record));
+      return found.verdict;
+    }
+    const { standing } = this.#collaborators;
+    const allowed = standing.find(request);
+    if (!allowed) return this.#pending(request, found);
+    await standing.noteUse(request, allowed);
+    return allowed;
   }
 
   async peek(request: ApprovalRequest): Promise<ApprovalStatus> {
-    const { record, verdict, isNew } = this.#findOrCreate(request);
-    if (isNew) await this.#notifier.requested(record);
-    return verdict;
+    const found = this.#find(request);
+    if (found && found.verdict.state !== 'pending') return found.verdict;
+    return this.#collaborators.standing.find(request) ?? this.#pending(request, found);
+  }
+
+  refusalOf(principal: Principal, effects: readonly Effect[]): DeviceRefusal | undefined {
+    return this.#collaborators.standing.refusalOf(principal, effects);
+  }
+
+  withdraw(approvalId: string): void {
+    const record = this.#records.get(approvalId);
+    if (record?.jobId === undefined || record.state !== 'open') return;
+    const withdrawn: ApprovalRecord = { ...record, state: 'withdrawn' };
+    try {
+      this.#records.save(withdrawn);
+    } catch {
+      // An approval of this request runs nothing, because its job has ended.
+      this.#collaborators.logger.warn('approval.not_withdrawn', { approval_id: approvalId });
+      return;
+    }
+    void this.#notifier.withdrawn(withdrawn);
   }
 
   giveBack(approvalId: string): void {
@@ -121,10 +160,14 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     this.#closeOld();
     const record = this.#openRecord(decision.approvalId);
     const { person, keyId } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
-    const word: GivenApproval = { person, keyId, atMs: this.#collaborators.time.now(), signature: decision.signature };
-    const decided = decision.decision === 'deny' ? this.#deny(record, word) : this.#approve(record, word);
+    const { decision: answer, signature } = decision;
+    this.#requireOffered(record, answer);
+    const given: NewAnswer = { person, keyId, answer, atMs: this.#collaborators.time.now(), signature };
+    const isApproval = isApproving(answer);
+    const decided = isApproval ? this.#approve(record, given) : this.#deny(record, given);
     const { view } = this.#owned(decided);
-    await (decision.decision === 'deny' ? this.#notifier.denied(decided, word) : this.#notifier.given(decided, word));
+    await this.#collaborators.standing.keep(decided, given);
+    await (isApproval ? this.#notifier.given(decided, given) : this.#notifier.denied(decided, given));
     return view;
   }
 
@@ -132,17 +175,29 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     this.#cancelTimer();
   }
 
-  #findOrCreate(request: ApprovalRequest): { readonly record: ApprovalRecord; readonly verdict: ApprovalStatus; readonly isNew: boolean } {
+  #find(request: ApprovalRequest): FoundRequest | undefined {
     this.#closeOld();
-    const found = this.#matching(request);
-    const record = found ? this.#atLeast(found, request.personsNeeded) : this.#create(request);
-    return { record, verdict: this.#verdict(record, request.principal), isNew: !found };
-  }
-
-  #matching(request: ApprovalRequest): ApprovalRecord | undefined {
     const matching = this.#live().filter((record) => matchesRequest(record, request));
     // A call can match two requests: one that `giveBack` reopened, and one made in the meantime. If either is denied, the call is denied.
-    return matching.find(({ state }) => state === 'denied') ?? matching[0];
+    const denied = matching.find(({ state }) => state === 'denied');
+    const own = matching.filter(({ jobId }) => jobId === request.job?.id);
+    // A new job may use the approval of the same call without a job. The reverse does not hold: nobody but the job may use its approval.
+    const others = request.job && !request.job.hasAsked ? matching.filter(({ jobId }) => jobId === undefined) : [];
+    const candidates = [...(denied ? [denied] : []), ...own, ...others].map((record) => {
+      const current = this.#atLeast(record, request.personsNeeded);
+      return { record: current, verdict: this.#verdict(current, request.principal) };
+    });
+    return candidates.find(({ record, verdict }) => verdict.state !== 'pending' || own.some(({ id }) => id === record.id));
+  }
+
+  /** Returns that the call waits. Stores a request for it first if it has none, before anything is awaited. */
+  async #pending(request: ApprovalRequest, found: FoundRequest | undefined): Promise<ApprovalStatus> {
+    if (found) return found.verdict;
+    if (request.job?.hasAsked) throw changedSinceAsked(request);
+    const record = this.#create(request);
+    const verdict = this.#verdict(record, request.principal);
+    await this.#notifier.requested(record);
+    return verdict;
   }
 
   /**
@@ -155,10 +210,12 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   #create(request: ApprovalRequest): ApprovalRecord {
     this.#requireCapacity(request.principal);
     const createdMs = this.#collaborators.time.now();
+    const kinds = kindsOf(request, this.#collaborators.devices);
     const record = recordOf(request, {
-      id: randomBytes(16).toString('hex'),
+      id: request.job?.approvalId ?? randomBytes(16).toString('hex'),
+      kinds,
       createdMs,
-      expiresMs: createdMs + LIFETIME_MS,
+      expiresMs: createdMs + waitMsFor(kinds, this.#waits),
       hub: this.#hubId,
       newestEnrolment: this.#collaborators.approvers.lastSerial,
     });
@@ -183,7 +240,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   /** Returns the record. If the owner's rules now require more persons than the record, first stores the new number in the record. */
   #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
     if (record.needed >= needed) return record;
-    const stricter = { ...record, needed };
+    const { use: _, ...rest } = record;
+    const stricter: ApprovalRecord = { ...rest, needed };
     this.#records.save(stricter);
     return stricter;
   }
@@ -198,6 +256,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       state: 'pending',
       approvalId,
       expiresAt: isoTime(record.expiresMs),
+      waitsForS: view.waits_for_s,
       needed: record.needed,
       given: given.length,
       summary: approvalSummary(view),
@@ -219,8 +278,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   }
 
   /** Returns the approvals whose keys are still enrolled and are not among the requester's `ownKeys`. */
-  #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
-    return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
+  #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenAnswer[] {
+    return countedAnswers(record, this.#collaborators.approvers.list(), ownKeys);
   }
 
   #openRecord(id: string): ApprovalRecord {
@@ -234,22 +293,43 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       expired: 'has expired; a new call makes a new request',
       used: 'has been used; a new call makes a new request',
       denied: `was denied by ${record.deniedBy}; the same call is refused until ${isoTime(record.expiresMs)}, and makes a new request after that`,
+      withdrawn: 'was withdrawn, because the job that waited for it has ended; a new call makes a new request',
     };
     throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}`, { state: reason });
   }
 
-  #approve(record: ApprovalRecord, word: GivenApproval): ApprovalRecord {
+  /** Throws PERMISSION_DENIED if the hub does not accept this answer to this request, and RESOURCE_EXCEEDED if it cannot be stored. */
+  #requireOffered(record: ApprovalRecord, answer: SignedDecision['decision']): void {
+    const offered = answersTo(record, this.#collaborators.devices);
+    if (offered.includes(answer)) {
+      if (answer === 'approve_for_hour' || answer === 'refuse') this.#collaborators.standing.makeRoom();
+      return;
+    }
+    refuseDecision(`Request ${record.id} cannot be answered with ${answer}; it takes ${offered.join(', ')}`);
+  }
+
+  #approve(record: ApprovalRecord, word: NewAnswer): ApprovalRecord {
+    if (this.#records.decisionRemainingMs(record) <= 0) {
+      throw new AtmoError('CONFLICT', `Request ${record.id} has expired; a new call makes a new request`, { state: 'expired' });
+    }
     const given = this.#counted(record);
     if (given.some(({ person }) => person === word.person)) {
       throw new AtmoError('CONFLICT', `${word.person} has approved ${record.id} already and counts once; another person has to`);
     }
     const approved: ApprovalRecord = { ...record, given: [...given, word] };
-    this.#records.save(approved);
-    return approved;
+    const isEnough = approved.given.length >= record.needed;
+    this.#records.save(isEnough ? { ...approved, use: this.#useOf(record, word.atMs) } : approved);
+    this.#startTimer();
+    return this.#records.get(record.id) ?? approved;
   }
 
-  #deny(record: ApprovalRecord, { person }: GivenApproval): ApprovalRecord {
-    const denied: ApprovalRecord = { ...record, state: 'denied', deniedBy: person };
+  /** Returns the time in which the call can be made that is approved now. */
+  #useOf({ kinds = ['guarded'], expiresMs }: ApprovalRecord, nowMs: number): NonNullable<ApprovalRecord['use']> {
+    return { fromMs: nowMs, endsMs: kinds.includes('guarded') ? expiresMs : nowMs + USE_MS };
+  }
+
+  #deny(record: ApprovalRecord, word: NewAnswer): ApprovalRecord {
+    const denied: ApprovalRecord = { ...record, state: 'denied', deniedBy: word.person, denial: word };
     this.#records.save(denied);
     return denied;
   }
@@ -283,14 +363,18 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   }
 }
 
-function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys: readonly string[]): readonly GivenApproval[] {
-  const isValid = ({ serial, key }: EnrolledKey) => serial <= record.newestEnrolment && !ownKeys.includes(key);
-  const valid = new Set(keys.filter(isValid).map(({ keyId }) => keyId));
-  return record.given.filter(({ keyId }) => valid.has(keyId));
+/** A request of a call, and what it means for the call. */
+interface FoundRequest {
+  readonly record: ApprovalRecord;
+  readonly verdict: ApprovalStatus;
+}
+
+function changedSinceAsked({ toolId }: ApprovalRequest): AtmoError {
+  return new AtmoError('CONFLICT', `What ${toolId} would do has changed since people were asked; nothing was done, call it again`);
 }
 
 /**
- * Returns the person's key that signed the decision. Any enrolled key may deny. To approve, a key must be older than the request, and
+ * Returns the person's key that signed the decision. Any enrolled key may deny or refuse. To approve, a key must be older than the request, and
  * nobody except the owner may approve own calls. Throws PERMISSION_DENIED if the signature is invalid or the person may not decide.
  */
 function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
@@ -299,7 +383,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   const statement = statementOf(record, decision);
   const key = keys.find((candidate) => isSignedStatement(decision.signature, statement, publicKeyOf(candidate.key)));
   if (!key) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
-  if (decision.decision === 'deny') return key;
+  if (!isApproving(decision.decision)) return key;
   if (isOwnRequest(record, person) || record.requester.keys.includes(key.key)) {
     const reason = record.requester.id.startsWith(`${person}/`) ? `it acts under ${person}'s login` : 'who asks never approves';
     const others = `another approver has to, or the owner with "sudo atmo approve ${record.id}"`;
@@ -311,70 +395,6 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   return key;
 }
 
-/** Returns whether the requester or one of its ancestors has the person's name. Returns false for calls of the owner. */
-function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
-  if (requester.kind === 'owner' && person === 'owner') return false;
-  return isSelfOrDescendant(requester.id, person);
-}
-
 function refuseDecision(reason: string): never {
   throw new AtmoError('PERMISSION_DENIED', reason);
-}
-
-/** The audit log, event bus and logger that receive changes of approvals. */
-interface NotifierServices extends Pick<HubContext, 'logger' | 'events' | 'audit'> {
-  readonly time: Pick<TrustedTime, 'now'>;
-}
-
-/** Writes changes of requests to the audit log and emits events, both without the call's parameters. The call's audit rows have them. */
-class ApprovalNotifier {
-  readonly #collaborators: NotifierServices;
-
-  constructor(collaborators: NotifierServices) {
-    this.#collaborators = collaborators;
-  }
-
-  async requested(record: ApprovalRecord): Promise<void> {
-    await this.#note('approval.requested', record, { needed: record.needed, expires_at: isoTime(record.expiresMs) });
-    this.#emit('approval.requested', record, { title: record.title, needed: record.needed });
-  }
-
-  /** Records a new approval with its signature, as evidence of the person's consent. */
-  async given(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
-    const facts = { person, key_id: keyId, given: record.given.length, needed: record.needed };
-    await this.#note('approval.given', record, { ...facts, signature });
-    const state = record.given.length < record.needed ? 'pending' : 'approved';
-    this.#emit('approval.decided', record, { decision: 'approve', state, ...facts });
-  }
-
-  async denied(record: ApprovalRecord, { person, keyId, signature }: GivenApproval): Promise<void> {
-    await this.#note('approval.denied', record, { person, key_id: keyId, signature });
-    this.#emit('approval.decided', record, { decision: 'deny', state: 'denied', person, key_id: keyId });
-  }
-
-  used(record: ApprovalRecord): Promise<void> {
-    return this.#note('approval.used', record, { approved_by: record.given.map(({ person }) => person) });
-  }
-
-  returned(record: ApprovalRecord): Promise<void> {
-    return this.#note('approval.returned', record, {});
-  }
-
-  async expired(record: ApprovalRecord): Promise<void> {
-    await this.#note('approval.expired', record, { given: record.given.length, needed: record.needed });
-    this.#emit('approval.decided', record, { state: 'expired' });
-  }
-
-  #note(event: string, record: ApprovalRecord, data: JsonObject): Promise<void> {
-    const atMs = this.#collaborators.time.now();
-    const person = typeof data.person === 'string' ? data.person : record.requester.id;
-    const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool, call_hash: record.callHash };
-    const { traceId } = record;
-    return recordNote(this.#collaborators, { event, atMs, principalId: person, traceId, data: { ...facts, ...data } });
-  }
-
-  #emit(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {
-    const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool };
-    this.#collaborators.events.emit(type, record.id, { ...facts, expires_at: isoTime(record.expiresMs), ...data });
-  }
 }

@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
-import type { JobView } from '../request-and-answer.ts';
+import { JOB_STATUSES, type JobView } from '../request-and-answer.ts';
 import type { JobStore } from './job-store.ts';
 
 interface JobDirectoryParts {
@@ -124,7 +124,7 @@ const jobResult = {
   properties: {
     job_id: { type: 'string' },
     tool: { type: 'string' },
-    status: { enum: ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] },
+    status: { enum: JOB_STATUSES },
   },
 };
 const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
@@ -8,7 +8,7 @@ import { isJsonObject, type Json } from '../../core/json.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
-import { type CallAnswer, JOB_STATUSES, type JobView } from '../request-and-answer.ts';
+import { type CallAnswer, hasEnded, JOB_STATUSES, type JobView } from '../request-and-answer.ts';
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
@@ -17,10 +17,21 @@ const KNOWN_MS = 2 * KEPT_MS;
 /** Maximum total length of the stored results of a caller and its descendants, in characters of JSON text. */
 const MAX_RESULTS_LENGTH = 8_388_608;
 
+/** Maximum length of the encrypted call of a waiting job, in characters. */
+const MAX_SEALED_LENGTH = 262_144;
+
 const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
+
+/** A waiting job and its encrypted call. */
+export interface WaitingJobRecord {
+  readonly id: JobId;
+  readonly approvalId: string;
+  readonly sealed: string;
+}
 
 /** A running job as the pipeline sees it. */
 export interface RunningJob {
+  /** The job as it is now. */
   readonly view: JobView;
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
@@ -36,6 +47,8 @@ interface JobRecord {
   readonly tokenIds: readonly string[];
   readonly hasSideEffects: boolean;
   readonly view: JobView;
+  /** The encrypted call of a job that waits for approval; deleted when the job starts or ends. */
+  readonly sealed?: string;
   /** Length of the result's JSON text. */
   readonly length?: number;
 }
@@ -54,12 +67,12 @@ export class JobStore {
     this.#maxJobs = maxJobs;
   }
 
-  /** Loads the jobs of the previous process. A job that had not finished becomes failed. */
+  /** Loads the jobs of the previous process. A job that had started and not finished becomes failed. A waiting job goes on waiting. */
   recover(): void {
     for (const { key, value } of this.#parts.store.entries(SPACE)) {
       const record = readRecord(value);
       if (!record) this.#parts.store.delete(SPACE, key);
-      else this.#save(isFinished(record.view) ? record : orphaned(record, this.#isoNow()));
+      else this.#save(hasEnded(record.view) || record.sealed !== undefined ? record : orphaned(record, this.#isoNow()));
     }
   }
 
@@ -67,20 +80,54 @@ export class JobStore {
   create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
-    const controller = new AbortController();
-    this.#controllers.set(id, controller);
-    const view: JobView = { job_id: id, tool: tool.id, status: 'queued', created_at: this.#isoNow() };
-    const { hasSideEffects } = tool.definition.execution;
-    this.#save({ ownerId: principalKey(owner), tokenIds: owner.token?.chain ?? [], hasSideEffects, view });
-    return {
-      view,
-      signal: controller.signal,
-      running: () => this.#update(id, { status: 'running' }),
-      progress: (fraction, note) =>
-        this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
-      settle: (answer, secrets = []) =>
-        this.#settle(id, answer, (result) => withoutSecretTexts(maskResult(tool.definition.returns, result), secrets)),
-    };
+    this.#save(this.#newRecord(owner, tool, { job_id: id, status: 'queued' }));
+    return this.#runningJob(id, tool);
+  }
+
+  /**
+   * Creates a job that waits for approval. It chooses the id of its request. `seal` returns the encrypted call. Throws like `create`, and
+   * PAYLOAD_TOO_LARGE if the call is too long to be stored.
+   */
+  createWaiting(owner: Principal, tool: RegisteredTool, seal: (jobId: string) => string): RunningJob {
+    this.#makeRoom();
+    const id = randomUUID() as JobId;
+    const sealed = seal(id);
+    if (sealed.length > MAX_SEALED_LENGTH) {
+      const advice = 'call it without waiting, and again once people have approved it';
+      throw new AtmoError('PAYLOAD_TOO_LARGE', `The parameters of ${tool.id} are too long to wait for approval; ${advice}`);
+    }
+    const view = { job_id: id, status: 'waiting', approval_id: randomBytes(16).toString('hex') } as const;
+    this.#save({ ...this.#newRecord(owner, tool, view), sealed });
+    return this.#runningJob(id, tool);
+  }
+
+  /** Returns the jobs that wait for approval. */
+  waiting(): readonly WaitingJobRecord[] {
+    return [...this.#jobs.values()].flatMap(({ sealed, view: { job_id: id, approval_id: approvalId } }) =>
+      sealed === undefined || approvalId === undefined ? [] : [{ id, approvalId, sealed }],
+    );
+  }
+
+  /** Returns a waiting job, so that its call can be checked again. */
+  resume(id: JobId): RunningJob {
+    return this.#runningJob(id, undefined);
+  }
+
+  /** Queues a waiting job whose call has passed all checks. From now on the job cannot be resumed again. */
+  begin(id: JobId, tool: RegisteredTool): RunningJob {
+    this.#update(id, { status: 'queued' });
+    return this.#runningJob(id, tool);
+  }
+
+  /** Ends a waiting job that will not run. Does nothing if it does not wait any more. */
+  fail(id: JobId, error: AtmoError): void {
+    if (this.#jobs.get(id)?.sealed !== undefined)
+      this.#update(id, { status: 'failed', error: error.toBody(), finished_at: this.#isoNow() });
+  }
+
+  /** Returns the error of a job whose approval was used by a process that then ended. */
+  lostError(id: JobId): AtmoError {
+    return orphanError(this.#jobs.get(id)?.hasSideEffects ?? true);
   }
 
   /** Returns a job. Throws JOB_NOT_FOUND if there is no such job or it belongs to another caller. */
@@ -102,14 +149,47 @@ export class JobStore {
   /** Aborts an unfinished job, and returns the job. Throws like `get`. */
   cancel(id: string, principal: Principal): JobView {
     const view = this.get(id, principal);
-    if (isFinished(view)) return view;
+    if (hasEnded(view)) return view;
+    if (view.status === 'waiting') {
+      const error = new AtmoError('CANCELLED', `The job ${id} was cancelled while it waited for approval; nothing was done`).toBody();
+      this.#update(view.job_id, { status: 'cancelled', error, finished_at: this.#isoNow() });
+    }
     this.#controllers.get(id)?.abort();
     return this.get(id, principal);
   }
 
   /** Aborts the unfinished jobs that were started with this token or one of its descendants. */
   cancelOf(tokenId: string): void {
-    for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
+    for (const { tokenIds, view } of [...this.#jobs.values()]) {
+      if (!tokenIds.includes(tokenId)) continue;
+      this.fail(view.job_id, new AtmoError('TOKEN_INVALID', 'The token was revoked while the job waited for approval; nothing was done'));
+      this.#controllers.get(view.job_id)?.abort();
+    }
+  }
+
+  #newRecord(owner: Principal, tool: RegisteredTool, state: Pick<JobView, 'job_id' | 'status' | 'approval_id'>): JobRecord {
+    const { hasSideEffects } = tool.definition.execution;
+    const view: JobView = { ...state, tool: tool.id, created_at: this.#isoNow() };
+    return { ownerId: principalKey(owner), tokenIds: owner.token?.chain ?? [], hasSideEffects, view };
+  }
+
+  #runningJob(id: JobId, tool: RegisteredTool | undefined): RunningJob {
+    const controller = this.#controllers.get(id) ?? new AbortController();
+    this.#controllers.set(id, controller);
+    const viewOf = () => this.#jobs.get(id)?.view;
+    const known = viewOf();
+    if (!known) throw new AtmoError('INTERNAL_ERROR', `The job ${id} does not exist`);
+    return {
+      get view() {
+        return viewOf() ?? known;
+      },
+      signal: controller.signal,
+      running: () => this.#update(id, { status: 'running' }),
+      progress: (fraction, note) =>
+        this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
+      settle: (answer, secrets = []) =>
+        this.#settle(id, answer, (result) => withoutSecretTexts(maskResult(tool?.definition.returns ?? {}, result), secrets)),
+    };
   }
 
   #settle(id: string, answer: CallAnswer, mask: (result: Json) => Json): void {
@@ -122,9 +202,10 @@ export class JobStore {
   /** Stores the result of a successful job. Secrets in the result, such as setup codes, are kept only in memory. */
   #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
     const record = this.#jobs.get(id);
-    if (!record || isFinished(record.view)) return;
+    if (!record || hasEnded(record.view)) return;
+    const { sealed: _, ...rest } = record;
     const view = { ...record.view, ...change };
-    this.#save({ ...record, view, length: JSON.stringify(change.result).length }, { ...view, result: mask(change.result) });
+    this.#save({ ...rest, view, length: JSON.stringify(change.result).length }, { ...view, result: mask(change.result) });
     this.#dropResults(rootAgentOf(record.ownerId));
   }
 
@@ -140,14 +221,15 @@ export class JobStore {
 
   #update(id: string, change: Partial<JobView>): void {
     const record = this.#jobs.get(id);
-    if (!record || isFinished(record.view)) return;
-    this.#save({ ...record, view: { ...record.view, ...change } });
+    if (!record || hasEnded(record.view)) return;
+    const { sealed: _, ...rest } = record;
+    this.#save({ ...rest, view: { ...record.view, ...change } });
   }
 
   /** Emits progress without writing it to the disk: writes would wear out the disk, and a restart makes old progress useless. */
   #progress(id: string, progress: NonNullable<JobView['progress']>): void {
     const record = this.#jobs.get(id);
-    if (!record || isFinished(record.view)) return;
+    if (!record || hasEnded(record.view)) return;
     this.#jobs.set(id, { ...record, view: { ...record.view, progress } });
     this.#parts.events.emit('job.changed', id, {
       job_id: id,
@@ -164,7 +246,7 @@ export class JobStore {
       SPACE,
       view.job_id,
       copyJsonObject({ ...record, view: kept }, RESULT_LIMITS),
-      isFinished(view) ? { ttlMs: KNOWN_MS } : {},
+      hasEnded(view) ? { ttlMs: KNOWN_MS } : {},
     );
     this.#parts.events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
@@ -180,7 +262,7 @@ export class JobStore {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
     // The oldest finished job of the caller with the most finished jobs is deleted. A caller thus cannot displace others' results.
-    const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
+    const finished = [...this.#jobs.values()].filter((record) => hasEnded(record.view));
     const families = [...Map.groupBy(finished, ({ ownerId }) => rootAgentOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];
     if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
@@ -217,16 +299,15 @@ function canRead(record: JobRecord, principal: Principal): boolean {
   return record.ownerId === principalKey(principal) || principal.kind === 'owner';
 }
 
-function isFinished(view: JobView): boolean {
-  return view.status !== 'queued' && view.status !== 'running';
+function orphaned(record: JobRecord, finishedAt: string): JobRecord {
+  const error = orphanError(record.view.status === 'running' && record.hasSideEffects);
+  return { ...record, view: { ...record.view, status: 'failed', error: error.toBody(), finished_at: finishedAt } };
 }
 
-function orphaned(record: JobRecord, finishedAt: string): JobRecord {
-  const mayHaveActed = record.view.status === 'running' && record.hasSideEffects;
-  const error = mayHaveActed
+function orphanError(mayHaveActed: boolean): AtmoError {
+  return mayHaveActed
     ? new AtmoError('OUTCOME_UNKNOWN', 'The hub stopped while the job was running; read the state before starting it again')
     : new AtmoError('SHUTTING_DOWN', 'The hub stopped before the job was done; nothing of it takes effect, start it again');
-  return { ...record, view: { ...record.view, status: 'failed', error: error.toBody(), finished_at: finishedAt } };
 }
 
 function readRecord(value: Json): JobRecord | undefined {

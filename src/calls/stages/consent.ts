@@ -1,4 +1,4 @@
-import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall } from '../../core/auth/approvals.ts';
+import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall, WaitingJob } from '../../core/auth/approvals.ts';
 import type { CallToJudge, RuleVerdict } from '../../core/auth/principal.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -10,16 +10,21 @@ import {
   type ApprovedCall,
   type AuthorizedCall,
   type ConfirmedCall,
+  isElsewhere,
   type ReauthorizedCall,
   type RuledCall,
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
 import { approvalHash, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
+import { storableCall } from '../jobs/waiting-jobs.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
 
-/** Applies the owner's rules. Throws RULE_BLOCKED if a rule forbids the call; the error names the rule. */
+/**
+ * Applies the owner's rules, and the devices that people refused to the caller. Throws RULE_BLOCKED if a rule forbids the call; the error
+ * names the rule. Throws PERMISSION_DENIED if the call would change a refused device.
+ */
 export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P>, context: StageContext): RuledCall<P> {
   const verdict = judgeByRules(call, context);
   const personsByRule = verdict.kind === 'approve' ? verdict.persons : 0;
@@ -33,7 +38,8 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
-  const request = approvalRequest(call, context);
+  const job = waitingJob(call, context);
+  const request = { ...approvalRequest(call, context), ...(job && { job }) };
   const { approvalId: id, by } = requireApproved(call, await queueFor(call, context).check(request));
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
@@ -128,11 +134,39 @@ function stepTool(find: () => RegisteredTool | undefined, thrown: readonly Error
   }
 }
 
+/**
+ * Returns the job that waits for the approval. The job of a new call is stored before its request, so that no request waits without its
+ * job. Returns undefined if the caller repeats the call itself, or if another hub runs it.
+ */
+function waitingJob(call: RuledCall, { jobs, vault }: StageContext): WaitingJob | undefined {
+  const { running, request, tool } = call;
+  const known = running.job?.view;
+  if (known) return { id: known.job_id, approvalId: known.approval_id ?? '', hasAsked: true };
+  if (!request.waitsForApproval || running.mode !== 'job' || isElsewhere(call)) return undefined;
+  const { principal } = request;
+  running.job = jobs.createWaiting(principal, tool, (id) => vault.seal(id, { call: storableCall(request), principal }));
+  const { job_id: id, approval_id: approvalId = '' } = running.job.view;
+  return { id, approvalId, hasAsked: false };
+}
+
 function judgeByRules(call: AuthorizedCall, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> {
   const { principal } = call.request;
+  requireNotRefused(call, context);
   const verdict = context.rules.judge({ principal, ...namesIn(call), effects: call.effects, params: call.params });
   if (verdict.kind !== 'deny') return verdict;
   throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`, { rule: verdict.rule });
+}
+
+/** Throws PERMISSION_DENIED if a person refused the caller a device that the call would change. */
+function requireNotRefused({ effects, request: { principal } }: AuthorizedCall, { approvals }: StageContext): void {
+  const refusal = approvals.refusalOf(principal, effects);
+  if (!refusal) return;
+  const { id, by, device } = refusal;
+  throw new AtmoError('PERMISSION_DENIED', `${by} has refused ${principal.id} the device ${device}, until a person removes that refusal`, {
+    approval_id: id,
+    device,
+    reason: 'refused_device',
+  });
 }
 
 function namesIn({ tool }: AuthorizedCall): Pick<CallToJudge, 'toolId' | 'formerToolIds'> {
@@ -182,11 +216,12 @@ function requireApproved(call: RuledCall, verdict: ApprovalStatus): Extract<Appr
     const told = `${by} has denied this call of ${call.tool.id}; it is refused until ${expiresAt}, after that it can be asked for again`;
     throw new AtmoError('PERMISSION_DENIED', told, { approval_id: approvalId, denied_until: expiresAt });
   }
-  const { approvalId, expiresAt, needed, given, summary, willDo } = verdict;
+  const { approvalId, expiresAt, waitsForS, needed, given, summary, willDo } = verdict;
   const more = needed - given === 1 ? '1 more approval is' : `${needed - given} more approvals are`;
   throw new AtmoError('APPROVAL_REQUIRED', `${approvalReason(call)}: ${more} needed until ${expiresAt}`, {
     approval_id: approvalId,
     expires_at: expiresAt,
+    waits_for_s: waitsForS,
     needed,
     given,
     summary,

@@ -34,11 +34,14 @@ import { confirmRules } from './consent.ts';
 
 const SEED_BYTES = 16;
 
-/** Makes the call a job of this hub. From now on, the job's signal can abort the call; the request's signal has no effect on it. */
+/**
+ * Makes the call a job of this hub, or takes the job that waited for the approval of the call. From now on, the job's signal can abort the
+ * call; the request's signal has no effect on it.
+ */
 export function createJob(call: ApprovedCall, context: StageContext): QueuedCall {
   const { running, request, tool } = call;
   running.deadline.throwIfOver();
-  const job = context.jobs.create(request.principal, tool);
+  const job = running.job ? context.jobs.begin(running.job.view.job_id, tool) : context.jobs.create(request.principal, tool);
   running.job = job;
   const view = copyJsonObject(job.view, RESULT_LIMITS);
   running.settleClaim(view, view);

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '../../core/auth/approvals.ts';
+import { type ApprovalDecision, type ApprovalView, isApproving } from '../../core/auth/approvals.ts';
 import { type NamedDevice, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import { type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
@@ -33,34 +33,92 @@ const list: Command = {
   },
 };
 
-function decisionCommand(name: 'approve' | 'deny', summary: string): Command {
-  const options = { ...KEY_FILE, ...HUB_OPTION };
-  return { name, summary, examples: [`${name} 7d1e`], operands: [ID], options, run: (call) => decide(call, name) };
+const DECISION = { operands: [ID], options: { ...KEY_FILE, ...HUB_OPTION } } as const;
+
+const approve: Command = {
+  ...DECISION,
+  name: 'approve',
+  summary: 'approve a dangerous call, signed with your approver key',
+  examples: ['approve 7d1e', 'approve 7d1e --for-hour'],
+  options: { 'for-hour': { help: 'allow the same call of this agent again for an hour' }, ...DECISION.options },
+  run: (call) => decide(call, call.isSet('for-hour') ? 'approve_for_hour' : 'approve'),
+};
+
+const deny: Command = {
+  ...DECISION,
+  name: 'deny',
+  summary: 'deny a dangerous call; one denial ends it',
+  examples: ['deny 7d1e'],
+  run: (call) => decide(call, 'deny'),
+};
+
+const refuse: Command = {
+  ...DECISION,
+  name: 'refuse',
+  summary: 'deny a call, and refuse its agent the devices of the call until that is removed',
+  examples: ['refuse 7d1e'],
+  run: (call) => decide(call, 'refuse'),
+};
+
+const standing = requestCommand({
+  name: 'approvals standing',
+  summary: 'what is allowed for an hour, and which devices are refused to agents',
+  examples: ['approvals standing'],
+  options: HUB_OPTION,
+  request: ({ hub }) => hub.get('/api/v1/standing-answers'),
+  text(answer) {
+    const rows = objectsIn(answer, 'answers').map((one) => [one.approval_id, one.person, one.until ?? 'removed', one.summary]);
+    return textTable(['ID', 'BY', 'UNTIL', 'WHAT'], rows);
+  },
+});
+
+const removeStanding = requestCommand({
+  name: 'approvals remove',
+  summary: 'end an approval for an hour, or lift a refusal',
+  examples: ['approvals remove 7d1e'],
+  operands: [{ name: 'ID', help: 'id, as atmo approvals standing lists it; its first characters are enough where they fit one' }],
+  options: HUB_OPTION,
+  request: async (call) => call.hub.delete(`/api/v1/standing-answers/${await standingId(call, call.operand(0))}`),
+  text: (answer) => `removed: ${answer.summary}\n`,
+});
+
+async function standingId(call: Invocation, id: string): Promise<string> {
+  if (FULL_ID.test(id)) return id;
+  const known = objectsIn(await call.hub.get('/api/v1/standing-answers'), 'answers').map(({ approval_id }) => String(approval_id));
+  return resolveIdPrefix(known, id, { what: 'answer', listedBy: 'atmo approvals standing' });
 }
 
-const approve = decisionCommand('approve', 'approve a dangerous call, signed with your approver key');
-const deny = decisionCommand('deny', 'deny a dangerous call; one denial ends it');
-
 /** The commands that list approval requests and decide them. */
-export const approvalCommands: readonly Command[] = [list, approve, deny];
+export const approvalCommands: readonly Command[] = [list, approve, deny, refuse, standing, removeStanding];
 
-async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<void> {
+/** What each answer is called while it is sent. */
+const DOING: Readonly<Record<ApprovalDecision, string>> = {
+  approve: 'Approving',
+  approve_for_hour: 'Approving for an hour',
+  deny: 'Denying',
+  refuse: 'Refusing the devices',
+};
+
+async function decide(call: Invocation, decision: ApprovalDecision): Promise<void> {
   const request = await requestOf(call, call.operand(0));
   const key = readApproverKey(approverKeyFile(call.io.env, call.text('key-file')));
   const person = await personOf(call, rawKeyOf(key));
-  call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
+  call.output.note(`${DOING[decision]} as ${person}: ${request.summary}`);
   for (const line of textsOf(request.will_do)) call.output.note(line);
   // A summary with `…` was shortened. All parameters are printed too, because the person must see everything before signing.
+  if (request.runs_when_approved === true && isApproving(decision)) call.output.note('It runs when it is approved.');
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
   call.output.answer(decided, () => `${decided.state}, ${whatNext(decided, request)}\n`);
 }
 
-function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expires_at: until }: JsonObject): string {
+function whatNext({ state, given, needed, usable_until: usableUntil }: JsonObject, request: JsonObject): string {
+  const { agent_id: agent, expires_at: until } = request;
   if (state === 'denied') return `the same call of ${agent} is refused until ${until}`;
+  if (state === 'used' || (state === 'approved' && request.runs_when_approved === true)) return 'the call runs now';
   const next = state === 'approved' ? `the same call of ${agent} now runs once` : 'another person has to agree';
-  return `${given} of ${needed} approvals given; ${next}, until ${until}`;
+  return `${given} of ${needed} approvals given; ${next}, until ${usableUntil ?? until}`;
 }
 
 async function personOf(call: Invocation, raw: string): Promise<string> {

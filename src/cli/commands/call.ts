@@ -18,6 +18,7 @@ export const call: Command = {
     'call living_room_lamp_set_brightness brightness=40',
     `call living_room_lamp_set_brightness --params '{"brightness": 40}' --json`,
     'call bedroom_blind_open --async',
+    'call front_door_unlock --wait-for-approval',
     'call get_camera_frame camera_id=door --output door.jpg',
     'call analyze_image image=@door.jpg',
   ],
@@ -34,6 +35,7 @@ export const call: Command = {
     params: { value: 'JSON', help: 'parameters as a JSON object, as @file, or - for stdin' },
     output: { value: 'FILE', help: 'a new file for the bytes of the answer, such as a picture' },
     async: { help: 'answer with a job at once (atmo jobs ID tells its result)' },
+    'wait-for-approval': { help: 'if a person has to approve the call, wait as a job that runs when that person approves' },
     timeout: { value: 'MS', help: 'deadline in milliseconds' },
     ...HUB_OPTION,
     'max-hops': { value: 'N', help: 'over at most N hubs; 0 for this one alone' },
@@ -42,13 +44,16 @@ export const call: Command = {
   async run(invocation) {
     const tool = invocation.operand(0);
     const file = invocation.text('output');
-    const isJob = invocation.isSet('async');
+    const waits = invocation.isSet('wait-for-approval');
+    const isJob = invocation.isSet('async') || waits;
     if (file !== undefined && isJob)
-      throw usage('Use either --output or --async: a job has its answer later, which atmo jobs ID --output FILE writes');
+      throw usage(
+        'Use --output without --async and --wait-for-approval: a job has its answer later, which atmo jobs ID --output FILE writes',
+      );
     if (file !== undefined) requireNewFile(file);
     const { params, reportsProgress, returns } = await prepare(invocation, tool);
     if (file !== undefined && !mentionsBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
-    const query = { async: isJob || undefined, hop_limit: invocation.integer('max-hops') };
+    const query = { async: isJob || undefined, wait_for_approval: waits || undefined, hop_limit: invocation.integer('max-hops') };
     const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
     const timeoutMs = invocation.integer('timeout')?.toString();
     const headers = present({ 'idempotency-key': invocation.text('idempotency-key'), 'x-timeout-ms': timeoutMs });
@@ -86,7 +91,9 @@ function resultText(result: Json): Printable {
   return isJsonObject(result) ? textPairs(result) : `${JSON.stringify(result, null, 2)}\n`;
 }
 
-function jobText({ job_id: id, status }: JsonObject): string {
+function jobText({ job_id: id, status, approval_id: approvalId }: JsonObject): string {
+  if (status === 'waiting')
+    return `job ${id} waits and runs when a person approves it ("atmo approve ${approvalId}"); "atmo jobs ${id}" tells its result\n`;
   return `job ${id} is ${status}; "atmo jobs ${id}" tells its result\n`;
 }
 

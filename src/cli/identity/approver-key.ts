@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { signStatement } from '../../codec/approval-statement.ts';
+import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
@@ -68,7 +69,7 @@ function parseKey(text: string): KeyObject | undefined {
 }
 
 interface Decision {
-  readonly decision: 'approve' | 'deny';
+  readonly decision: ApprovalDecision;
   readonly person: string;
   readonly key: KeyObject;
 }

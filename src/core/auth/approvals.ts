@@ -3,15 +3,31 @@ import type { Json, JsonObject } from '../json.ts';
 import { escapeAllHidden } from '../untrusted-text.ts';
 import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 
-/** State of an approval request. `approved`: enough people have approved, but the call has not been made yet. */
-export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
+/**
+ * State of an approval request. `approved`: enough people have approved, but the call has not been made yet. `withdrawn`: the job that
+ * waited for the approval has ended.
+ */
+export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired', 'withdrawn'] as const;
 type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 /** Pattern of an approver's name. */
 export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
-/** A person's decision about a request. */
-export type ApprovalDecision = 'approve' | 'deny';
+/**
+ * The answers that a person can give to a request. `approve`: allow the call once. `approve_for_hour`: allow the same call of the same agent
+ * for an hour. `deny`: refuse the call. `refuse`: refuse the call, and refuse the agent the devices of the call until somebody removes that.
+ */
+export const APPROVAL_ANSWERS = ['approve', 'approve_for_hour', 'deny', 'refuse'] as const;
+export type ApprovalDecision = (typeof APPROVAL_ANSWERS)[number];
+
+/** Returns whether an answer allows the call. */
+export function isApproving(decision: ApprovalDecision): boolean {
+  return decision === 'approve' || decision === 'approve_for_hour';
+}
+
+/** What a call touches, which decides how long its request may wait and which answers are offered. `guarded`: a lock, valve or garage door. */
+export const APPROVAL_KINDS = ['guarded', 'programs', 'administration', 'devices', 'other'] as const;
+export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
 /** A call as people approve it: the tool, its parameters and targets, and the calls that it makes itself (`steps`). */
 export interface PlannedCall {
@@ -53,7 +69,18 @@ export interface ApprovalView {
   readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
   readonly denied_by?: string;
   readonly created_at: string;
+  /** Time until which people can decide. */
   readonly expires_at: string;
+  /** Seconds for which the request may wait, from `created_at` to `expires_at`. */
+  readonly waits_for_s: number;
+  /** Time until which the approved call can be made; absent while the request is not approved. */
+  readonly usable_until?: string;
+  /** The answers that the hub accepts for this request. */
+  readonly answers: readonly ApprovalDecision[];
+  /** True if the call runs as soon as it is approved, because it waits as a job. Otherwise, the agent has to repeat the call. */
+  readonly runs_when_approved: boolean;
+  /** The job that waits for the approval. */
+  readonly job_id?: string;
   readonly hub: string;
   readonly call_hash: string;
   readonly trace_id: string;
@@ -81,8 +108,8 @@ export interface ApprovalService {
   get(approvalId: string): OwnedApproval | undefined;
   /**
    * Stores a decision. Rejects with NOT_FOUND (unknown id), CONFLICT (the request is expired, used or denied, or the person has approved it
-   * already) or PERMISSION_DENIED (the person has no key, or the signature is wrong). An approval also rejects with PERMISSION_DENIED if
-   * the request is the person's own, or if the key is newer than the request.
+   * already) or PERMISSION_DENIED (the person has no key, the signature is wrong, or the answer is not offered). An approval also rejects
+   * with PERMISSION_DENIED if the request is the person's own, or if the key is newer than the request.
    */
   decide(decision: SignedDecision): Promise<ApprovalView>;
 }
@@ -122,6 +149,17 @@ export interface ApprovalRequest {
   readonly plan: PlannedCall;
   readonly personsNeeded: number;
   readonly traceId: string;
+  /** The job of a call that waits for its approval and runs when it is approved. Absent for a call that its caller repeats. */
+  readonly job?: WaitingJob;
+}
+
+/** A job that waits for an approval. */
+export interface WaitingJob {
+  readonly id: string;
+  /** Id of the job's approval request. The job chooses it, so that the job and its request name each other. */
+  readonly approvalId: string;
+  /** True if the request was made before. If the call has changed since, no new request is made. */
+  readonly hasAsked: boolean;
 }
 
 /** The queue's answer about a call: approved, waiting for people (`pending`), or denied. */
@@ -131,6 +169,8 @@ export type ApprovalStatus =
       readonly state: 'pending';
       readonly approvalId: string;
       readonly expiresAt: string;
+      /** Seconds for which the request may wait in all. */
+      readonly waitsForS: number;
       readonly needed: number;
       readonly given: number;
       /** The request in a sentence for people. */
@@ -140,14 +180,32 @@ export type ApprovalStatus =
     }
   | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
 
-/** Port: stores the approvals of dangerous calls. One approval permits one principal to make one call once. */
+/** A person's refusal of a device to an agent. */
+export interface DeviceRefusal {
+  readonly id: string;
+  readonly by: string;
+  /** Id of a refused device that the call would change. */
+  readonly device: string;
+}
+
+/**
+ * Port: stores the approvals of dangerous calls. One approval permits one principal to make one call once. An approval for an hour permits
+ * it to make the same call again.
+ */
 export interface ApprovalQueue {
-  /** Returns the status of the call's request. If it is approved, uses it up. If the call has no request, stores one and emits an event. */
+  /**
+   * Returns the status of the call's request. If it is approved, uses it up. If the call has no request, stores one and emits an event.
+   * Rejects with CONFLICT if a waiting job's call is no longer the one of its request.
+   */
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status of the call's request without using it up. If the call has no request, stores one and emits an event. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Makes a used approval usable again until it expires. Called when the approved call had no effect. */
   giveBack(approvalId: string): void;
+  /** Returns a refusal of a device that the call would change; undefined if there is none. A refusal holds for an agent's descendants too. */
+  refusalOf(principal: Principal, effects: readonly Effect[]): DeviceRefusal | undefined;
+  /** Closes an open request whose job has ended, so that nobody decides about it any more. Does nothing for any other request. */
+  withdraw(approvalId: string): void;
 }
 
 /** Maximum length of a parameter's value in a sentence, in characters. `params` has the whole value. */
@@ -158,11 +216,21 @@ const SECRET = '[secret]';
 type DevicesByName = ApprovalView['devices'];
 
 /** Returns the request in one line, without ids: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. */
-export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
+export function approvalSummary(view: ApprovalView): string {
+  return `${view.agent_id} wants: ${callText(view)}`;
+}
+
+/** Returns a call in one line, without ids: `Unlock Front door (hall) (pin: [secret])`. */
+export function callText({
+  effects,
+  devices,
+  runs,
+  ...call
+}: Pick<ApprovalView, 'effects' | 'devices' | 'runs' | 'tool' | 'title' | 'params'>): string {
   const steps = runs?.steps?.length ?? 0;
   const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${steps} step${steps === 1 ? '' : 's'}` : '';
   const targets = effects.map(({ target }) => target);
-  return `${agent} wants: ${describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue })}`;
+  return describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue });
 }
 
 /** Returns one line for the call's program and one for each step, with all arguments. Returns no lines if the call has neither. */

@@ -1,11 +1,12 @@
 import { type Json, objectOf } from '../json.ts';
 
 /**
- * Key spaces of the store that decide whom the hub trusts: revoked tokens, approval requests and their use, approvers, expelled hubs,
- * persons and their sign-ins. The hub stores them twice, so that a revocation stays in force even if an older copy of the database is restored.
+ * Key spaces of the store that decide whom the hub trusts: revoked tokens, approval requests and their use, answers that hold on, approvers,
+ * expelled hubs, persons and their sign-ins. The hub stores them twice, so that a revocation stays in force even if an older copy of the
+ * database is restored.
  */
 export const TRUST_SPACES = [
-  ...['access.revocations', 'approvals', 'approvers', 'approver-enrolments', 'mesh.revoked'],
+  ...['access.revocations', 'approvals', 'approvals.standing', 'approvers', 'approver-enrolments', 'mesh.revoked'],
   ...['people', 'people.invitations', 'people.sign-ins'],
 ] as const;
 

@@ -219,6 +219,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /api/v1/approvers': 'listApprovers',
   'POST /api/v1/approvers': 'enrollApprover',
   'DELETE /api/v1/approvers/{id}': 'removeApprover',
+  'DELETE /api/v1/standing-answers/{id}': 'removeStandingAnswer',
   'GET /api/v1/tokens': 'listTokens',
   'POST /api/v1/tokens': 'mintToken',
   'DELETE /api/v1/tokens/{id}': 'revokeToken',

@@ -1,3 +1,4 @@
+import { JOB_STATUSES } from '../../calls/request-and-answer.ts';
 import { REACHABILITIES } from '../../core/devices/device-model.ts';
 import { ERROR_CODES } from '../../core/errors.ts';
 import { EVENT_TYPES } from '../../core/events.ts';
@@ -67,8 +68,9 @@ export const CALL_SCHEMAS: NamedSchemas = {
     {
       job_id: text(),
       tool: text('Canonical id'),
-      status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] },
+      status: { type: 'string', enum: JOB_STATUSES },
       created_at: instant,
+      approval_id: text('The request for approval that it waits for, or was waiting for'),
       finished_at: instant,
       node_id: text('The other hub on which it runs'),
       progress: record({ fraction: { type: 'number', minimum: 0, maximum: 1 }, note: text() }, ['fraction']),

@@ -1,4 +1,4 @@
-import { APPROVAL_STATES } from '../../core/auth/approvals.ts';
+import { APPROVAL_ANSWERS, APPROVAL_STATES } from '../../core/auth/approvals.ts';
 import { parseGrant } from '../../core/auth/permission.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -113,7 +113,7 @@ const DECISION = {
   type: 'object',
   required: ['decision', 'person', 'signature'],
   properties: {
-    decision: { enum: ['approve', 'deny'] },
+    decision: { enum: APPROVAL_ANSWERS, description: 'One of `answers` of the request' },
     person: { type: 'string' },
     signature: { type: 'string', description: 'COSE_Sign1 over the statement (docs/approvals.md), base64url' },
   },
@@ -147,6 +147,19 @@ const APPROVAL_ROUTES = [
     tool: 'hub:decide_approval',
     body: DECISION,
     params: ({ path, body }) => ({ ...body, approval_id: path.id ?? '' }),
+  }),
+  toolRoute({
+    method: 'GET',
+    path: '/api/v1/standing-answers',
+    summary: 'What people have allowed for an hour, and which devices they have refused to agents',
+    tool: 'hub:list_standing_answers',
+  }),
+  toolRoute({
+    method: 'DELETE',
+    path: '/api/v1/standing-answers/:id',
+    summary: 'End an approval for an hour, or lift a refusal, by the id of the request that was answered so',
+    tool: 'hub:remove_standing_answer',
+    params: ({ path }) => ({ approval_id: path.id ?? '' }),
   }),
   toolRoute({
     method: 'GET',

@@ -1,5 +1,5 @@
 import { type ParsedModelCall, parseToolCall, toolCallResult } from '../../calls/formats/model-calls.ts';
-import { type CallAnswer, type CallRequest, errorAnswer } from '../../calls/request-and-answer.ts';
+import { type CallAnswer, type CallRequest, errorAnswer, JOB_STATUSES } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
@@ -64,9 +64,15 @@ async function invokeTool(pipeline: CallPort, request: RouteRequest, query: Invo
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
   }
   if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
+  if (query.wait_for_approval && !query.async) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      'wait_for_approval is for jobs: call with async=true too, or without it and again once approved',
+    );
+  }
   // If the client disconnects, the signal cancels the call. A job gets no signal, so it continues.
   if (!query.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
-  const started = await pipeline.callAsync(call);
+  const started = await pipeline.callAsync({ ...call, ...(query.wait_for_approval && { waitsForApproval: true }) });
   if (started.kind === 'refused') return envelope(started.answer);
   const answer = json(started.job, 202);
   return { ...answer, headers: { ...answer.headers, location: `/api/v1/jobs/${started.job.job_id}` } };
@@ -225,7 +231,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
       summary:
         "The caller's jobs, newest first: those on this hub, then those that it started on others, with node_id; `unreachable` are those of which nothing can be told now",
       query: {
-        status: field.choice('only jobs in this state', ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
+        status: field.choice('only jobs in this state', JOB_STATUSES),
         limit: field.integer('at most this many', 1, 1_000),
       },
       answers: { 200: { description: 'jobs', schema: { $ref: '#/components/schemas/Jobs' } } },

@@ -5,6 +5,8 @@ import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
+/** How long a request for approval may wait: at most a day, since the person should still remember why it was asked. */
+const waitMinutes = { ...positive, maximum: 1_440 } as const;
 /** Default of `tools.fail_over`. These tools only send a URL to the public internet, so another hub can run them just as well. */
 const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 
@@ -68,6 +70,14 @@ export const CONFIG_SCHEMA = {
     sensors: SENSORS_SECTION,
     connectors: CONNECTORS_SECTION,
     rules: { type: 'string' },
+    approvals: section({
+      wait_minutes: section({
+        default: { ...waitMinutes, default: 10 },
+        devices: waitMinutes,
+        programs: waitMinutes,
+        administration: waitMinutes,
+      }),
+    }),
     roles: {
       type: 'object',
       default: {},

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { ApprovalWaits } from '../../auth/approvals/approval-kinds.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../connectors/connectors-config.ts';
 import { parseGrant } from '../../core/auth/permission.ts';
 import { parseCheckedYaml } from '../../core/config/checked-yaml.ts';
@@ -102,6 +103,8 @@ export interface HubConfig {
   readonly sensors: SensorsConfig;
   readonly connectors: ConnectorsConfig;
   readonly rulesFile: string;
+  /** How long requests for approval may wait, in milliseconds. Those about locks, valves and garage doors wait ten minutes at most. */
+  readonly approvalWaits: ApprovalWaits;
   /** Roles for which tokens can be minted, by name. */
   readonly roles: Readonly<Record<string, RoleConfig>>;
   /** `auto` trusts the machine's clock if there is evidence that it is right, `always` trusts it, `never` trusts only the owner's time. */
@@ -117,6 +120,7 @@ export interface HubConfig {
 }
 
 const BYTES_PER_MB = 1_048_576;
+const MINUTE_MS = 60_000;
 /** Keys whose value is a path. A relative path starts at the configuration file's folder. */
 const PATH_KEYS = [
   ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
@@ -155,6 +159,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     sensors: camelKeys(file.sensors, SENSORS_SECTION),
     connectors: camelKeys(file.connectors, CONNECTORS_SECTION),
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
+    approvalWaits: approvalWaitsOf(file.approvals),
     roles,
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
@@ -187,6 +192,16 @@ function toolsOf(tools: ConfigFile['tools'], env: Environment, stateDir: string)
     features: tools.features,
     plugins: tools.plugins,
     isDynamicRegistrationAllowed: tools.dynamic_registration,
+  };
+}
+
+function approvalWaitsOf({ wait_minutes: { default: other, ...minutes } }: ConfigFile['approvals']): ApprovalWaits {
+  const { programs = other, administration = other, devices = other } = minutes;
+  return {
+    programs: programs * MINUTE_MS,
+    administration: administration * MINUTE_MS,
+    devices: devices * MINUTE_MS,
+    other: other * MINUTE_MS,
   };
 }
 

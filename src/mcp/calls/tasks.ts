@@ -1,4 +1,4 @@
-import type { JobView } from '../../calls/request-and-answer.ts';
+import { hasEnded, type JobView } from '../../calls/request-and-answer.ts';
 import { type Clock, isoTime, parseIsoTime } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
@@ -64,11 +64,6 @@ export function takesTasks(clientCapabilities: JsonObject): boolean {
   return isJsonObject(extensions) && isJsonObject(extensions[TASKS]);
 }
 
-/** Returns whether a job has ended. */
-export function isFinished({ status }: JobView): boolean {
-  return status !== 'queued' && status !== 'running';
-}
-
 /** The outcome of a call that ran as a job. */
 export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
 
@@ -92,13 +87,13 @@ export function taskOf(job: JobView, nowMs: number, resultOf: (job: JobView) => 
     lastUpdatedAt: isoTime(endMs),
     ttlMs: Math.max(0, endMs - createdMs) + RESULT_KEPT_MS,
     pollIntervalMs: POLL_MS,
-    ...(note !== undefined && !isFinished(job) && { statusMessage: note }),
+    ...(note !== undefined && !hasEnded(job) && { statusMessage: note }),
     ...taskState(job, resultOf),
   };
 }
 
 function taskState(job: JobView, resultOf: (job: JobView) => JsonObject): JsonObject {
-  if (!isFinished(job)) return { status: 'working' };
+  if (!hasEnded(job)) return { status: 'working' };
   if (job.status === 'cancelled') return { status: 'cancelled', statusMessage: 'Cancelled; what was done before stays done' };
   return { status: 'completed', result: resultOf(job) };
 }

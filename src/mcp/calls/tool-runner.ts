@@ -1,4 +1,4 @@
-import type { CallRequest, JobView } from '../../calls/request-and-answer.ts';
+import { type CallRequest, hasEnded, type JobView } from '../../calls/request-and-answer.ts';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
@@ -9,7 +9,7 @@ import { maskSecrets } from '../../tools/schema/secrets.ts';
 import type { McpCaller, ToolRun, ToolRunner } from '../mcp-feature.ts';
 import { elicitation, neededCapabilities, RequestStates, type StateSubject, showsForms } from './elicitation.ts';
 import type { InteractiveCalls } from './interactive-calls.ts';
-import { isFinished, type JobOutcome, outcomeOf, takesTasks, taskOf } from './tasks.ts';
+import { type JobOutcome, outcomeOf, takesTasks, taskOf } from './tasks.ts';
 import { errorResult, toolResult } from './tool-result.ts';
 
 /** The parts of the hub that are needed for calls. */
@@ -31,7 +31,13 @@ async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: Too
   const { tool, listing } = run;
   approvals.admit(run, caller);
   const request = requestOf(run, caller);
-  const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
+  const isTyped = listing === 'typed';
+  const waits = run.waitsForApproval && tool.definition.execution.isAsyncAllowed;
+  const outcome = waits
+    ? await longCalls.run({ request: { ...request, waitsForApproval: true }, isTyped }, caller)
+    : isLong(tool)
+      ? await longCalls.run({ request, isTyped }, caller)
+      : await pipeline.call(request);
   if (outcome.status === 'running') return outcome.handle;
   if (outcome.status === 'success') return toolResult(tool, outcome.result);
   const { code, message, details } = outcome.error;
@@ -104,9 +110,10 @@ export class LongCalls {
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
     const isTask = takesTasks(caller.clientCapabilities);
+    if (begun.job.status === 'waiting' && !isTask) return { status: 'running', handle: waitingHandle(begun.job) };
     const patienceMs = isTask ? TASK_PATIENCE_MS : isTyped ? Number.POSITIVE_INFINITY : JOB_PATIENCE_MS;
     const job = await this.#watch(begun.job, patienceMs, caller);
-    if (isFinished(job)) return outcomeOf(job);
+    if (hasEnded(job)) return outcomeOf(job);
     if (!isTask) return { status: 'running', handle: jobHandle(job) };
     return { status: 'running', handle: { ...taskOf(job, this.#clock.now(), () => ({})), resultType: 'task' } };
   }
@@ -115,7 +122,7 @@ export class LongCalls {
   async #watch(begun: JobView, patienceMs: number, caller: McpCaller): Promise<JobView> {
     const endMs = this.#clock.monotonic() + patienceMs;
     let job = begun;
-    for (let lookMs = FIRST_POLL_MS; !isFinished(job); lookMs = Math.min(lookMs * 2, LONGEST_POLL_MS)) {
+    for (let lookMs = FIRST_POLL_MS; !hasEnded(job); lookMs = Math.min(lookMs * 2, LONGEST_POLL_MS)) {
       const leftMs = endMs - this.#clock.monotonic();
       if (leftMs <= 0) break;
       await pause(this.#clock, Math.min(lookMs, leftMs), caller.signal);
@@ -135,6 +142,11 @@ export class LongCalls {
 function jobHandle({ job_id: id, tool, status }: JobView): JsonObject {
   const text = `${tool} goes on as job ${id}. Ask job_status with {"job_id": "${id}"} how far it is; do not call the tool again.`;
   return { content: [{ type: 'text', text }], structuredContent: { job_id: id, tool, status } };
+}
+
+function waitingHandle({ job_id: id, tool, status, approval_id: approvalId = '' }: JobView): JsonObject {
+  const text = `${tool} waits for a person as job ${id} and runs when that person approves it, ${approvalPlace({ approval_id: approvalId })}. Ask job_status with {"job_id": "${id}"} for its result; do not call the tool again.`;
+  return { content: [{ type: 'text', text }], structuredContent: { job_id: id, tool, status, approval_id: approvalId } };
 }
 
 const APPROVAL_KEY = 'approval';
@@ -190,7 +202,10 @@ function withApprovalAdvice(error: ErrorBody): ErrorBody {
   if (error.code !== 'APPROVAL_REQUIRED') return error;
   return {
     ...error,
-    details: { ...error.details, how: `A person agrees ${approvalPlace(error)}. Then make the same call again; nothing else approves it.` },
+    details: {
+      ...error.details,
+      how: `A person agrees ${approvalPlace(error.details)}. Then make the same call again within 10 minutes; nothing else approves it.`,
+    },
   };
 }
 
@@ -199,7 +214,7 @@ function messageOf(error: ErrorBody, call: DangerousCall, caller: McpCaller): st
   const end = typeof until === 'string' ? ` It can be approved until ${until}.` : '';
   const work = Array.isArray(lines) ? lines.slice(0, MAX_LINES).map((line) => `\n${foreignText(line)}`) : [];
   const more = Array.isArray(lines) && lines.length > MAX_LINES ? `\nand ${lines.length - MAX_LINES} more` : '';
-  return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error)}.${end} Continue here once that is done: this form approves nothing.`;
+  return `${requestText(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${approvalPlace(error.details)}.${end} Continue here once that is done: this form approves nothing.`;
 }
 
 /** Returns the summary that the executing hub has put into the error. If there is none, this hub makes a summary. */
@@ -216,7 +231,7 @@ function foreignText(text: unknown): string {
   return escapeAllHidden(String(text)).slice(0, MAX_TEXT);
 }
 
-function approvalPlace({ details }: ErrorBody): string {
+function approvalPlace(details: JsonObject): string {
   const id = String(details.approval_id ?? '');
   const { node_id: hubId, node_name: name = hubId } = details;
   const hub = typeof name === 'string' ? `the hub ${name}` : 'the hub';

@@ -225,11 +225,18 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         name: 'sensitive_tool',
         title: 'Ask for something dangerous',
         description:
-          'Runs a dangerous tool (unlock, open a garage, reset). A person has to approve each call: the first answer is APPROVAL_REQUIRED; call again with the same arguments once approved. You cannot approve.',
-        parameters: PARAMETERS,
+          'Runs a dangerous tool (unlock, open a garage, reset). A person has to approve each call: the first answer is APPROVAL_REQUIRED; call again with the same arguments once approved, within 10 minutes of that, or let it wait as a job. You cannot approve.',
+        parameters: {
+          ...PARAMETERS,
+          wait_for_approval: p.boolean({
+            description: 'true: waits as a job and runs when a person approves; job_status tells the result',
+            default: false,
+          }),
+        },
         effect: 'endangers',
       },
-      through('sensitive_tool'),
+      ({ wait_for_approval: waits, ...params }, caller) =>
+        callThrough('sensitive_tool', parts, { ...params, caller, ...(waits && { waitsForApproval: true as const }) }),
     ),
   ];
 }
@@ -244,14 +251,19 @@ interface ProxiedCall {
   readonly name: string;
   readonly arguments: JsonObject;
   readonly caller: McpCaller;
+  readonly waitsForApproval?: true;
 }
 
-async function callThrough(proxy: ProxyName, parts: ProxyParts, { name, arguments: params, caller }: ProxiedCall): Promise<JsonObject> {
+async function callThrough(
+  proxy: ProxyName,
+  parts: ProxyParts,
+  { name, arguments: params, caller, waitsForApproval }: ProxiedCall,
+): Promise<JsonObject> {
   const tool = await toolNamed(parts, caller.principal, name);
   const ports = { registry: parts.tools, validator: parts.validator, authorizer: parts.authorizer };
   const risk = previewRisk(ports, { tool: tool.id, params, viewer: caller.principal });
   const fitting = risk === 'dangerous' ? 'sensitive_tool' : proxyOf(tool);
-  if (fitting === proxy) return parts.run({ tool, params, listing: 'open' }, caller);
+  if (fitting === proxy) return parts.run({ tool, params, listing: 'open', ...(waitsForApproval && { waitsForApproval }) }, caller);
   throw new AtmoError(
     'VALIDATION_ERROR',
     `${parts.catalogue.modelName(tool)} ${WHY[fitting]}; call it by ${fitting} with the same arguments`,

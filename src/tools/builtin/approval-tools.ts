@@ -1,4 +1,5 @@
 import {
+  APPROVAL_ANSWERS,
   APPROVAL_STATES,
   type ApprovalService,
   type ApprovalView,
@@ -10,6 +11,7 @@ import {
   plannedStepLines,
 } from '../../core/auth/approvals.ts';
 import { type Authorizer, type Effect, type Principal, principalKey } from '../../core/auth/principal.ts';
+import type { StandingAnswers } from '../../core/auth/standing-answers.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
@@ -29,20 +31,31 @@ const returns = resultSchema(
     needed: INTEGER,
     given: INTEGER,
     expires_at: TEXT,
+    waits_for_s: { ...INTEGER, description: 'Seconds for which the request may wait' },
+    usable_until: { ...TEXT, description: 'Until when the approved call can be made' },
+    answers: { type: 'array', items: { enum: APPROVAL_ANSWERS }, description: 'The answers that the hub accepts' },
+    runs_when_approved: { type: 'boolean', description: 'True if the call waits as a job and runs when it is approved' },
   },
-  ['will_do'],
+  ['will_do', 'usable_until'],
 );
 
 /** The parts of the hub that the approval tools use. */
 export interface ApprovalPorts {
   readonly approvals: ApprovalService;
   readonly approvers: ApproverDirectory;
+  readonly standing: StandingAnswers;
   readonly authorizer: Authorizer;
 }
 
 /** Returns the tools for approval requests and approvers. Callers see their own requests; administrators of approvals see all requests. */
 export function approvalTools(ports: ApprovalPorts): readonly RegisteredTool[] {
-  return [listApprovalsTool(ports), showApprovalTool(ports), decideApprovalTool(ports), ...approverTools(ports.approvers)];
+  return [
+    listApprovalsTool(ports),
+    showApprovalTool(ports),
+    decideApprovalTool(ports),
+    ...standingTools(ports.standing),
+    ...approverTools(ports.approvers),
+  ];
 }
 
 function listApprovalsTool(ports: ApprovalPorts): RegisteredTool {
@@ -88,11 +101,14 @@ function decideApprovalTool({ approvals }: ApprovalPorts): RegisteredTool {
       ...FOR_APPROVALS,
       name: 'decide_approval',
       isDestructive: true,
-      title: 'Approve or deny a dangerous call',
-      description: "Hands in a person's signed word about a request. Only the signature of an approver key counts, not who calls this.",
+      title: 'Answer a request for approval',
+      description:
+        "Hands in a person's signed answer to a request. Only the signature of an approver key counts, not who calls this. approve allows the call once, approve_for_hour the same call again for an hour, deny refuses the call, refuse also refuses the agent the devices of the call until that is removed.",
       parameters: {
         approval_id: approvalId,
-        decision: p.enum(['approve', 'deny'], { description: 'What the person says; one denial ends the request' }),
+        decision: p.enum(APPROVAL_ANSWERS, {
+          description: 'What the person says, one of the answers that the request takes; one denial ends it',
+        }),
         person: p.string({ description: 'Name under which the key is enrolled', minLength: 1, maxLength: 32 }),
         signature: p.string({
           description: 'COSE_Sign1 over the statement (docs/approvals.md), base64url',
@@ -113,6 +129,34 @@ function canSeeApproval({ principalKey: requester }: OwnedApproval, principal: P
 
 function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: plannedStepLines(view) };
+}
+
+/** Returns the tools for answers that hold on: the same call again for an hour, and refused devices. */
+function standingTools(standing: StandingAnswers): readonly RegisteredTool[] {
+  const list = defineTool(
+    {
+      ...HUB_READS,
+      ...FOR_APPROVALS,
+      name: 'list_standing_answers',
+      title: 'List answers that hold on',
+      description: 'Lists what people have allowed for an hour and which devices they have refused to agents, newest first.',
+      parameters: {},
+      returns: resultSchema({ answers: { type: 'array', items: { type: 'object' } } }),
+    },
+    async () => ({ answers: standing.list().map((view) => copyJsonObject(view, RESULT_LIMITS)) }),
+  );
+  const remove = defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_APPROVALS,
+      name: 'remove_standing_answer',
+      title: 'Remove an answer that holds on',
+      description: 'Ends an approval for an hour, or lifts the refusal of devices. An agent cannot lift a refusal that holds for itself.',
+      parameters: { approval_id: approvalId },
+    },
+    async ({ approval_id: id }, { principal }) => copyJsonObject(await standing.remove(id, principal), RESULT_LIMITS),
+  );
+  return [list, remove];
 }
 
 /** Returns the tools for the keys of approvers. Adding or removing a key counts as a dangerous call. */

@@ -155,7 +155,7 @@ export function withEvent(state: HomeState, event: EventView): HomeState {
 
 /** Returns the part of the state that must be loaded again after an event; undefined if there is none. */
 export function refreshAfter(event: EventView, state: HomeState): Refresh | undefined {
-  if (event.type === 'approval.requested' || event.type === 'approval.decided') return 'approvals';
+  if (event.type.startsWith('approval.')) return 'approvals';
   if (event.type === 'device.added' || event.type === 'device.removed' || event.type === 'device.changed') return 'devices';
   // The state does not have this reading yet. Its device may be new too.
   if (event.type === 'sensor.reading' && !state.readings.has(event.subject)) return 'devices';

@@ -31,6 +31,7 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   used: 'Approved and done',
   denied: 'Denied',
   expired: 'Expired',
+  withdrawn: 'Withdrawn',
 };
 
 /** Returns the persons who approved or denied a request, such as ` by ann and ben`. Returns an empty text if nobody has decided yet. */

@@ -1,11 +1,14 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { ApprovalWaits } from '../../../src/auth/approvals/approval-kinds.ts';
 import { ApprovalStore } from '../../../src/auth/approvals/approval-store.ts';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
+import { StandingAnswerStore } from '../../../src/auth/approvals/standing-answer-store.ts';
 import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';
 import type { ApprovalDecision, ApprovalRequest, ApprovalView } from '../../../src/core/auth/approvals.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
+import type { NamedDevice } from '../../../src/core/devices/action-descriptions.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
@@ -17,6 +20,17 @@ export const HUB = 'hub-0123456789abcdef';
 export const AGENT: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:*'] };
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 const UNLOCK = { permission: 'device:control:door', risk: 'dangerous', target: 'door/1/DoorLock/UnlockDoor' } as const;
+
+const NAMES: Readonly<Record<string, NamedDevice>> = {
+  door: { id: 'door', name: 'Front door', area: 'Hall' },
+  lamp: { id: 'lamp', name: 'Floor lamp', area: 'Hall' },
+};
+const DEVICES = {
+  namedDevice: (id: string) => NAMES[id],
+  typesOf: (id: string): ReadonlySet<string> => new Set(id === 'door' ? ['door-lock', 'lock'] : []),
+};
+const MINUTES_MS = 600_000;
+const WAITS: ApprovalWaits = { programs: MINUTES_MS, administration: MINUTES_MS, devices: MINUTES_MS, other: MINUTES_MS };
 
 /** A wall clock that can be turned back while the machine runs on. */
 export class TurnableClock extends ManualClock {
@@ -62,7 +76,12 @@ export function statementFor(view: ApprovalView, person: string, decision: Appro
 }
 
 /** The queue and its persons over one store; `restart` is what a new process finds. */
-export async function makeApprovals(clock = new TurnableClock(), store: KeyValueStore = new MemoryKeyValueStore(clock), hubId = HUB) {
+export async function makeApprovals(
+  clock = new TurnableClock(),
+  store: KeyValueStore = new MemoryKeyValueStore(clock),
+  hubId = HUB,
+  waits: ApprovalWaits = WAITS,
+) {
   const notes: AuditNote[] = [];
   const heard: HubEvent[] = [];
   const events = new EventBus('hub:test', clock);
@@ -70,8 +89,9 @@ export async function makeApprovals(clock = new TurnableClock(), store: KeyValue
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now() };
   const approvers = new ApproverRegistry({ store, time, audit });
-  const devices = { namedDevice: (id: string) => (id === 'door' ? { id, name: 'Front door', area: 'Hall' } : undefined) };
-  const queue = new ApprovalStore({ store, devices, clock, time, approvers, audit, events, logger: silentLogger }, { hubId });
+  const parts = { store, devices: DEVICES, clock, time, approvers, audit, events, logger: silentLogger };
+  const standing = new StandingAnswerStore(parts, { hubId });
+  const queue = new ApprovalStore({ ...parts, standing }, { hubId, waits });
   await queue.start();
 
   async function enrol(name: string): Promise<Person> {
@@ -105,6 +125,6 @@ export async function makeApprovals(clock = new TurnableClock(), store: KeyValue
     return { person, view };
   }
 
-  const restart = () => makeApprovals(clock, store, hubId);
-  return { clock, store, events, queue, approvers, notes, heard, enrol, viewOf, file, say, approved, restart };
+  const restart = () => makeApprovals(clock, store, hubId, waits);
+  return { clock, store, events, queue, standing, approvers, notes, heard, enrol, viewOf, file, say, approved, restart };
 }

@@ -17,13 +17,17 @@ function room(yaml: string) {
       state: 'pending',
       approvalId: 'ap-1',
       expiresAt: '2026-01-01T00:10:00Z',
+      waitsForS: 600,
       needed: request.personsNeeded,
       given: 0,
       summary: 'kitchen wants it',
       willDo: [],
     } as const;
   };
-  const made = makePipeline({ rules, approvals: { check: pending, peek: pending, giveBack: () => {} } });
+  const made = makePipeline({
+    rules,
+    approvals: { check: pending, peek: pending, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+  });
   const handler = vi.fn(async () => ({ ok: true }));
   const argv = { type: 'array', description: 'Words of the command', items: { type: 'string' } };
   made.registry.register(

@@ -20,7 +20,7 @@ async function doorRoom() {
   const audit = { record: async (entry: AuditIntent | AuditOutcome | AuditNote) => void (entry.kind === 'note' && notes.push(entry)) };
   const proofs = new ProofOfPossession({ replays: new ReplayCache(setup), time: setup.time }, setup.hub.hubId);
   const refusals = new TokenRefusalLog({ audit, clock: setup.clock, logger: silentLogger });
-  const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, generation: 0 });
+  const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, mark: () => 'mark', generation: 0 });
   const door = new TokenAuthenticator(
     { owner, verifier: setup.verifier, proofs, refusals, seal: setup.seal },
     { hubKey: setup.hub.publicKey },
@@ -228,7 +228,7 @@ describe('refusals in the journal', () => {
     const setup = await doorRoom();
     const audit = { record: async () => Promise.reject(new Error('disk full')) };
     const notes = new TokenRefusalLog({ audit, clock: setup.clock, logger: silentLogger });
-    const owner = new OwnerAuthenticator({ matches: () => false, generation: 0 });
+    const owner = new OwnerAuthenticator({ matches: () => false, mark: () => 'mark', generation: 0 });
     const proofs = new ProofOfPossession({ replays: new ReplayCache(setup), time: setup.time }, setup.hub.hubId);
     const door = new TokenAuthenticator(
       { owner, verifier: setup.verifier, proofs, refusals: notes, seal: setup.seal },

@@ -9,6 +9,7 @@ const pending = {
   state: 'pending',
   approvalId: 'ap-1',
   expiresAt: '2026-01-01T00:10:00Z',
+  waitsForS: 600,
   needed: 1,
   given: 0,
   summary: 'kitchen wants it',

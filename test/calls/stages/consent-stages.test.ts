@@ -27,6 +27,8 @@ function recordingQueue() {
     },
     peek: async () => approved,
     giveBack: (id) => void back.push(id),
+    refusalOf: () => undefined,
+    withdraw: () => {},
   };
   return { queue, asked, back };
 }
@@ -215,6 +217,7 @@ describe("the owner's rules", () => {
         state: 'pending',
         approvalId: 'ap-1',
         expiresAt: '2026-01-01T00:10:00Z',
+        waitsForS: 600,
         needed: 2,
         given: 0,
         summary: 'kitchen wants it',

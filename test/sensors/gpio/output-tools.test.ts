@@ -18,6 +18,7 @@ const PENDING = {
   state: 'pending',
   approvalId: 'ap-1',
   expiresAt: '2026-01-01T00:05:00Z',
+  waitsForS: 600,
   needed: 1,
   given: 0,
   summary: 'kitchen wants it',

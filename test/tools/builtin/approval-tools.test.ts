@@ -12,7 +12,7 @@ const STRANGER: Principal = { id: 'garden', kind: 'agent', permissions: ['*'] };
 async function makeDesk() {
   const approvals = await makeApprovals();
   const setup = makePipeline({ approvals: approvals.queue });
-  const ports = { approvals: approvals.queue, approvers: approvals.approvers, authorizer: listAuthorizer };
+  const ports = { approvals: approvals.queue, approvers: approvals.approvers, standing: approvals.standing, authorizer: listAuthorizer };
   for (const tool of approvalTools(ports)) setup.registry.register(tool);
 
   const call = (tool: string, params: JsonObject, principal: Principal) => setup.pipeline.call({ tool: `hub:${tool}`, params, principal });

@@ -8,6 +8,8 @@ function makeRotation() {
     check: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
     peek: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
     giveBack: () => {},
+    refusalOf: () => undefined,
+    withdraw: () => {},
   };
   const setup = makePipeline({ approvals });
   setup.registry.register(rotateOwnerTool({ rotate: () => rotations++ }));

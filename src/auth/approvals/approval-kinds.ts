@@ -1,0 +1,107 @@
+import type { ApprovalDecision, ApprovalKind, PlannedCall } from '../../core/auth/approvals.ts';
+import type { Effect } from '../../core/auth/principal.ts';
+import { deviceElement, readsIn } from '../../core/devices/action-descriptions.ts';
+import type { DeviceFacts } from '../../core/devices/device-names.ts';
+
+/** How long requests may wait for people, in milliseconds. A request for several kinds waits as long as the shortest of them. */
+export interface ApprovalWaits {
+  readonly programs: number;
+  readonly administration: number;
+  readonly devices: number;
+  readonly other: number;
+}
+
+/** Longest wait of requests about locks, valves and garage doors. Nobody should open a door for a question that is hours old. */
+const GUARDED_WAIT_MS = 10 * 60_000;
+
+const GUARDED_CLUSTERS: ReadonlySet<string> = new Set([
+  ...['DoorLock', 'ValveConfigurationAndControl', 'ClosureControl', 'ClosureDimension'],
+  // An action of a bridge may open whatever the bridge controls.
+  'Actions',
+]);
+const GUARDED_TYPES = ['lock', 'valve', 'closure', 'closure-panel'];
+/** Clusters whose dangerous elements open nothing: ovens and the limits of alarms. Any other dangerous device may be a garage door. */
+const APPLIANCE_CLUSTERS: ReadonlySet<string> = new Set([
+  ...['MicrowaveOvenControl', 'OvenCavityOperationalState', 'OperationalState'],
+  ...['SmokeCoAlarm', 'BooleanStateConfiguration'],
+]);
+
+interface CallToClassify {
+  readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
+  readonly plan: PlannedCall;
+}
+
+type KnownDevices = Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
+
+/** Returns the kinds of what a call touches, its steps included. */
+export function kindsOf({ effects, plan }: CallToClassify, devices: KnownDevices): readonly ApprovalKind[] {
+  const reads = readsIn(effects);
+  const acting = effects.filter(({ target }) => !reads.has(target));
+  const all = [...acting.map((effect) => kindOf(effect, devices)), ...kindsOfPlan(plan, devices)];
+  return all.length === 0 ? ['other'] : [...new Set(all)];
+}
+
+/** Returns the milliseconds for which a request may wait. */
+export function waitMsFor(kinds: readonly ApprovalKind[], waits: ApprovalWaits): number {
+  return Math.min(...kinds.map((kind) => (kind === 'guarded' ? Math.min(GUARDED_WAIT_MS, waits.devices) : waits[kind])));
+}
+
+/** The facts about a request that decide which answers are offered. */
+interface RequestToAnswer {
+  readonly kinds: readonly ApprovalKind[];
+  readonly needed: number;
+  /** Devices that the call would change. */
+  readonly devices: readonly string[];
+  readonly isOwners: boolean;
+}
+
+/** Returns the answers that the hub accepts for a request. */
+export function offeredAnswers({ kinds, needed, devices, isOwners }: RequestToAnswer): readonly ApprovalDecision[] {
+  const isRepeatable = needed === 1 && kinds.every((kind) => kind === 'devices' || kind === 'other');
+  const isRefusable = !isOwners && devices.length > 0;
+  return ['approve', ...(isRepeatable ? ['approve_for_hour' as const] : []), 'deny', ...(isRefusable ? ['refuse' as const] : [])];
+}
+
+/** Returns the ids of the devices that effects change. A device that is only read, or is unknown, is left out. */
+export function changedDevices(effects: CallToClassify['effects'], devices: Pick<DeviceFacts, 'namedDevice'>): readonly string[] {
+  const reads = readsIn(effects);
+  const ids = effects.filter(({ target }) => !reads.has(target)).map(({ target }) => deviceIdOf(target));
+  return [...new Set(ids)].filter((id) => devices.namedDevice(id) !== undefined);
+}
+
+/** Returns the first segment of a target, which is the device's id if the target belongs to a device. */
+export function deviceIdOf(target: string): string {
+  return target.split('/', 1)[0] ?? '';
+}
+
+function kindOf({ target, permission, risk }: CallToClassify['effects'][number], devices: KnownDevices): ApprovalKind {
+  if (isGuarded(target, devices)) return 'guarded';
+  if (/^admin:/.test(permission)) return 'administration';
+  if (/^(proc|docker):/.test(permission)) return 'programs';
+  const element = deviceElement(target);
+  if (!element && devices.namedDevice(deviceIdOf(target)) === undefined) return 'other';
+  const mayOpen = risk === 'dangerous' && !(element && APPLIANCE_CLUSTERS.has(element.cluster));
+  return mayOpen ? 'guarded' : 'devices';
+}
+
+function isGuarded(target: string, devices: Pick<DeviceFacts, 'typesOf'>): boolean {
+  const cluster = deviceElement(target)?.cluster;
+  if (cluster !== undefined && GUARDED_CLUSTERS.has(cluster)) return true;
+  const types = devices.typesOf(deviceIdOf(target));
+  return GUARDED_TYPES.some((type) => types.has(type));
+}
+
+/** Returns the kinds of a plan's programs and steps. What a step would do beyond devices is not known, so it counts as administration. */
+function kindsOfPlan(plan: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
+  const own: readonly ApprovalKind[] = plan.program ? ['programs'] : [];
+  return [...own, ...(plan.steps ?? []).flatMap((step) => [...kindsOfStep(step, devices), ...kindsOfPlan(step, devices)])];
+}
+
+function kindsOfStep({ targets, reads = [], open }: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
+  const changed = targets.filter((target) => !reads.includes(target));
+  if (open || targets.length === 0) return ['administration'];
+  return changed.map((target) => {
+    if (isGuarded(target, devices)) return 'guarded';
+    return deviceElement(target) ? 'devices' : 'administration';
+  });
+}
