@@ -26,7 +26,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   fetch: hubFetch(process.env),
   serve,
   sleep,
-  networkChecks: async (ports) => (await import('./cli/doctor/network-checks.ts')).networkChecks(ports),
+  networkChecks: async (ports) => (await import('./doctor/network-checks.ts')).networkChecks(ports),
   openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),

@@ -20,7 +20,8 @@ const MODULES: Record<string, readonly string[]> = {
   mcp: ['core', 'codec', 'tools', 'calls', 'http'],
   automations: ['core', 'tools', 'calls'],
   notices: ['core'],
-  cli: ['core', 'codec', 'profiles'],
+  doctor: ['core'],
+  cli: ['core', 'codec', 'profiles', 'doctor'],
   web: ['core', 'codec'],
   hub: [
     'core',
@@ -38,6 +39,7 @@ const MODULES: Record<string, readonly string[]> = {
     'mcp',
     'automations',
     'notices',
+    'doctor',
   ],
 };
 const SRC = join(import.meta.dirname, '../src');

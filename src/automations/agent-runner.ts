@@ -13,6 +13,7 @@ import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
 import type { Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
+import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { tokenState } from '../tools/builtin/token-tools.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
@@ -20,7 +21,6 @@ import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, isLivin
 import { Automation, type AutomationPorts } from './automation.ts';
 import { type AccessPorts, checkActions, requireVisible } from './automation-access.ts';
 import type { AutomationPlan } from './automation-schema.ts';
-import { atWallTime } from './local-time.ts';
 import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './parse-automation.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './trigger-watch.ts';

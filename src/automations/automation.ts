@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
 import { parseSensorId } from '../core/devices/device-names.ts';
 import { type ErrorBody, toAtmoError } from '../core/errors.ts';
+import { localTimeAt, minutesOf } from '../core/local-time.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving } from './agent-store.ts';
 import { canObserve } from './automation-access.ts';
 import type { AutomationPlan, Condition, ReadingCondition, TimeCondition, Trigger } from './automation-schema.ts';
-import { localTimeAt, minutesOf } from './local-time.ts';
 import { type Run, type RunOutcome, type RunPorts, runActions } from './run-actions.ts';
 import {
   DeviceEventWatch,

@@ -1,9 +1,9 @@
 import { AtmoError, invalidInput } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { isTimeZone } from '../core/local-time.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { Action, AgentParameter, AutomationPlan, Condition, ReadingTrigger, Trigger } from './automation-schema.ts';
 import { EXTERNAL_SCHEMA, PARAMETERS_SCHEMA, PLAN_SCHEMA } from './automation-schema.ts';
-import { isTimeZone } from './local-time.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 const HOUR_SECONDS = 3_600;

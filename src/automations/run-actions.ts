@@ -5,8 +5,8 @@ import type { HubContext } from '../core/context.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { atWallTime } from '../core/local-time.ts';
 import type { Action } from './automation-schema.ts';
-import { atWallTime } from './local-time.ts';
 import { fillReferences } from './parse-automation.ts';
 
 /** The parts of the hub that the actions of a run use. */

@@ -1,9 +1,9 @@
 import { OWNER, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { atWallTime } from '../core/local-time.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AgentRecord, AgentStore } from './agent-store.ts';
-import { atWallTime } from './local-time.ts';
 
 const DAY_MS = 86_400_000;
 /** Lifetime of each token of an automation without end. */

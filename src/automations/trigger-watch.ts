@@ -5,6 +5,7 @@ import { VALUE_ALIASES } from '../core/devices/matter-names.ts';
 import type { ReadingStore, ReadingValue } from '../core/devices/sensor-readings.ts';
 import type { EventBus, EventListener, EventType, HubEvent } from '../core/events.ts';
 import type { Json, JsonObject } from '../core/json.ts';
+import { MAX_TIMER_MS, nextLocalTime } from '../core/local-time.ts';
 import type {
   DeviceEventTrigger,
   IntervalTrigger,
@@ -13,7 +14,6 @@ import type {
   TimeTrigger,
   Trigger,
 } from './automation-schema.ts';
-import { MAX_TIMER_MS, nextLocalTime } from './local-time.ts';
 
 /** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
 const MAX_REPORT_AGE_MS = 60_000;

@@ -1,8 +1,8 @@
 import type { KnownNames, RuleCheck } from '../core/auth/rules.ts';
 import type { DeviceDescription } from '../core/devices/device-model.ts';
 import type { BackupService } from '../core/storage/backup.ts';
+import type { CheckResult, HubPorts } from '../doctor/check-result.ts';
 import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format.ts';
-import type { CheckResult, HubPorts } from './doctor/check-result.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
 /** The system functions that the CLI uses. Tests replace these functions, so a test starts no process and opens no socket. */

@@ -11,6 +11,7 @@ import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { HubEvent } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { DeviceId } from '../core/ids.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { PAGE_DIR } from '../core/package-files.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -29,7 +30,7 @@ import { noticeRoutes } from '../http/routes/notice-routes.ts';
 import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
 import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
-import { systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
+import { certificateView, systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
 import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';
 import { isLoopback } from '../http/server/addresses.ts';
 import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
@@ -194,6 +195,11 @@ export class HttpApi implements Service {
   /** The hub's URL, known after the start. */
   get url(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
+  }
+
+  /** Returns what `GET /api/v1/tls` answers. */
+  tlsView(): JsonObject {
+    return this.#tls ? certificateView(this.#tls.facts(), this.url) : { enabled: false, url: this.url };
   }
 
   get localUrl(): string {

@@ -21,13 +21,16 @@ import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import type { ConnectionGate, MeshEngine } from '../mesh/transport/mesh-engine.ts';
 import { toStorageError } from '../storage/storage-error.ts';
+import { backupTools } from '../tools/builtin/backup-tools.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { sensorTools } from '../tools/builtin/sensor-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { openBackups } from './backups.ts';
 import { type HubConfig, missingPaths } from './config/config.ts';
 import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
+import { healthTool } from './health.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
 import { openNotices } from './notices.ts';
@@ -137,6 +140,7 @@ export class Hub implements Service {
       }),
     ]);
     this.#registerAll(services.registry, authTools(infrastructure, services, this.#config));
+    this.#registerAll(services.registry, backupTools(await openBackups(infrastructure, this.#config, this.#stack)));
     const { matter } = infrastructure;
     const { profilesDir, stateDir } = this.#config;
     const takenOf = acceptedTextsInStore(infrastructure.store, stateDir);
@@ -174,7 +178,7 @@ export class Hub implements Service {
     });
     this.#http = http;
     this.#mesh = this.#makeMesh(infrastructure, services, http);
-    this.#registerAll(services.registry, meshTools(this.#mesh));
+    this.#registerAll(services.registry, [...meshTools(this.#mesh), healthTool({ infrastructure, services, http, config: this.#config })]);
     const { authenticator } = infrastructure.auth;
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));

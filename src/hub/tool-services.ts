@@ -16,7 +16,6 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { StallDetector } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import { configuredAreas } from '../sensors/sensor-config.ts';
-import { DatabaseCopies } from '../storage/backup/create-backup.ts';
 import type { HistoryStore } from '../storage/history/history-store.ts';
 import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';
@@ -31,6 +30,7 @@ import { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { emitToolChanges, ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { Auth } from './auth.ts';
+import { databaseCopies } from './backups.ts';
 import { GPU, hasGpu, NetworkRoutes, OWN_CAPABILITIES } from './capabilities.ts';
 import type { HubConfig } from './config/config.ts';
 
@@ -257,13 +257,4 @@ export function authTools(
     snapshotTool(databaseCopies(collaborators, stateDir)),
     ...(reload ? [reloadConfigTool(reload)] : []),
   ];
-}
-
-/** Returns the functions that copy the databases. audit.db is last: its copy must contain the audit head that state.db's copy names. */
-function databaseCopies({ clock, store, readings, auth }: AuthToolCollaborators, stateDir: string): DatabaseCopies {
-  return new DatabaseCopies(clock, stateDir, [
-    { name: 'history.db', snapshot: () => readings.snapshot() },
-    { name: 'state.db', snapshot: () => store.snapshot() },
-    { name: 'audit.db', snapshot: () => auth.audit.snapshot() },
-  ]);
 }

@@ -66,14 +66,16 @@ function isWritable(folder: string): boolean {
   }
 }
 
+/** Folder with the backups that the hub itself writes, if the configuration names no other. A restore leaves it where it is. */
+export const BACKUP_FOLDER = 'backups';
 /** Folder in which a restore unpacks the archive. */
 export const RESTORE_FOLDER = 'restore.new';
 /** File that exists while a restore moves files. */
 export const RESTORE_MARKER = 'restore.pending';
 /** Name prefix of the folders in which a restore keeps the replaced files. */
 export const ASIDE_PREFIX = 'before-restore-';
-/** Matches names that the lock and a restore use in a state directory. A restore never moves such files, and no backup contains them. */
-export const RESTORE_NAMES = /^(lock\.db|restore\.|before-restore-)/;
+/** Matches names that the lock, a restore and the hub's own backups use in a state directory. A restore never moves such files, and no backup contains them. */
+export const RESTORE_NAMES = /^(lock\.db|restore\.|before-restore-|backups(\/|$))/;
 /** File with rows of the audit log that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
 
@@ -82,6 +84,7 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   'tls/snapshots',
   'matter/snapshots',
   'matter/quarantine',
+  BACKUP_FOLDER,
   RESTORE_FOLDER,
 ]);
 /** Files that are never backed up: lock, anchors, trust.log, side files of open databases, files that were set aside, partial files. */
@@ -119,7 +122,7 @@ export class WritableCopy implements AsyncDisposable {
     const copy = new WritableCopy(await mkdtemp(join(tmpdir(), 'atmo-backup-')));
     const isWanted = (source: string) => {
       const [name = ''] = source.slice(stateDir.length + 1).split('/');
-      return name !== 'snapshots' && !name.startsWith(ASIDE_PREFIX);
+      return name !== 'snapshots' && name !== BACKUP_FOLDER && !name.startsWith(ASIDE_PREFIX);
     };
     try {
       await cp(stateDir, copy.path, { recursive: true, filter: isWanted });

@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { CheckResult } from '../../src/cli/doctor/check-result.ts';
-import { networkChecks, portCheck } from '../../src/cli/doctor/network-checks.ts';
+import type { CheckResult } from '../../src/doctor/check-result.ts';
+import { networkChecks, portCheck } from '../../src/doctor/network-checks.ts';
 
 const ports = { mesh: 8082, isHubThere: false };
 const named = (checks: readonly CheckResult[], name: string) => checks.find(({ check }) => check === name);

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
+import { type Json, objectOf } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../input.ts';
+import type { Block } from '../terminal/blocks.ts';
+import { textTable } from '../terminal/text-table.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
 
 const backup: Command = {
   name: 'backup',
@@ -54,8 +58,63 @@ const restore: Command = {
   },
 };
 
+const backups = requestCommand({
+  name: 'backups',
+  summary: 'the backups that the hub writes by itself: when, how the last one went, which there are',
+  examples: ['backups'],
+  request: ({ hub }) => hub.call('hub:show_backups', {}),
+  text: backupsText,
+});
+
+const backupsNow = toolCommand({
+  name: 'backups now',
+  summary: 'let the hub write a backup into its folder now, under the passphrase of the schedule',
+  examples: ['backups now'],
+  tool: 'hub:make_backup',
+  sentence: ({ file, bytes }) => `${file} is there: ${size(Number(bytes))}`,
+});
+
+const backupsSchedule: Command = {
+  name: 'backups schedule',
+  summary: 'let the hub write a backup every day and keep the newest; without TIME only when somebody asks',
+  examples: ['backups schedule 03:30', 'backups schedule 03:30 --keep 14'],
+  operands: [{ name: 'TIME', help: 'local time of day, HH:MM', isOptional: true }],
+  options: {
+    keep: { value: 'NUMBER', help: 'how many backups stay; 7 without it' },
+    'new-passphrase': { help: 'take another passphrase from now on; earlier backups keep theirs' },
+    ...PASSPHRASE_OPTION,
+  },
+  async run(call) {
+    const [at] = call.operands;
+    const keep = call.text('keep');
+    const known = objectOf(await call.hub.call('hub:show_backups', {})).schedule !== undefined;
+    const isAsked = !known || call.isSet('new-passphrase') || call.text('passphrase-file') !== undefined;
+    const passphrase = isAsked ? await newPassphrase(call, 'Passphrase of the backups: ') : undefined;
+    const answer = await call.hub.call('hub:set_backup_schedule', {
+      ...(at !== undefined && { at }),
+      ...(keep !== undefined && { keep: Number(keep) }),
+      ...(passphrase !== undefined && { passphrase }),
+    });
+    call.output.answer(answer, () => backupsText(answer));
+  },
+};
+
 /** The commands that write a hub's state into one file, and restore it. */
-export const backupCommands: readonly Command[] = [backup, restore];
+export const backupCommands: readonly Command[] = [backup, backups, backupsNow, backupsSchedule, restore];
+
+function backupsText(answer: Json): readonly (string | Block)[] {
+  const { schedule, folder, next_at: next, last_success_at: last, problem, on_same_disk: isOnSameDisk } = objectOf(answer);
+  const { at, keep } = objectOf(schedule);
+  const when = at === undefined ? 'The hub writes no backup by itself' : `Every day at ${at}, the next at ${next}; the newest ${keep} stay`;
+  const rows = objectsIn(answer, 'backups').map(({ file, made_at: made, bytes }) => [file, made, size(Number(bytes))]);
+  return [
+    `${when}\n`,
+    `Folder: ${folder}${isOnSameDisk === true ? ' (on the disk of the hub: name another in backup.folder of config.yaml)' : ''}\n`,
+    ...(last === undefined ? [] : [`The last one was written at ${last}\n`]),
+    ...(typeof problem === 'string' ? [`${problem}\n`] : []),
+    ...(rows.length === 0 ? [] : [textTable(['FILE', 'MADE', 'SIZE'], rows)]),
+  ];
+}
 
 async function copiesOf({ io }: Invocation) {
   const answer = await new HubClient(io, { as: 'owner' }).call('hub:take_snapshots', {});

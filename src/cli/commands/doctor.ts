@@ -1,8 +1,10 @@
+import { authorizationChecks } from '../../doctor/authorization-checks.ts';
+import { type CheckResult, type CheckSection, type HubPorts, named } from '../../doctor/check-result.ts';
+import { homeChecks } from '../../doctor/home-checks.ts';
+import { clockCheck, memoryBoundCheck, nodeCheck } from '../../doctor/machine-checks.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { authorizationChecks } from '../doctor/authorization-checks.ts';
-import { type CheckResult, type CheckSection, type HubPorts, named } from '../doctor/check-result.ts';
-import { endpointChecks, homeChecks, hubCheck } from '../doctor/hub-checks.ts';
-import { clockCheck, memoryBoundCheck, nodeCheck, stateChecks, tokenCheck } from '../doctor/machine-checks.ts';
+import { acceptanceChecks, endpointChecks, hubCheck, questionsOverHttp } from '../doctor/hub-checks.ts';
+import { stateChecks, tokenCheck } from '../doctor/own-state.ts';
 import { agentChecks, toolChecks } from '../doctor/tool-checks.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { meshIfAllowed } from '../hub/mesh-status.ts';
@@ -77,13 +79,15 @@ async function membership(hub: HubClient): Promise<boolean | undefined> {
 
 async function hubSections(hub: HubClient): Promise<readonly CheckSection[]> {
   const nowMs = Date.now();
-  const [home, access, endpoints] = await Promise.all([
-    homeChecks(hub, nowMs),
-    authorizationChecks(hub, nowMs),
+  const questions = questionsOverHttp(hub);
+  const [accepted, home, access, endpoints] = await Promise.all([
+    acceptanceChecks(hub),
+    homeChecks(questions, nowMs),
+    authorizationChecks(questions, nowMs),
     endpointChecks(hub, nowMs),
   ]);
   return [
-    { title: 'Home', checks: home },
+    { title: 'Home', checks: [...accepted, ...home] },
     { title: 'Decisions', checks: access },
     { title: 'Page and agents', checks: endpoints },
   ];

@@ -1,9 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
+import { meshText, unreachableHubs } from '../../doctor/mesh-finding.ts';
 import { type Command, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { trustAuthority } from '../hub/hub-trust.ts';
-import { meshIfAllowed, meshText, unreachableHubs } from '../hub/mesh-status.ts';
+import { meshIfAllowed } from '../hub/mesh-status.ts';
 import { hubUrl } from '../identity/credential.ts';
 import { qrBlock } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs } from '../terminal/text-table.ts';

@@ -1,9 +1,9 @@
 import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../../core/auth/permission.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
+import { type CheckResult, type Finding, failed, guardedCheck, named, ok, warning } from '../../doctor/check-result.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { type CheckResult, type Finding, failed, guardedCheck, named, ok, warning } from './check-result.ts';
 
 /** Finds out why an agent cannot use a tool. Checks the tool's name, its schema, its latest calls and their results. */
 export async function toolChecks(hub: HubClient, name: string): Promise<readonly CheckResult[]> {

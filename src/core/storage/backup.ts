@@ -41,3 +41,42 @@ export interface BackupService {
    */
   restore(request: Omit<BackupRequest, 'askForCopies' | 'file'> & { readonly file: string }): Promise<RestoreReport>;
 }
+
+/** When the hub writes backups by itself, and how many of them it keeps. */
+export interface BackupSchedule {
+  /** Local time of day, `HH:MM`; absent if the hub writes a backup only when a person asks for it. */
+  readonly at?: string;
+  readonly keep: number;
+}
+
+/** A backup in the hub's folder. */
+export interface KeptBackup {
+  readonly file: string;
+  readonly madeAtMs: number;
+  readonly bytes: number;
+}
+
+/** The state of the hub's own backups. */
+export interface BackupStatus {
+  readonly folder: string;
+  /** Whether the folder is on the disk of the state directory: a disk that fails then takes the backups with it. */
+  readonly isOnSameDisk: boolean;
+  /** Absent until a person has set a passphrase. */
+  readonly schedule?: BackupSchedule;
+  readonly nextAtMs?: number;
+  readonly lastSuccessAtMs?: number;
+  readonly lastFailure?: { readonly atMs: number; readonly message: string };
+  /** Why no backup protects the hub as the schedule says; absent if all is well. */
+  readonly problem?: string;
+  /** The backups in the folder, newest first. */
+  readonly backups: readonly KeptBackup[];
+}
+
+/** Port: the backups that the hub itself writes. */
+export interface OwnBackups {
+  status(): BackupStatus;
+  /** Writes a backup. Rejects with NOT_CONFIGURED (no passphrase), NOT_FOUND (the folder is missing) or STORAGE_FAILED (the disk fails). */
+  makeNow(): Promise<KeptBackup>;
+  /** Stores the schedule. Throws NOT_CONFIGURED if there is no passphrase yet, STORAGE_FAILED if the disk refuses. */
+  setSchedule(schedule: BackupSchedule, passphrase?: string): void;
+}

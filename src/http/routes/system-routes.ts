@@ -109,7 +109,8 @@ const CERTIFICATE_HEADERS = {
   'content-disposition': 'attachment; filename="atmosphere-edge-ca.crt"',
 };
 
-function certificateView({ source, fingerprint, names, certificateEndsAtMs, authority }: CertificateFacts, url: string) {
+/** Returns what people learn about the hub's TLS. */
+export function certificateView({ source, fingerprint, names, certificateEndsAtMs, authority }: CertificateFacts, url: string) {
   return {
     enabled: true,
     url,

@@ -100,6 +100,7 @@ export const CONFIG_SCHEMA = {
       keep_days: { ...positive, default: 365 },
       max_mb: { ...positive, default: 256 },
     }),
+    backup: section({ folder: { type: 'string', minLength: 1 } }),
     profiles: { type: 'string' },
     history: section({
       raw_days: { ...positive, default: 7 },

@@ -111,6 +111,8 @@ export interface HubConfig {
   readonly clockTrust: 'auto' | 'always' | 'never';
   /** Maximum age and size of the calls in the audit log. */
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
+  /** Folder for the backups that the hub itself writes; default: `backups` in the state directory. */
+  readonly backup: { readonly folder?: string };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
   /** The files and folders that the owner set in the configuration. Default paths are not included. */
@@ -124,7 +126,7 @@ const MINUTE_MS = 60_000;
 /** Keys whose value is a path. A relative path starts at the configuration file's folder. */
 const PATH_KEYS = [
   ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
-  ...['mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
+  ...['backup.folder', 'mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
 ];
 
 /** Environment variables. */
@@ -163,6 +165,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     roles,
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
+    backup: { ...(file.backup.folder !== undefined && { folder: backupFolderOf(file.backup.folder, stateDir) }) },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
     namedPlaces: configuredPaths(file).map(({ key, path }) => ({ key, path })),
     history: {
@@ -236,6 +239,12 @@ function allowedPermissionsOf(
     'CONFIG_INVALID',
     `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`,
   );
+}
+
+/** Throws CONFIG_INVALID for a folder in the state directory: each backup would contain all backups before it. */
+function backupFolderOf(folder: string, stateDir: string): string {
+  if (!`${folder}/`.startsWith(`${resolve(stateDir)}/`)) return folder;
+  throw new AtmoError('CONFIG_INVALID', `backup.folder names ${folder} inside of the state directory; name a folder on another disk`);
 }
 
 function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {

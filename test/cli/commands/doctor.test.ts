@@ -1,18 +1,12 @@
 import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { CheckResult } from '../../../src/cli/doctor/check-result.ts';
 import { endpointChecks } from '../../../src/cli/doctor/hub-checks.ts';
-import {
-  clockCheck,
-  memoryBoundCheck,
-  networkTimeCheck,
-  nodeCheck,
-  stateChecks,
-  tokenCheck,
-} from '../../../src/cli/doctor/machine-checks.ts';
+import { stateChecks, tokenCheck } from '../../../src/cli/doctor/own-state.ts';
 import { schemaChecks } from '../../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
+import type { CheckResult } from '../../../src/doctor/check-result.ts';
+import { clockCheck, memoryBoundCheck, networkTimeCheck, nodeCheck } from '../../../src/doctor/machine-checks.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
 import { authenticatorOf, makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { hubIdOf, hubLabels, meshFinding, meshIfAllowed } from '../../../src/cli/hub/mesh-status.ts';
+import { hubIdOf, hubLabels, meshIfAllowed } from '../../../src/cli/hub/mesh-status.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { meshFinding } from '../../../src/doctor/mesh-finding.ts';
 import { atmo } from '../cli-fixture.ts';
 
 const ATTIC = { id: 'hub-a', name: 'attic', reachable: true };

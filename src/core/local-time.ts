@@ -1,4 +1,4 @@
-import { type Clock, WEEKDAYS, type Weekday } from '../core/clock.ts';
+import { type Clock, WEEKDAYS, type Weekday } from './clock.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isTimeZone, localTimeAt, nextLocalTime } from '../../src/automations/local-time.ts';
+import { isTimeZone, localTimeAt, nextLocalTime } from '../../src/core/local-time.ts';
 
 const BERLIN = 'Europe/Berlin';
 const next = (at: string, after: string, days?: Parameters<typeof nextLocalTime>[0]['days'], timeZone = BERLIN) => {

@@ -14,10 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { toAtmoError } from '../../core/errors.ts';
-import { writeAll } from '../../core/files/file-system.ts';
-import type { CliIo } from '../cli-io.ts';
-import { findCredential, ownerTokenFile, stateDirs } from '../identity/credential.ts';
+import { writeAll } from '../core/files/file-system.ts';
 import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
@@ -73,25 +70,6 @@ export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
   return warning('not kept by this kernel', advice);
 }
 
-/** Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. */
-export function tokenCheck(env: CliIo['env']): Finding {
-  if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
-  try {
-    const login = findCredential(env)?.login;
-    if (login !== undefined) return ok(`your login in ${login.file}`);
-  } catch (error) {
-    return failed(toAtmoError(error).message, 'without a token little can be asked');
-  }
-  const file = ownerTokenFile(env);
-  if (file === undefined) {
-    const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
-    return failed(`no ${places.join(' or ')}`, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_TOKEN');
-  }
-  const mode = statSync(file).mode & 0o777;
-  if ((mode & 0o077) === 0) return ok(file);
-  return failed(`${file} has mode ${mode.toString(8)}`, `others can read it: chmod 600 ${file}`);
-}
-
 const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 100 * MIB;
 /** Maximum milliseconds for writing a mebibyte. A slower disk delays every call. */
@@ -102,13 +80,8 @@ const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
 const SET_ASIDE = /\.(corrupt|damaged)-|^matter\/quarantine\//;
 
-/** Checks the state directory: its owner and modes, damaged files, databases, and the disk. */
-export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
-  const dir = stateDirs(env).find((candidate) => existsSync(candidate));
-  if (dir === undefined) {
-    const found = `none of ${stateDirs(env).join(', ')}`;
-    return [named('state directory', failed(found, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_STATE_DIR'))];
-  }
+/** Checks a state directory: its owner and modes, damaged files and the disk. */
+export function directoryChecks(dir: string): readonly CheckResult[] {
   const directory = named('state directory', directoryCheck(dir));
   if (!canAccess(dir, constants.R_OK | constants.X_OK))
     return [directory, named('state files', warning('not readable for this user', `sudo atmo doctor looks into ${dir}`))];
@@ -119,8 +92,13 @@ export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResu
     named('damaged files', setAsideCheck(dir, files)),
     named('free space', spaceCheck(dir)),
     named('writing', writeCheck(dir)),
-    named('databases', await databaseCheck(dir, files)),
   ];
+}
+
+/** Checks the databases of a state directory. It reads each of them whole, so the hub does not do this while it serves calls. */
+export async function databaseChecks(dir: string): Promise<readonly CheckResult[]> {
+  if (!canAccess(dir, constants.R_OK | constants.X_OK)) return [];
+  return [named('databases', await databaseCheck(dir, entriesIn(dir)))];
 }
 
 function directoryCheck(dir: string): Finding {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { systemCode } from '../../core/errors.ts';
+import { systemCode } from '../core/errors.ts';
 import { type CheckResult, type Finding, failed, type HubPorts, named, ok, warning } from './check-result.ts';
 import { networkTimeCheck } from './machine-checks.ts';
 

@@ -1,4 +1,5 @@
-import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import { type ErrorCode, toAtmoError } from '../core/errors.ts';
+import { type Json, type JsonObject, objectOf, objectsOf } from '../core/json.ts';
 
 /** The outcome of a check. `advice` is the remedy; a check that is ok has none. */
 export interface Finding {
@@ -59,4 +60,20 @@ export interface HubPorts {
   /** False if the hub is in no mesh. It then does not listen at the mesh port. Absent if unknown. */
   readonly isInMesh?: boolean;
   readonly isHubThere: boolean;
+}
+
+/** Port: what the checks ask a hub. `atmo doctor` asks over HTTP; the hub asks itself, with the rights of the caller. */
+export interface HubQuestions {
+  call(tool: string, params: JsonObject): Promise<Json>;
+  devices(): Promise<JsonObject>;
+  /** The membership of the hub and its peers. */
+  mesh(): Promise<JsonObject>;
+  /** How other machines reach the hub over TLS, as `GET /api/v1/tls` answers. */
+  tls(): Promise<JsonObject>;
+  isMatterOn(): Promise<boolean>;
+}
+
+/** Returns the objects in the field `member` of an answer. Returns an empty list if the field is not a list. */
+export function objectsIn(answer: Json, member: string): readonly JsonObject[] {
+  return objectsOf(objectOf(answer)[member]);
 }

@@ -1,13 +1,11 @@
-import { type JsonObject, objectOf } from '../../core/json.ts';
-import { objectsIn } from '../hub/answer-lists.ts';
-import type { HubClient } from '../hub/hub-client.ts';
-import { type CheckResult, type Finding, failed, guardedCheck, ok, warning } from './check-result.ts';
+import { type JsonObject, objectOf } from '../core/json.ts';
+import { type CheckResult, type Finding, failed, guardedCheck, type HubQuestions, objectsIn, ok, warning } from './check-result.ts';
 
 /** Tokens that expire within this many milliseconds get a warning. */
 const SOON_MS = 72 * 3_600_000;
 
 /** Checks the hub's clock, approvers, audit log, rules and tokens. */
-export function authorizationChecks(hub: HubClient, nowMs: number): Promise<readonly CheckResult[]> {
+export function authorizationChecks(hub: HubQuestions, nowMs: number): Promise<readonly CheckResult[]> {
   const ask = async (tool: string) => objectOf(await hub.call(tool, {}));
   return Promise.all([
     guardedCheck('clock is trusted', async () => clockFinding(await ask('hub:clock_status'))),

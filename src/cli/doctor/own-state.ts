@@ -1,0 +1,34 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { toAtmoError } from '../../core/errors.ts';
+import { type CheckResult, type Finding, failed, named, ok } from '../../doctor/check-result.ts';
+import { databaseChecks, directoryChecks } from '../../doctor/machine-checks.ts';
+import type { CliIo } from '../cli-io.ts';
+import { findCredential, ownerTokenFile, stateDirs } from '../identity/credential.ts';
+
+/** Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. */
+export function tokenCheck(env: CliIo['env']): Finding {
+  if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
+  try {
+    const login = findCredential(env)?.login;
+    if (login !== undefined) return ok(`your login in ${login.file}`);
+  } catch (error) {
+    return failed(toAtmoError(error).message, 'without a token little can be asked');
+  }
+  const file = ownerTokenFile(env);
+  if (file === undefined) {
+    const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
+    return failed(`no ${places.join(' or ')}`, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_TOKEN');
+  }
+  const mode = statSync(file).mode & 0o777;
+  if ((mode & 0o077) === 0) return ok(file);
+  return failed(`${file} has mode ${mode.toString(8)}`, `others can read it: chmod 600 ${file}`);
+}
+
+/** Checks the state directory of this machine's hub with its databases. */
+export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
+  const dir = stateDirs(env).find((candidate) => existsSync(candidate));
+  if (dir !== undefined) return [...directoryChecks(dir), ...(await databaseChecks(dir))];
+  const found = `none of ${stateDirs(env).join(', ')}`;
+  return [named('state directory', failed(found, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_STATE_DIR'))];
+}
