@@ -4,6 +4,7 @@ import type { ToolOrchestrator } from '../../src/calls/tool-orchestrator.ts';
 import { rawPublicKey } from '../../src/codec/public-key.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../src/core/auth/principal.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
+import { READ_RATE } from '../../src/http/server/rate-limits.ts';
 import { GATE_TIMEOUT_MS } from '../../src/mesh/transport/admission.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { HOST } from '../http/http-fixture.ts';
@@ -289,6 +290,13 @@ describe('a hub whose owner set limits', () => {
     expect(codes.lastIndexOf('TOKEN_INVALID')).toBe(99);
     expect(codes.at(-1)).toBe('RATE_LIMITED');
     expect(await strict.call('probe:free', {}, await mint())).toMatchObject({ status: 'success' });
+  });
+
+  test('answers no more reads of an account at once than a page needs', async () => {
+    const token = await mint();
+    const read = async () => (await strict.ask('/api/v1/jobs', { token })).code ?? 'success';
+    const codes = await Promise.all(Array.from({ length: READ_RATE.burst + 1 }, read));
+    expect(codes.filter((code) => code !== 'success')).toEqual(['RATE_LIMITED']);
   });
 
   test('ends the calls of a session at its limit, and lets another session begin', async () => {
