@@ -7,12 +7,13 @@ import { build, type Metafile } from 'esbuild';
 import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
 import { isOlderThan } from './bundle-folder.ts';
+import { writeIcons, writeManifest, writeServiceWorker } from './page/app-files.ts';
 
 const SOURCE = 'src/web';
 const ENTRIES = { main: `${SOURCE}/main.ts`, style: `${SOURCE}/style/main.css`, icon: `${SOURCE}/icon.svg` };
 const TEMPLATE = `${SOURCE}/index.html`;
 /** What decides about the result beside the sources that the bundler names. */
-const OTHER_INPUTS = [TEMPLATE, 'package-lock.json', 'scripts/build-page.ts'];
+const OTHER_INPUTS = [TEMPLATE, 'package-lock.json', 'scripts/build-page.ts', 'scripts/page/app-files.ts', 'scripts/page/icon-png.ts'];
 /** What a browser loads before it shows the first page, as gzip: a phone on a weak network has it within a second. */
 const MAX_FIRST_GZIP_BYTES = 120_000;
 /** The parts that every opening of the page needs, beside the frame: the page that is opened first. */
@@ -68,9 +69,13 @@ async function buildInto(outDir: string): Promise<PageSize> {
     logLevel: 'warning',
   });
   const outputs = Object.keys(metafile.outputs).map((path) => resolve(ROOT, path));
+  const icons = writeIcons(join(outDir, 'assets'));
   const shell = join(outDir, 'index.html');
-  writeFileSync(shell, shellOf(metafile));
-  const sizes = new Map([shell, ...outputs].map((path) => [path, compress(path)]));
+  writeFileSync(shell, shellOf(metafile, icons[0]?.file ?? ''));
+  const manifest = writeManifest(outDir, icons, outputOf(metafile, ENTRIES.icon));
+  const workerInputs = await writeServiceWorker(outDir, [...outputs, ...icons.map(({ file }) => file)]);
+  const files = [shell, manifest, join(outDir, 'service-worker.js'), ...outputs];
+  const sizes = new Map(files.map((path) => [path, compress(path)]));
   const firstFiles = new Set([shell, ...firstOutputs(metafile).map((path) => resolve(ROOT, path))]);
   const size: PageSize = {
     first: sumOf([...sizes].flatMap(([path, file]) => (firstFiles.has(path) ? [file] : []))),
@@ -82,8 +87,8 @@ async function buildInto(outDir: string): Promise<PageSize> {
       `The first load of the page has ${size.first.gzipBytes} B gzipped, at most ${MAX_FIRST_GZIP_BYTES} are allowed; load a part of it later`,
     );
   }
-  const inputs = [...Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/')), ...OTHER_INPUTS];
-  writeFileSync(join(outDir, 'inputs.json'), JSON.stringify(inputs));
+  const inputs = [...new Set([...Object.keys(metafile.inputs), ...workerInputs])].filter((path) => !path.startsWith('node_modules/'));
+  writeFileSync(join(outDir, 'inputs.json'), JSON.stringify([...inputs, ...OTHER_INPUTS]));
   return size;
 }
 
@@ -107,17 +112,20 @@ function isFirst(entryPoint: string | undefined): boolean {
 }
 
 /** The page with the names of the files that were made for it. */
-function shellOf({ outputs }: Metafile): string {
-  const nameOf = (entry: string): string => {
-    const made = Object.entries(outputs).find(
-      ([path, { entryPoint, inputs }]) => entryPoint === entry || (path.endsWith('.svg') && entry in inputs),
-    );
-    if (made) return basename(made[0]);
-    throw new AtmoError('INTERNAL_ERROR', `The bundler made nothing from ${entry}`);
-  };
-  const names: Readonly<Record<string, string>> = Object.fromEntries(Object.entries(ENTRIES).map(([key, entry]) => [key, nameOf(entry)]));
+function shellOf(metafile: Metafile, touchIcon: string): string {
+  const made = Object.entries(ENTRIES).map(([key, entry]) => [key, outputOf(metafile, entry)]);
+  const names: Readonly<Record<string, string>> = { ...Object.fromEntries(made), touch: touchIcon };
   const template = readFileSync(join(ROOT, TEMPLATE), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_mark, key: string) => `/assets/${names[key] ?? ''}`);
+}
+
+/** The name of the file that was made from an entry. */
+function outputOf({ outputs }: Metafile, entry: string): string {
+  const made = Object.entries(outputs).find(
+    ([path, { entryPoint, inputs }]) => entryPoint === entry || (path.endsWith('.svg') && entry in inputs),
+  );
+  if (made) return basename(made[0]);
+  throw new AtmoError('INTERNAL_ERROR', `The bundler made nothing from ${entry}`);
 }
 
 /** Puts a .gz and a .br beside a file. */

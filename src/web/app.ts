@@ -5,7 +5,11 @@ import { browserWait, EventStream } from './api/event-stream.ts';
 import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
 import { HubClient } from './api/hub-client.ts';
+import { Installation } from './api/installation.ts';
 import { PagePreferences } from './api/page-preferences.ts';
+import { PageWorker } from './api/page-worker.ts';
+import { PushSubscriptions } from './api/push.ts';
+import { pushBrowser } from './api/push-browser.ts';
 import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
 import { Router } from './router.ts';
 
@@ -29,6 +33,10 @@ export class App {
   readonly plan: HomePlan;
   /** Calls of this page that wait for approval. */
   readonly calls: PendingCalls;
+  /** The service worker, by which the page opens without the hub and is reached by notices. */
+  readonly worker: PageWorker;
+  readonly push: PushSubscriptions;
+  readonly installation: Installation;
   readonly #stream: EventStream;
   #isListening = false;
 
@@ -38,6 +46,7 @@ export class App {
       fetch: (path, init) => fetch(path, init),
       token: () => this.session.login?.token,
       onRefused: ({ code }) => void this.session.signOut(code),
+      onUnreachable: () => this.#stream.reconnect(),
       build: { script: scriptPath(), reload: () => location.reload() },
     });
     this.store = new HomeStore(this.hub);
@@ -46,6 +55,11 @@ export class App {
     this.plan = new HomePlan(this.hub);
     this.calls = new PendingCalls(this.hub);
     this.store.onEvent((event) => this.calls.handleEvent(event));
+    this.worker = new PageWorker((fragment) => {
+      location.hash = fragment;
+    });
+    this.installation = new Installation();
+    this.push = new PushSubscriptions(this.hub, { browser: pushBrowser(this.worker), storage: localStorage });
     this.#stream = new EventStream(
       {
         open: (lastEventId, signal) =>
@@ -59,7 +73,10 @@ export class App {
       {
         onEvent: (event) => this.store.handleEvent(event),
         onGap: () => void this.store.reload(),
-        onConnection: (connection) => this.store.setConnection(connection),
+        onConnection: (connection) => {
+          this.store.setConnection(connection);
+          if (connection === 'live') this.worker.checkForUpdate();
+        },
       },
     );
   }
@@ -76,8 +93,13 @@ export class App {
       if (other) void this.session.receiveLogin(other);
     });
     this.router.start();
+    this.router.subscribe(() => this.worker.reloadIfOutdated());
     window.addEventListener('online', () => this.#stream.wake());
+    window.addEventListener('offline', () => this.#stream.reconnect());
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
+    this.installation.start();
+    // Not awaited: the page is shown before the browser has fetched what it keeps.
+    void this.worker.start().then(() => this.#refreshPush());
   }
 
   /**
@@ -93,12 +115,27 @@ export class App {
     }
   }
 
+  /** Signs out, after a person asked for it. Notices for this person then reach this browser no more. */
+  async signOut(): Promise<void> {
+    // Without the hub the subscription still ends at the push service, and the person must not have to wait for the hub.
+    await this.push.turnOff().catch(() => undefined);
+    await this.session.signOut();
+  }
+
   #follow(): void {
     const isSignedIn = this.session.login !== undefined;
     if (isSignedIn === this.#isListening) return;
     this.#isListening = isSignedIn;
-    if (isSignedIn) void this.#stream.run();
-    else this.#leave();
+    if (isSignedIn) {
+      void this.#stream.run();
+      void this.#refreshPush();
+    } else this.#leave();
+  }
+
+  /** Looks whether notices still reach this browser. A hub that does not answer is asked again at the next opening. */
+  async #refreshPush(): Promise<void> {
+    const isKnown = this.session.login !== undefined && this.worker.support !== 'starting';
+    if (isKnown) await this.push.refresh().catch(() => undefined);
   }
 
   #leave(): void {

@@ -11,6 +11,7 @@ export const PAGE_MODULES: Readonly<Record<PageElementName, () => Promise<unknow
   'atmo-page-home': () => import('./pages/home-page.ts'),
   'atmo-page-mesh': () => import('./pages/mesh-page.ts'),
   'atmo-page-networks': () => import('./pages/networks-page.ts'),
+  'atmo-page-this-device': () => import('./pages/this-device-page.ts'),
   'atmo-page-tokens': () => import('./pages/tokens-page.ts'),
   'atmo-page-tools': () => import('./pages/tools-page.ts'),
 };

@@ -27,6 +27,7 @@ const ROUTES = [
   { route: 'mesh', title: 'mesh.title', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },
   { route: 'networks', title: 'networks.title', icon: 'waves', element: 'atmo-page-networks', place: 'more' },
   { route: 'events', title: 'events.title', icon: 'list', element: 'atmo-page-events', place: 'more' },
+  { route: 'this-device', title: 'this_device.title', icon: 'phone', element: 'atmo-page-this-device', place: 'more' },
 ] as const satisfies readonly Page[];
 /** All pages, in the order of the navigation. */
 export const PAGES: readonly (Page & { readonly element: PageElementName })[] = ROUTES;

@@ -26,6 +26,8 @@ export class Shell extends LightElement {
   declare isMenuOpen: boolean;
   #shown: PageElement | undefined;
   readonly #shownQuestions = new Set<string>();
+  /** The number on the icon of the app. */
+  #badged: number | undefined;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -59,9 +61,13 @@ export class Shell extends LightElement {
       <a class="skip" href="#main" @click=${this.#skip}>${text('shell.skip')}</a>
       <div class="frame">
         ${this.#navigation(app)}
-        <main id="main" tabindex="-1">${this.#problems(app)}${this.#shown ?? html`<p class="quiet center">${text('shell.wait')}</p>`}</main>
+        <main id="main" tabindex="-1">
+          ${this.#away(app)} ${this.#problems(app)}
+          <fieldset class="controls" role="presentation" ?disabled=${app.store.state.isHubAway}>${this.#page(app)}</fieldset>
+        </main>
       </div>
-      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)} ${this.#offer(app)}
+      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#offer(app)}
+      <fieldset class="controls" role="presentation" ?disabled=${app.store.state.isHubAway}>${this.#question(app)}</fieldset>
       <div class="notices" role="status" aria-live="polite">
         ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
       </div>
@@ -86,10 +92,26 @@ export class Shell extends LightElement {
         <div class="nav-foot">
           <p class="connection ${connection}" role="status"><span class="dot" aria-hidden="true"></span>${text(`shell.${connection}`)}</p>
           ${languageChoice()}
-          <button type="button" class="nav-link" @click=${() => app.session.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button>
+          <button type="button" class="nav-link" @click=${() => void app.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button>
         </div>
       </nav>
     `;
+  }
+
+  /** Says that the hub does not answer. Everything that would need it is disabled then, by the field sets around the page. */
+  #away({ store }: App): TemplateResult | typeof nothing {
+    if (!store.state.isHubAway) return nothing;
+    // Without anything of the home to show, this is the heading of the page.
+    const level = store.state.isLoaded ? 2 : 1;
+    return html`<div class="hub-away" role="alert">${icon('warning')}
+      <div><p class="hub-away-title" role="heading" aria-level=${level}>${text('shell.away')}</p><p>${text('shell.away_help')}</p></div></div>`;
+  }
+
+  /** Returns the page that the URL names; nothing if the hub was away from the beginning, because no page has anything to show then. */
+  #page({ store }: App): unknown {
+    const { isHubAway, isLoaded } = store.state;
+    if (isHubAway && !isLoaded) return nothing;
+    return this.#shown ?? html`<p class="quiet center">${text('shell.wait')}</p>`;
   }
 
   #problems({ store }: App): TemplateResult | typeof nothing {
@@ -114,7 +136,7 @@ export class Shell extends LightElement {
     const content = html`<ul class="menu">
       ${pages.map((page) => this.#link(page))}
       <li>${languageChoice()}</li>
-      <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button></li>
+      <li><button type="button" class="nav-link" @click=${() => void this.app?.signOut()}>${icon('out')}<span>${text('shell.sign_out')}</span></button></li>
     </ul>`;
     return modalDialog({ title: text('shell.more'), onClose: () => this.#showMenu(false) }, content);
   }
@@ -208,7 +230,8 @@ export class Shell extends LightElement {
   /** Waits for the hub's first response. Then opens the approvals page if requests wait for a person, and otherwise the home page. */
   #begin(app: App): void {
     const stop = app.store.subscribe(() => {
-      if (!app.store.state.isLoaded && app.store.state.problem === undefined) return;
+      const { isLoaded, problem, isHubAway } = app.store.state;
+      if (!isLoaded && problem === undefined && !isHubAway) return;
       stop();
       if (!app.router.place) app.router.begin(app.store.pendingApprovals().length > 0 ? 'approvals' : 'home');
     });
@@ -232,8 +255,18 @@ export class Shell extends LightElement {
   #retitle(): void {
     const { app } = this;
     const page = app?.router.place?.page;
-    document.title = titleOf(app?.session.login ? app.store.pendingApprovals().length : 0, page && text(page.title));
+    const waiting = app?.session.login ? app.store.pendingApprovals().length : 0;
+    document.title = titleOf(waiting, page && text(page.title));
+    if (waiting === this.#badged) return;
+    this.#badged = waiting;
+    showBadge(waiting);
   }
+}
+
+/** Shows the number of waiting requests on the icon of the installed app; 0 shows none. Only installed pages have such an icon. */
+function showBadge(waiting: number): void {
+  // Browsers without badges do not have the function, and some reject where the page is not installed.
+  void navigator.setAppBadge?.(waiting)?.catch(() => undefined);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -41,18 +41,54 @@ describe('the built page', () => {
   test('names only files of its own, and has no script or style in the text', () => {
     const shell = read('index.html').toString();
     const named = [...shell.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
-    expect(named).toHaveLength(3);
-    for (const path of named) expect(assets()).toContain(path.replace('/assets/', ''));
+    expect(named).toHaveLength(5);
+    for (const path of named) if (path !== '/manifest.webmanifest') expect(assets()).toContain(path.replace('/assets/', ''));
     expect(shell).not.toMatch(/<script[^>]*>[^<]|<style|\son\w+=|style=|\{\{/);
   });
 
   test('has every file compressed beside it, with a name that the door serves', () => {
     for (const name of assets()) {
-      expect(name).toMatch(/^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/);
+      expect(name).toMatch(/^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|png|svg)$/);
+      // A picture is compressed already.
+      if (name.endsWith('.png')) continue;
       const bytes = read(`assets/${name}`);
       expect(gunzipSync(read(`assets/${name}.gz`))).toEqual(bytes);
       expect(brotliDecompressSync(read(`assets/${name}.br`))).toEqual(bytes);
     }
+  });
+
+  test('is an app: a manifest with a name, a start, and icons of the sizes that it says', () => {
+    const manifest = JSON.parse(read('manifest.webmanifest').toString()) as Record<string, unknown>;
+    expect(manifest).toMatchObject({
+      id: '/',
+      name: 'Atmosphere',
+      short_name: 'Atmosphere',
+      start_url: '/',
+      scope: '/',
+      display: 'standalone',
+    });
+    expect(manifest.theme_color).toMatch(/^#[0-9a-f]{6}$/);
+    const icons = manifest.icons as readonly { src: string; sizes: string; type: string; purpose: string }[];
+    const pictures = icons.filter(({ type }) => type === 'image/png');
+    expect(pictures.map(({ sizes, purpose }) => `${sizes} ${purpose}`)).toEqual([
+      '192x192 any',
+      '512x512 any',
+      '192x192 maskable',
+      '512x512 maskable',
+    ]);
+    for (const { src, sizes } of pictures) {
+      const png = read(src.slice(1));
+      expect(png.subarray(1, 4).toString()).toBe('PNG');
+      expect(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`).toBe(sizes);
+      expect(png.length).toBeLessThan(60_000);
+    }
+  });
+
+  test('has a service worker that keeps every file of the build, and nothing else', () => {
+    const worker = read('service-worker.js').toString();
+    const kept = [...worker.matchAll(/"\/assets\/([^"]+)"/g)].map(([, name]) => name ?? '');
+    expect(kept.toSorted()).toEqual(assets().toSorted());
+    expect(worker).not.toContain('/api/');
   });
 
   test('asks nobody but its own hub for anything', () => {

@@ -13,11 +13,14 @@ const CONTENT_SECURITY_POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   'media-src blob:',
+  "worker-src 'self'",
+  "manifest-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types lit-html',
+  // `service-worker` names the one script that the page may register (src/web/api/service-worker-host.ts).
+  'trusted-types lit-html service-worker',
 ].join('; ');
 const SHELL_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -26,6 +29,9 @@ const SHELL_HEADERS = {
   'x-frame-options': 'DENY',
   'cache-control': 'no-cache',
 };
+/** Policy of the service worker, which may only fetch the files of the page from this hub. */
+const WORKER_HEADERS = { 'content-security-policy': "default-src 'none'; connect-src 'self'", 'cache-control': 'no-cache' };
+const MANIFEST_HEADERS = { 'cache-control': 'no-cache' };
 /** Assets can be cached forever, because an asset's name contains the hash of its content. */
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
@@ -38,7 +44,25 @@ export function pageRoutes(files: PageFiles): readonly Route[] {
       summary: 'The monitor page for people',
       access: 'public',
       answers: { 200: 'text/html' },
-      handle: async (request) => fileAnswer(request, await files.shell(request.header('accept-encoding')), SHELL_HEADERS),
+      handle: async (request) => fileAnswer(request, await files.root('index.html', request.header('accept-encoding')), SHELL_HEADERS),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/manifest.webmanifest',
+      summary: 'What a phone needs to take the page as an app (W3C Web Application Manifest)',
+      access: 'public',
+      answers: { 200: 'application/manifest+json' },
+      handle: async (request) =>
+        fileAnswer(request, await files.root('manifest.webmanifest', request.header('accept-encoding')), MANIFEST_HEADERS),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/service-worker.js',
+      summary: 'The service worker of the page, which keeps the page for times without the hub and shows notices',
+      access: 'public',
+      answers: { 200: 'text/javascript' },
+      handle: async (request) =>
+        fileAnswer(request, await files.root('service-worker.js', request.header('accept-encoding')), WORKER_HEADERS),
     }),
     defineRoute({
       method: 'GET',
@@ -78,7 +102,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
   svg: 'image/svg+xml',
+  webmanifest: 'application/manifest+json',
 };
 /** Content codings of the precompressed files, each with its file ending. The coding with the smallest files comes first. */
 const CODINGS = [
@@ -86,7 +112,10 @@ const CODINGS = [
   ['gzip', '.gz'],
 ] as const;
 /** Matches file names of the built assets: a name, a hash and an ending. No other asset is read. */
-const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|svg)$/;
+const ASSET = /^[a-z][a-z0-9-]{0,63}-[A-Z0-9]{8}\.(?:css|js|png|svg)$/;
+
+/** The files of the page that have no hash in their name. */
+type RootFile = 'index.html' | 'manifest.webmanifest' | 'service-worker.js';
 
 interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -103,9 +132,9 @@ export class PageFiles {
     this.#dir = dir;
   }
 
-  /** Resolves with the page's HTML file. Rejects with NOT_CONFIGURED if the page was never built. */
-  async shell(acceptEncoding: string | undefined): Promise<PageFile> {
-    const file = await this.#read('index.html', acceptEncoding);
+  /** Resolves with the page's HTML file, manifest or service worker. Rejects with NOT_CONFIGURED if the page was never built. */
+  async root(name: RootFile, acceptEncoding: string | undefined): Promise<PageFile> {
+    const file = await this.#read(name, acceptEncoding);
     if (file) return file;
     throw new AtmoError('NOT_CONFIGURED', 'The hub has no page: install the package again, or run ./scripts/setup in the checkout');
   }

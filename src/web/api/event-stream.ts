@@ -36,6 +36,7 @@ export class EventStream {
   readonly #listener: EventStreamListener;
   #ended = new AbortController();
   #nap = new AbortController();
+  #connection = new AbortController();
   #lastEventId: string | undefined;
   #failures = 0;
 
@@ -65,6 +66,11 @@ export class EventStream {
     this.#nap.abort();
   }
 
+  /** Cuts the connection and makes another. Called when a request got no response: a hub without power does not close its connections. */
+  reconnect(): void {
+    this.#connection.abort();
+  }
+
   stop(): void {
     this.#ended.abort();
   }
@@ -72,6 +78,7 @@ export class EventStream {
   /** Opens one connection and reads it to its end. Returns true if the hub rejected the token. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
+    this.#connection = silence;
     try {
       const opening = this.#parts.open(this.#lastEventId, AbortSignal.any([signal, silence.signal]));
       const response = await this.#within(OPENING_MS, opening, silence);

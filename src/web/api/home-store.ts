@@ -47,7 +47,9 @@ export class HomeStore extends Observable {
   }
 
   setConnection(connection: Connection): void {
-    this.#update({ connection });
+    // While the page tries to connect again, the hub is still away.
+    const isHubAway = connection === 'lost' || (connection === 'connecting' && this.#state.isHubAway);
+    this.#update({ connection, isHubAway });
   }
 
   handleEvent(event: EventView): void {
@@ -73,8 +75,8 @@ export class HomeStore extends Observable {
 
   /** Deletes the state of the home. Called after sign-out. */
   clear(): void {
-    const { connection, hubProblems } = this.#state;
-    this.#update({ ...EMPTY_HOME, connection, hubProblems });
+    const { connection, isHubAway, hubProblems } = this.#state;
+    this.#update({ ...EMPTY_HOME, connection, isHubAway, hubProblems });
   }
 
   #update(change: Partial<HomeState>): void {
@@ -108,6 +110,8 @@ export class HomeStore extends Observable {
 /** The state of the home and of the connection to the hub. The object never changes: each change of the state makes a new object. */
 export interface HomeState {
   readonly connection: Connection;
+  /** True from the loss of the connection until there is one again: what the page shows may have changed, and nothing can be done. */
+  readonly isHubAway: boolean;
   /** True once the hub has returned the devices. */
   readonly isLoaded: boolean;
   /** Why the last load of the devices failed, for people; undefined if it succeeded. */
@@ -126,6 +130,7 @@ export interface HomeState {
 /** The state before the first response from the hub. */
 export const EMPTY_HOME: HomeState = {
   connection: 'connecting',
+  isHubAway: false,
   isLoaded: false,
   problem: undefined,
   hubProblems: [],

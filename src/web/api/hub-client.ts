@@ -1,5 +1,6 @@
 import { AtmoError, type ErrorCode, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
+import { text } from '../texts/text.ts';
 
 /** The services of the page that the client uses. */
 export interface HubClientParts {
@@ -8,6 +9,8 @@ export interface HubClientParts {
   readonly token: () => string | undefined;
   /** Called when the hub rejects the token. The token has expired, was revoked, or is invalid. */
   readonly onRefused: (error: HubError) => void;
+  /** Called when no response came, so that the page looks at its connection at once. */
+  readonly onUnreachable?: () => void;
   /** `script` is the path of this page's main script. If an import fails and the hub now serves another main script, `reload` is called. */
   readonly build?: { readonly script: string; reload(): void };
 }
@@ -69,7 +72,7 @@ export class HubClient {
     } catch {
       const { build } = this.#parts;
       const shell = await (await this.open('/')).text();
-      if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again');
+      if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', text('shell.part_missing'));
       build.reload();
       // The promise never resolves, because the reloaded page replaces this one.
       return new Promise(() => {});
@@ -103,7 +106,8 @@ export class HubClient {
       return await this.#parts.fetch(path, init);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new HubError('HUB_UNREACHABLE', 'The hub does not answer; is it running, and is this device in its network?');
+      this.#parts.onUnreachable?.();
+      throw new HubError('HUB_UNREACHABLE', text('shell.no_answer'));
     }
   }
 
@@ -132,11 +136,10 @@ export class HubError extends AtmoError {
 /** Returns the error in a response body. The body is problem details (RFC 9457) or the envelope of a tool call. */
 function errorOfAnswer(body: unknown, status: number): HubError {
   const problem = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
-  if (!isJsonObject(problem))
-    return new HubError('INTERNAL_ERROR', `The hub answered with status ${status} and without a reason`, { status });
+  if (!isJsonObject(problem)) return new HubError('INTERNAL_ERROR', text('shell.no_reason', { status }), { status });
   const { code, message = problem.detail, details } = problem;
-  const text = typeof message === 'string' ? message : `The hub answered with status ${status}`;
-  return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', text, { status, details: objectOf(details) });
+  const words = typeof message === 'string' ? message : text('shell.no_reason', { status });
+  return new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', words, { status, details: objectOf(details) });
 }
 
 /** Returns a message for people about a thrown value. */

@@ -1,6 +1,6 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import { languageTag, text } from '../texts/text.ts';
+import { hasText, languageTag, text } from '../texts/text.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -54,13 +54,19 @@ export function valueWords(value: Json): string {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? text('words.yes') : text('words.no');
   if (typeof value === 'number') return numberWords(value);
-  if (typeof value === 'string') return humanWords(value);
+  if (typeof value === 'string') return wordOf(value);
   if (Array.isArray(value)) return value.map(valueWords).join(', ') || text('words.none');
   return isJsonObject(value)
     ? Object.entries(value)
         .map(([name, item]) => `${humanWords(name)} ${valueWords(item)}`)
         .join(', ')
     : '';
+}
+
+/** Returns a value that is one of a list in the language of the page; a value that the page does not know, as the hub names it. */
+function wordOf(value: string): string {
+  const key = `values.${value}`;
+  return hasText(key) ? text(key) : humanWords(value);
 }
 
 /** Returns a number as text. It is rounded to three decimals if it is below 1, and to fewer decimals if it is larger. */
@@ -75,17 +81,10 @@ export function humanWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
-const SHORT_NAMES: Readonly<Record<string, string>> = {
-  co2: 'CO₂',
-  pm25: 'PM2.5',
-  pm10: 'PM10',
-  open_percent: 'Open',
-  tilt_percent: 'Slats open',
-};
-
 /** Returns the name of a reading for people: `is_on` becomes `On`, `co2` becomes `CO₂`. */
 export function readingName(name: string): string {
-  return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
+  const key = `readings.${name}`;
+  return hasText(key) ? text(key) : capital(humanWords(name.replace(/^is_/, '')));
 }
 
 /** Returns a Matter name as words: `DimmableLight` becomes `Dimmable light`, `Attr0xfff10002` becomes `Attribute 2`. */

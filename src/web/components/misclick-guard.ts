@@ -1,3 +1,4 @@
+import { text } from '../texts/text.ts';
 import { PositionStability } from './position-stability.ts';
 
 /**
@@ -44,7 +45,7 @@ class MisclickGuard extends HTMLElement {
     if (button && this.#steadiness.isStable(button, performance.now())) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const detail = { text: 'This came here only just now. Look at it, and press again.', tone: 'plain' };
+    const detail = { text: text('forms.just_moved'), tone: 'plain' };
     this.dispatchEvent(new CustomEvent('atmo-notice', { detail, bubbles: true }));
   };
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonSchema, objectOf, tryParseJson } from '../../core/json.ts';
+import { text } from '../texts/text.ts';
 import { capital, humanWords } from './formatting.ts';
 
 /** The path of a field's value within the form's value. */
@@ -37,14 +38,7 @@ export type FormField = FieldHead &
   );
 
 const LONG_TEXT = 200;
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  string: 'Text',
-  integer: 'Number',
-  number: 'Number',
-  boolean: 'Yes or no',
-  array: 'List',
-  object: 'Several values',
-};
+const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const;
 
 /** Returns the form field for the property `name` of an object. `schema` is the property's schema. */
 export function schemaField(
@@ -91,9 +85,10 @@ function typedForm(form: JsonSchema, head: FieldHead): FormField {
 }
 
 function formName(form: JsonSchema): string {
-  if (Array.isArray(form.enum)) return 'One of a list';
+  if (Array.isArray(form.enum)) return text('forms.type_choice');
   if (isJsonObject(form.properties)) return capital(Object.keys(form.properties).map(humanWords).join(', '));
-  return TYPE_NAMES[typesOf(form)[0] ?? ''] ?? 'Anything';
+  const type = TYPES.find((known) => known === typesOf(form)[0]);
+  return type ? text(`forms.type_${type}`) : text('forms.type_any');
 }
 
 function choiceOf(schema: JsonSchema, head: FieldHead): FormField | undefined {

@@ -1,13 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 import type { DeviceView } from '../api/hub-types.ts';
-import { formValues } from '../components/form-values.ts';
-import { dateTimeWords, secondsWords } from '../components/formatting.ts';
+import { formValues, inputValue } from '../components/form-values.ts';
+import { dateTimeWords, timeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { lazyJson } from '../components/text-block.ts';
+import { text, textWith } from '../texts/text.ts';
+import { type Activity, activitiesOf } from './activity-sentences.ts';
 import { type AuditFilter, auditLine, auditPath, NO_FILTER, shortName } from './audit-rows.ts';
 
 interface AuditPage {
@@ -21,15 +23,18 @@ interface Verdict {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
+const RECENT_ROWS = '/api/v1/audit?limit=200';
 /** After a call, the page waits this many milliseconds before it loads the newest calls. A list that changes more often is hard to read. */
 const REFRESH_MS = 2_000;
 
-/** Page with the newest calls, the totals of each tool and agent, and the audit log. A button verifies the audit log. */
+/** Page with what happened in sentences, the totals of each tool and agent, and the audit log. A button verifies the audit log. */
 export class ActivityPage extends PageElement {
   readonly #usage = new RemoteData<Usage>(() => this.requestUpdate());
+  readonly #recent = new RemoteData<AuditPage>(() => this.requestUpdate());
   readonly #journal = new RemoteData<AuditPage>(() => this.requestUpdate());
   readonly #verdict = new RemoteData<Verdict>(() => this.requestUpdate());
   #filter: AuditFilter = NO_FILTER;
+  #withReads = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   protected override connected(): readonly Stop[] {
@@ -49,12 +54,13 @@ export class ActivityPage extends PageElement {
 
   protected override render(): TemplateResult {
     return html`
-      <header class="page-head"><h1>Activity</h1><p>Who called what, and how it went.</p></header>
+      <header class="page-head"><h1>${text('activity.title')}</h1><p>${text('activity.about')}</p></header>
       <div class="stack">
-        ${remoteDataView(this.#usage, (usage) => html`${recentCalls(usage)} ${usageTables(usage)}`)}
+        ${this.#happened()}
+        ${remoteDataView(this.#usage, usageTables)}
         <section class="card" aria-labelledby="journal-title">
-          <header><h2 id="journal-title">Journal</h2>
-            <button type="button" class="button small" ?disabled=${this.#verdict.isLoading} @click=${() => this.#verify()}>${icon('shield')}Verify</button></header>
+          <header><h2 id="journal-title">${text('activity.journal')}</h2>
+            <button type="button" class="button small" ?disabled=${this.#verdict.isLoading} @click=${() => this.#verify()}>${icon('shield')}${text('activity.verify')}</button></header>
           ${remoteDataView(this.#verdict, verdictView)} ${this.#filterForm()} ${remoteDataView(this.#journal, (page) => this.#rows(page))}
         </section>
       </div>
@@ -63,23 +69,22 @@ export class ActivityPage extends PageElement {
 
   #filterForm(): TemplateResult {
     const { agent, tool, kind } = this.#filter;
-    const kinds = { '': 'Everything', intent: 'Calls', outcome: 'Outcomes', refusal: 'Refusals', note: 'Notes' };
     return html`
-      <form class="filters" role="search" aria-label="Journal" @submit=${(event: SubmitEvent) => this.#narrow(formValues(event))}>
-        <label class="field"><span class="label">Agent</span><input name="agent" .value=${agent} autocomplete="off" /></label>
-        <label class="field"><span class="label">Tool</span><input name="tool" .value=${tool} autocomplete="off" placeholder="matter:…" /></label>
-        <label class="field"><span class="label">Rows</span>
-          <select name="kind">${Object.entries(kinds).map(([value, title]) => html`<option value=${value} ?selected=${value === kind}>${title}</option>`)}</select></label>
-        <button type="submit" class="button">${icon('search')}Show</button>
+      <form class="filters" role="search" aria-label=${text('activity.journal')} @submit=${(event: SubmitEvent) => this.#narrow(formValues(event))}>
+        <label class="field"><span class="label">${text('activity.agent')}</span><input name="agent" .value=${agent} autocomplete="off" /></label>
+        <label class="field"><span class="label">${text('activity.tool')}</span><input name="tool" .value=${tool} autocomplete="off" placeholder="matter:…" /></label>
+        <label class="field"><span class="label">${text('activity.rows')}</span>
+          <select name="kind">${KINDS.map((one) => html`<option value=${one} ?selected=${one === kind}>${text(`activity.kind_${one === '' ? 'all' : one}`)}</option>`)}</select></label>
+        <button type="submit" class="button">${icon('search')}${text('activity.show')}</button>
       </form>
     `;
   }
 
   #rows({ rows, next_before: nextBefore }: AuditPage): TemplateResult {
-    if (rows.length === 0) return html`<p class="quiet">The journal has no such rows.</p>`;
+    if (rows.length === 0) return html`<p class="quiet">${text('activity.no_rows')}</p>`;
     return html`
-      <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isLoading}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
-      ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#loadOlder(nextBefore)}>Older rows</button>`}
+      <ol class="log" aria-label=${text('activity.journal')} aria-busy=${this.#journal.isLoading}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
+      ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#loadOlder(nextBefore)}>${text('activity.older')}</button>`}
     `;
   }
 
@@ -100,7 +105,22 @@ export class ActivityPage extends PageElement {
     this.#timer = undefined;
   }
 
+  /** Shows the newest calls as sentences. */
+  #happened(): TemplateResult {
+    const { devices } = this.app.store.state;
+    const toggle = (event: Event) => {
+      this.#withReads = inputValue(event) === 'on';
+      this.requestUpdate();
+    };
+    return html`<section class="card" aria-labelledby="happened-title">
+      <header><h2 id="happened-title">${text('activity.happened')}</h2>
+        <label class="check"><input type="checkbox" .checked=${this.#withReads} @change=${toggle} /><span>${text('activity.with_reads')}</span></label></header>
+      ${remoteDataView(this.#recent, ({ rows }) => sentencesView(activitiesOf(rows, { devices, withReads: this.#withReads })))}
+    </section>`;
+  }
+
   #loadUsage(): void {
+    void this.#recent.load(() => this.app.hub.get<AuditPage>(RECENT_ROWS));
     void this.#usage.load(() => this.app.hub.get<Usage>('/api/tools/usage?limit=20'));
   }
 
@@ -124,8 +144,9 @@ export class ActivityPage extends PageElement {
 customElements.define('atmo-page-activity', ActivityPage);
 
 function verdictView({ intact, rows, problem }: Verdict): TemplateResult {
-  if (intact) return html`<p role="status"><span class="chip good">intact</span> All ${rows} rows fit their chain.</p>`;
-  return html`<p class="alert" role="alert">${icon('warning')}The journal was changed: row ${problem?.seq}, ${problem?.reason}</p>`;
+  if (intact)
+    return html`<p role="status"><span class="chip good">${text('activity.intact')}</span> ${text('activity.chain_fits', { count: rows })}</p>`;
+  return html`<p class="alert" role="alert">${icon('warning')}${text('activity.changed', { row: problem?.seq ?? 0, reason: problem?.reason ?? '' })}</p>`;
 }
 
 const TONES = { asked: '', done: 'good', failed: 'bad', refused: 'bad', noted: 'cool' } as const;
@@ -135,8 +156,8 @@ function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult 
   return html`<li>
     <details>
       <summary>
-        <time datetime=${row.at}>${dateTimeWords(row.at)}</time> <span class="chip ${TONES[verdict]}">${verdict}</span>
-        <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">by <bdi>${row.agent}</bdi></span>`}</span>
+        <time datetime=${row.at}>${dateTimeWords(row.at)}</time> <span class="chip ${TONES[verdict]}">${text(`activity.verdict_${verdict}`)}</span>
+        <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">${textWith('activity.by', { agent: html`<bdi>${row.agent}</bdi>` })}</span>`}</span>
         ${detail === '' ? nothing : html`<span class="detail quiet"><bdi>${detail}</bdi></span>`}
       </summary>
       ${lazyJson(row)}
@@ -155,42 +176,43 @@ interface Totals {
 interface Usage {
   readonly tools: readonly (Totals & { readonly tool: string })[];
   readonly agents: readonly (Totals & { readonly agent: string })[];
-  readonly recent: readonly {
-    readonly ts: string;
-    readonly tool: string;
-    readonly agent: string;
-    readonly duration_ms: number;
-    readonly error?: string;
-  }[];
 }
 
 const MAX_ROWS = 10;
+const MAX_SENTENCES = 25;
+const KINDS = ['', 'intent', 'outcome', 'refusal', 'note'] as const;
 
-function recentCalls({ recent }: Usage): TemplateResult {
-  if (recent.length === 0) return html`<p class="empty">Nobody has called a tool yet.</p>`;
-  return html`<section class="card" aria-labelledby="recent-title">
-    <h2 id="recent-title">Newest calls</h2>
-    <div class="table-wrap" tabindex="0" role="group" aria-labelledby="recent-title"><table>
-      <thead><tr><th scope="col">When</th><th scope="col">Tool</th><th scope="col">Agent</th><th scope="col">Took</th><th scope="col">Went</th></tr></thead>
-      <tbody>
-        ${recent.map(
-          ({ ts, tool, agent, duration_ms: tookMs, error }) => html`<tr>
-            <td><time datetime=${ts}>${secondsWords(ts)}</time></td>
-            <td>${shortName(tool)}</td>
-            <td><a href="#/activity?agent=${encodeURIComponent(agent)}"><bdi>${agent}</bdi></a></td>
-            <td class="number">${Math.round(tookMs)} ms</td>
-            <td>${error === undefined ? html`<span class="chip good">well</span>` : html`<span class="chip bad">${error}</span>`}</td>
-          </tr>`,
-        )}
-      </tbody></table></div>
-  </section>`;
+function sentencesView(activities: readonly Activity[]): TemplateResult {
+  if (activities.length === 0) return html`<p class="empty">${text('activity.nothing')}</p>`;
+  return html`<ol class="log sentences" aria-label=${text('activity.happened')}>${activities.slice(0, MAX_SENTENCES).map(sentenceView)}</ol>`;
+}
+
+function sentenceView(activity: Activity): TemplateResult {
+  const { at, agent, sentence, devices, tool, state, reason, approvedBy, rows } = activity;
+  const values = {
+    agent: html`<bdi>${agent}</bdi>`,
+    devices: html`<bdi>${devices}</bdi>`,
+    tool: html`<bdi>${tool}</bdi>`,
+  };
+  const isBad = state === 'failed' || state === 'refused';
+  return html`<li>
+    <details>
+      <summary><span class="sentence">${textWith(sentence, values)}</span><span class="quiet">, <time datetime=${at}>${timeWords(at)}</time>${
+        approvedBy === '' ? nothing : html`, ${text('activity.approved_by', { people: approvedBy })}`
+      }</span>
+        ${isBad ? html`<span class="chip bad">${text(`activity.state_${state}`)}</span>` : nothing}
+        ${isBad && reason !== '' ? html`<span class="detail quiet"><bdi>${reason}</bdi></span>` : nothing}
+      </summary>
+      ${lazyJson(rows)}
+    </details>
+  </li>`;
 }
 
 /** Returns two tables with the totals of each agent and of each tool. */
 function usageTables({ agents, tools }: Usage): TemplateResult {
   return html`<div class="columns">
-    ${totalsTable('Agents', agents, ({ agent }) => html`<bdi>${agent}</bdi>`)}
-    ${totalsTable('Most used tools', tools, ({ tool }) => html`${shortName(tool)}`)}
+    ${totalsTable(text('agents.title'), agents, ({ agent }) => html`<a href="#/activity?agent=${encodeURIComponent(agent)}"><bdi>${agent}</bdi></a>`)}
+    ${totalsTable(text('activity.most_used'), tools, ({ tool }) => html`${shortName(tool)}`)}
   </div>`;
 }
 
@@ -202,7 +224,7 @@ function totalsTable<Row extends Totals>(
   if (rows.length === 0) return nothing;
   return html`<section class="card"><h2>${title}</h2>
     <div class="table-wrap" tabindex="0" role="group" aria-label=${title}><table>
-      <thead><tr><th scope="col">Name</th><th scope="col">Calls</th><th scope="col">Errors</th><th scope="col">Mean</th></tr></thead>
+      <thead><tr>${(['name', 'calls', 'errors', 'mean'] as const).map((column) => html`<th scope="col">${text(`activity.column_${column}`)}</th>`)}</tr></thead>
       <tbody>
         ${rows
           .toSorted((a, b) => b.calls - a.calls)

@@ -6,6 +6,7 @@ import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
+import { text } from '../texts/text.ts';
 import { Commissioning, readSetupCode, type StepLine } from './commissioning.ts';
 import { CredentialSets, credentialCard } from './network-credentials.ts';
 
@@ -32,7 +33,7 @@ export class AddDevicePage extends PageElement {
   protected override render(): TemplateResult {
     const state = this.#commissioning?.progress.state;
     return html`
-      <header class="page-head"><h1>Add a device</h1><p>It has to be powered and in pairing mode.</p></header>
+      <header class="page-head"><h1>${text('add_device.title')}</h1><p>${text('add_device.about')}</p></header>
       <div class="stack">
         ${state === 'idle' ? nothing : this.#progress()}
         ${state === 'running' || state === 'done' ? nothing : html`${this.#form()}${this.#credentials ? credentialCard(this.#credentials, this) : nothing}`}
@@ -44,34 +45,34 @@ export class AddDevicePage extends PageElement {
     const areas = areaNames(this.app.store.state);
     const sets = this.#credentials?.sets ?? [];
     return html`<form class="card stack" novalidate @submit=${(event: SubmitEvent) => this.#start(event)}>
-      <label class="field"><span class="label">Setup code</span>
-        <input name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" inputmode="text" placeholder="3497-011-2332 or MT:…"
+      <label class="field"><span class="label">${text('add_device.code')}</span>
+        <input name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" inputmode="text" placeholder=${text('add_device.code_example')}
           aria-describedby="code-help code-error" @input=${(event: Event) => this.#clearMistake(event)} />
-        <span class="help" id="code-help">On the device, its box or its leaflet: 11 or 21 digits beside a picture of two arrows, or the text of the QR code.</span>
+        <span class="help" id="code-help">${text('add_device.code_help')}</span>
         <span class="error" id="code-error" role="alert"></span></label>
       ${this.#cameraView()}
       <div class="row">
-        <label class="field grow"><span class="label">Name</span><input name="name" maxlength="64" autocomplete="off" placeholder="Kitchen lamp" /></label>
-        <label class="field grow"><span class="label">Room</span><input name="area" maxlength="64" list="areas" autocomplete="off" /></label>
+        <label class="field grow"><span class="label">${text('devices.name')}</span><input name="name" maxlength="64" autocomplete="off" placeholder=${text('add_device.name_example')} /></label>
+        <label class="field grow"><span class="label">${text('devices.room')}</span><input name="area" maxlength="64" list="areas" autocomplete="off" /></label>
         <datalist id="areas">${areas.map((area) => html`<option value=${area}></option>`)}</datalist>
       </div>
-      <label class="field"><span class="label">Network that it joins</span>
+      <label class="field"><span class="label">${text('add_device.network')}</span>
         <select name="network">
-          <option value="">It is in the network already, or connects by cable</option>
+          <option value="">${text('add_device.network_none')}</option>
           ${sets.map(({ kind, name, network }) => html`<option value="${kind}/${name}">${kind === 'wifi' ? 'Wi-Fi' : 'Thread'} ${network} (${name})</option>`)}
         </select>
-        <span class="help">A new device that is found over Bluetooth is given this network.</span></label>
-      <p><button class="button primary">${icon('plus')}Add it</button></p>
+        <span class="help">${text('add_device.network_help')}</span></label>
+      <p><button class="button primary">${icon('plus')}${text('add_device.add')}</button></p>
     </form>`;
   }
 
   #cameraView(): TemplateResult {
-    if (!isSecureContext) return html`<p class="quiet">To scan the code with this device's camera, open the page over HTTPS.</p>`;
+    if (!isSecureContext) return html`<p class="quiet">${text('add_device.camera_https')}</p>`;
     const problem = this.#cameraProblem;
     return html`
-      <p class="row"><button type="button" class="button" aria-pressed=${this.#camera !== undefined} @click=${() => void this.#scan()}>${icon('camera')}${this.#camera ? 'Stop the camera' : 'Scan the QR code'}</button></p>
+      <p class="row"><button type="button" class="button" aria-pressed=${this.#camera !== undefined} @click=${() => void this.#scan()}>${icon('camera')}${this.#camera ? text('add_device.camera_stop') : text('add_device.camera_scan')}</button></p>
       ${problem === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${problem}</p>`}
-      ${this.#camera ? html`<video class="viewfinder" muted playsinline aria-label="Camera; hold the QR code into the picture" .srcObject=${this.#camera.stream}></video>` : nothing}
+      ${this.#camera ? html`<video class="viewfinder" muted playsinline aria-label=${text('add_device.camera')} .srcObject=${this.#camera.stream}></video>` : nothing}
     `;
   }
 
@@ -80,20 +81,20 @@ export class AddDevicePage extends PageElement {
     if (!work) return html``;
     const { state, steps, failure, findings } = work.progress;
     return html`<section class="card stack" aria-labelledby="steps-title">
-      <h2 id="steps-title" tabindex="-1">${{ idle: '', running: 'Adding the device …', done: 'The device is here', failed: 'That did not work' }[state]}</h2>
+      <h2 id="steps-title" tabindex="-1">${text(`add_device.state_${state}`)}</h2>
       ${stepsView(steps.lines())}
       ${failure ? html`<div class="alert" role="alert">${icon('warning')}<div><p><strong>${failure.reason}</strong></p><p>${failure.advice}</p>${findingsView(findings)}</div></div>` : nothing}
-      ${failure && findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>Take it all the same</button></p>` : nothing}
-      ${state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>Give up</button></p>` : nothing}
+      ${failure && findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>${text('add_device.accept')}</button></p>` : nothing}
+      ${state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>${text('add_device.give_up')}</button></p>` : nothing}
       ${state === 'done' ? this.#result(work.progress) : nothing}
     </section>`;
   }
 
   #result({ devices, findings }: Commissioning['progress']): TemplateResult {
     return html`
-      ${findings.length === 0 ? nothing : html`<div class="quiet" role="group" aria-label="What could not be proved"><p>What could not be proved:</p>${findingsView(findings)}</div>`}
+      ${findings.length === 0 ? nothing : html`<div class="quiet" role="group" aria-label=${text('add_device.unproved')}><p>${text('add_device.unproved')}:</p>${findingsView(findings)}</div>`}
       <ul class="row">${devices.map(({ id, name }) => html`<li><a class="button primary" href="#/devices/${encodeURIComponent(id)}"><bdi>${name}</bdi></a></li>`)}</ul>
-      <p><button type="button" class="button" @click=${() => this.#commissioning?.reset()}>Add another</button></p>
+      <p><button type="button" class="button" @click=${() => this.#commissioning?.reset()}>${text('add_device.another')}</button></p>
     `;
   }
 
@@ -108,9 +109,9 @@ export class AddDevicePage extends PageElement {
   }
 
   #start(event: SubmitEvent): void {
-    const { code: text = '', name, area, network } = formValues(event);
+    const { code: typed = '', name, area, network } = formValues(event);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
-    const code = readSetupCode(text);
+    const code = readSetupCode(typed);
     if ('mistake' in code) {
       if (field) this.#showMistake(field, code.mistake);
       field?.focus();
@@ -134,23 +135,23 @@ export class AddDevicePage extends PageElement {
       this.requestUpdate();
       await this.updateComplete;
       const video = this.querySelector('video');
-      if (video) this.#camera.watch(video, (text) => this.#takeCode(text));
+      if (video) this.#camera.watch(video, (seen) => this.#takeCode(seen));
     } catch (error) {
-      this.#cameraProblem = `The camera cannot be used: ${messageOf(error)}`;
+      this.#cameraProblem = text('add_device.camera_fails', { reason: messageOf(error) });
       this.requestUpdate();
     }
   }
 
   /** Puts a setup code into the form and stops the camera. Returns false if the text is not a setup code. */
-  #takeCode(text: string): boolean {
-    const code = readSetupCode(text);
+  #takeCode(seen: string): boolean {
+    const code = readSetupCode(seen);
     const field = this.querySelector<HTMLInputElement>('input[name=code]');
     if ('mistake' in code || !field) return false;
     field.value = code.code;
     this.#showMistake(field, '');
     this.#stopCamera();
     this.requestUpdate();
-    this.notify('The code was read.');
+    this.notify(text('add_device.code_read'));
     field.focus();
     return true;
   }
@@ -167,15 +168,13 @@ function findingsView(findings: readonly string[]): TemplateResult | typeof noth
   return findings.length === 0 ? nothing : html`<ul>${findings.map((finding) => html`<li>${finding}</li>`)}</ul>`;
 }
 
-const WORDS = { waiting: 'to come', current: 'now', done: 'done', failed: 'failed' } as const;
-
 function stepsView(lines: readonly StepLine[]): TemplateResult {
   const current = lines.find(({ state }) => state === 'current');
   return html`
     <ol class="steps">
       ${lines.map(
         ({ step, title, state, note }) => html`<li class=${state} data-step=${step} aria-current=${state === 'current' ? 'step' : nothing}>
-          <span class="mark" aria-hidden="true"></span><span>${title}<span class="hidden">: ${WORDS[state]}</span>${
+          <span class="mark" aria-hidden="true"></span><span>${title}<span class="hidden">: ${text(`add_device.is_${state}`)}</span>${
             state === 'current' && note !== '' ? html`<br /><span class="quiet small">${note}</span>` : nothing
           }</span></li>`,
       )}
@@ -213,8 +212,8 @@ class QrCamera {
     const look = async () => {
       const { default: decodeQr } = await this.#hub.part(() => import('qr/decode.js'));
       const picture = pictureOf(video, canvas);
-      const text = picture && textIn(picture, decodeQr);
-      const isTaken = text !== undefined && !this.#isStopped && onText(text);
+      const seen = picture && textIn(picture, decodeQr);
+      const isTaken = seen !== undefined && !this.#isStopped && onText(seen);
       if (!isTaken && !this.#isStopped) this.#timer = setTimeout(() => void look(), LOOK_EVERY_MS);
     };
     void look();

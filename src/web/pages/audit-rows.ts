@@ -1,6 +1,7 @@
 import { describeCompleted, type NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
+import { text } from '../texts/text.ts';
 
 /** A row of the audit log on one line, for people. */
 export interface AuditLine {
@@ -36,15 +37,15 @@ const MAX_LENGTH = 160;
 
 function compact(value: unknown): string {
   if (value === undefined || value === null || (isJsonObject(value) && Object.keys(value).length === 0)) return '';
-  const text = JSON.stringify(value);
-  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
+  const written = JSON.stringify(value);
+  return written.length <= MAX_LENGTH ? written : `${written.slice(0, MAX_LENGTH)}…`;
 }
 
 function decisionIn(decision: unknown): string {
   if (!isJsonObject(decision)) return '';
   const approvers = Array.isArray(decision.approved_by) ? decision.approved_by.join(', ') : '';
-  if (approvers !== '') return `approved by ${approvers}`;
-  return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
+  if (approvers !== '') return text('activity.approved_by', { people: approvers });
+  return typeof decision.rule === 'string' ? text('activity.by_rule', { rule: decision.rule }) : '';
 }
 
 /** A filter for the audit log. Empty fields have no effect. */

@@ -2,6 +2,7 @@ import { COMMISSION_STEPS, type CommissionStep } from '../../core/devices/device
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { HomeStore } from '../api/home-store.ts';
 import { type HubClient, HubError, messageOf } from '../api/hub-client.ts';
+import { text } from '../texts/text.ts';
 
 interface CommissioningParts {
   readonly hub: Pick<HubClient, 'get' | 'post' | 'delete'>;
@@ -119,7 +120,7 @@ export class Commissioning {
     this.#update({
       state: 'failed',
       failure: {
-        reason: typeof reason === 'string' ? (REASONS[reason] ?? 'The device refused.') : 'The hub refused it.',
+        reason: reasonWords(reason),
         advice: String(advice ?? message),
       },
       findings: textsOf(findings),
@@ -131,32 +132,26 @@ function idle(): Progress {
   return { state: 'idle', steps: new CommissionSteps(), devices: [], findings: [] };
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  not_found: 'The device was not found.',
-  wrong_passcode: 'The code is not the one of this device.',
-  window_closed: 'The device takes no pairing now.',
-  already_commissioned: 'The device is in this home already.',
-  attestation_refused: 'The device cannot prove who made it.',
-  network_credentials_missing: 'The device needs a network to join.',
-  network_rejected: 'The device could not join the network.',
-  device_full: 'The device is in as many homes as it can be.',
-  unreachable: 'The device does not answer any more.',
-  not_joined: 'The device did not show up in the network.',
-  timeout: 'The device was too slow.',
-};
+const REASONS = [
+  'not_found',
+  'wrong_passcode',
+  'window_closed',
+  'already_commissioned',
+  'attestation_refused',
+  'network_credentials_missing',
+  'network_rejected',
+  'device_full',
+  'unreachable',
+  'not_joined',
+  'timeout',
+] as const;
 
-/** The steps in words, in their order. */
-const TITLES: Readonly<Record<CommissionStep, string>> = {
-  parse: 'Read the code',
-  discover: 'Look for the device',
-  connect: 'Connect with the passcode',
-  attest: 'Check who made it',
-  network: 'Give it the network',
-  join: 'Bring it into this home',
-  interview: 'Ask what it can do',
-  record: 'Write it down',
-  done: 'Ready',
-};
+/** Returns the reason of a failure in words. `reason` comes from the device's refusal; without one, the hub itself refused. */
+function reasonWords(reason: unknown): string {
+  const known = REASONS.find((one) => one === reason);
+  if (known) return text(`add_device.reason_${known}`);
+  return typeof reason === 'string' ? text('add_device.refused_by_device') : text('add_device.refused_by_hub');
+}
 
 /** One line of the list of steps. */
 export interface StepLine {
@@ -199,7 +194,7 @@ export class CommissionSteps {
     const shown = COMMISSION_STEPS.filter((step) => step !== 'network' || this.#notes.has(step) || this.#current === step);
     return shown.map((step) => ({
       step,
-      title: TITLES[step],
+      title: text(`add_device.step_${step}`),
       state: this.#stateAt(COMMISSION_STEPS.indexOf(step), currentIndex),
       note: this.#notes.get(step) ?? '',
     }));
@@ -219,20 +214,18 @@ const QR_TEXT = /^MT:[0-9A-Z.-]{19,}$/;
 const SEPARATORS = /[\s.\u2010-\u2015-]/g;
 
 /** Parses a setup code. It is the text of a QR code, or a pairing code of 11 or 21 digits (Matter Core §5.1.3, §5.1.4). */
-export function readSetupCode(text: string): SetupCode {
-  const trimmed = text.trim();
+export function readSetupCode(typed: string): SetupCode {
+  const trimmed = typed.trim();
   if (/^mt:/i.test(trimmed)) return readQrText(trimmed.replaceAll(/\s/g, '').toUpperCase());
   const digits = trimmed.replaceAll(SEPARATORS, '');
-  if (digits === '') return { mistake: 'Type the digits on the device or its box, or the text of its QR code.' };
-  if (!/^\d+$/.test(digits)) return { mistake: 'A setup code is MT: and what follows, or digits alone.' };
-  if (digits.length !== 11 && digits.length !== 21) return { mistake: `A setup code has 11 or 21 digits; these are ${digits.length}.` };
-  return isVerhoeff(digits)
-    ? { code: digits }
-    : { mistake: 'One digit is wrong, or two are swapped: the last one does not fit the others.' };
+  if (digits === '') return { mistake: text('add_device.code_empty') };
+  if (!/^\d+$/.test(digits)) return { mistake: text('add_device.code_letters') };
+  if (digits.length !== 11 && digits.length !== 21) return { mistake: text('add_device.code_length', { digits: digits.length }) };
+  return isVerhoeff(digits) ? { code: digits } : { mistake: text('add_device.code_digit') };
 }
 
-function readQrText(text: string): SetupCode {
-  return QR_TEXT.test(text) ? { code: text } : { mistake: 'The text of the QR code is not complete; it is MT: and at least 19 more.' };
+function readQrText(content: string): SetupCode {
+  return QR_TEXT.test(content) ? { code: content } : { mistake: text('add_device.code_qr') };
 }
 
 const FIRST_PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];

@@ -6,12 +6,13 @@ import type { App } from '../app.ts';
 import { typeWords, valueWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import { LightElement } from '../components/light-element.ts';
+import { text } from '../texts/text.ts';
 
 const CHECKS = [
-  { tool: 'hub:ping_device', text: 'Ping', icon: 'activity' },
-  { tool: 'hub:device_diagnostics', text: 'Diagnostics', icon: 'info' },
-  { tool: 'hub:list_fabrics', text: 'Who else controls it', icon: 'key' },
-  { tool: 'hub:interview_device', text: 'Ask it everything anew', icon: 'refresh' },
+  { tool: 'hub:ping_device', title: 'devices.check_ping', icon: 'activity' },
+  { tool: 'hub:device_diagnostics', title: 'devices.check_diagnostics', icon: 'info' },
+  { tool: 'hub:list_fabrics', title: 'devices.check_fabrics', icon: 'key' },
+  { tool: 'hub:interview_device', title: 'devices.check_interview', icon: 'refresh' },
 ] as const;
 type Check = (typeof CHECKS)[number];
 
@@ -38,8 +39,8 @@ export class DeviceAbout extends LightElement {
 
   protected override render(): TemplateResult {
     return html`<div class="columns">
-      <section class="card" aria-label="About"><h2>About</h2>${this.#facts()}</section>
-      <section class="card" aria-label="Diagnostics"><h2>Diagnostics</h2>
+      <section class="card" aria-label=${text('devices.tab_about')}><h2>${text('devices.tab_about')}</h2>${this.#facts()}</section>
+      <section class="card" aria-label=${text('devices.check_diagnostics')}><h2>${text('devices.check_diagnostics')}</h2>
         <div class="stack"><div class="row">${CHECKS.map((check) => this.#button(check))}</div>
         <div aria-live="polite">${this.#outcome()}</div></div></section>
     </div>`;
@@ -49,19 +50,19 @@ export class DeviceAbout extends LightElement {
     const { device } = this;
     const users = objectsOf(this.names?.used_by);
     const facts: readonly (readonly [string, string | undefined])[] = [
-      ['Also called', device.aliases?.join(', ')],
-      ['Was called', textsOf(this.names?.former_names).join(', ')],
-      ['Its names are used by', users.map(({ kind, id }) => `${String(kind)} ${String(id)}`).join(', ')],
-      ['Floor', device.floor ?? undefined],
-      ['Kind', device.device_types.map(typeWords).join(', ')],
-      ['Made by', device.vendor.name],
-      ['Product', device.product.name],
-      ['Serial number', device.serial],
-      ['Software', device.software_version],
-      ['Behind', device.parent],
-      ['Matter node', device.matter_node_id],
-      ['Id', device.id],
-      ['Sleeps', device.is_sleepy ? 'yes, it answers late to save its battery' : undefined],
+      [text('devices.also_called'), device.aliases?.join(', ')],
+      [text('devices.was_called'), textsOf(this.names?.former_names).join(', ')],
+      [text('devices.names_used_by'), users.map(({ kind, id }) => `${String(kind)} ${String(id)}`).join(', ')],
+      [text('devices.floor'), device.floor ?? undefined],
+      [text('devices.kind'), device.device_types.map(typeWords).join(', ')],
+      [text('devices.made_by'), device.vendor.name],
+      [text('devices.product'), device.product.name],
+      [text('devices.serial'), device.serial],
+      [text('devices.software'), device.software_version],
+      [text('devices.behind'), device.parent],
+      [text('devices.node'), device.matter_node_id],
+      [text('devices.id'), device.id],
+      [text('devices.sleeps'), device.is_sleepy ? text('devices.sleeps_yes') : undefined],
     ];
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
   }
@@ -74,22 +75,22 @@ export class DeviceAbout extends LightElement {
 
   #button(check: Check): TemplateResult {
     return html`<button type="button" class="button small" ?disabled=${this.busy !== undefined} aria-busy=${this.busy === check}
-      @click=${() => void this.#run(check)}>${icon(check.icon)}${check.text}</button>`;
+      @click=${() => void this.#run(check)}>${icon(check.icon)}${text(check.title)}</button>`;
   }
 
   #outcome(): TemplateResult | typeof nothing {
     if (!this.found) return nothing;
     const { check, answer, problem } = this.found;
     if (problem !== undefined) return html`<p class="alert">${icon('warning')}${problem}</p>`;
-    return html`<h3>${check.text}</h3>${tree(answer ?? null)}`;
+    return html`<h3>${text(check.title)}</h3>${tree(answer ?? null)}`;
   }
 
   async #run(check: Check): Promise<void> {
     this.busy = check;
     try {
       const params = { device_id: this.device.id };
-      const answer = await this.app.call({ tool: check.tool, params, label: `${check.text}: ${this.device.name}` });
-      this.found = { check, ...(answer === undefined ? { problem: 'Waits for approval' } : { answer }) };
+      const answer = await this.app.call({ tool: check.tool, params, label: `${text(check.title)}: ${this.device.name}` });
+      this.found = { check, ...(answer === undefined ? { problem: text('forms.waits') } : { answer }) };
     } catch (error) {
       this.found = { check, problem: messageOf(error) };
     }

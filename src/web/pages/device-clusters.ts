@@ -17,6 +17,7 @@ import { LightElement } from '../components/light-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { parseJsonOrText } from '../components/schema-fields.ts';
 import { lazyContent } from '../components/text-block.ts';
+import { text } from '../texts/text.ts';
 
 /** Shows the complete data model of a device, by endpoint and cluster. */
 export class RawClusters extends LightElement {
@@ -34,10 +35,10 @@ export class RawClusters extends LightElement {
   }
 
   #list(endpoints: readonly EndpointDescription[]): TemplateResult {
-    return html`<div class="stack"><p class="quiet">As the device itself has it, in the words and units of Matter.</p>
+    return html`<div class="stack"><p class="quiet">${text('devices.raw_about')}</p>
       ${endpoints.map(
-        (endpoint) => html`<section class="stack" aria-label="Endpoint ${endpoint.endpoint}">
-          <h2>Endpoint ${endpoint.endpoint} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h2>
+        (endpoint) => html`<section class="stack" aria-label=${text('devices.endpoint', { number: endpoint.endpoint })}>
+          <h2>${text('devices.endpoint', { number: endpoint.endpoint })} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h2>
           <div class="fold-list">${endpoint.clusters.map((cluster) => this.#cluster(endpoint.endpoint, cluster))}</div>
         </section>`,
       )}</div>`;
@@ -90,16 +91,16 @@ export class RawCluster extends LightElement {
   protected override render(): TemplateResult {
     const { attributes, commands, events, features, revision, description } = this.cluster;
     return html`<div class="stack">
-      <p class="quiet">${description} Revision ${revision}${features.length > 0 ? `, features ${features.join(', ')}` : ''}.</p>
+      <p class="quiet">${description} ${text('devices.revision', { revision })}${features.length > 0 ? `, ${text('devices.features', { features: features.join(', ') })}` : ''}.</p>
       ${attributes.length > 0 ? this.#attributes(attributes) : nothing}
       ${commands.map((command) => this.#command(command))}
-      ${events.length > 0 ? html`<p class="quiet small">Tells events: ${events.map(({ name }) => typeWords(name)).join(', ')}</p>` : nothing}
+      ${events.length > 0 ? html`<p class="quiet small">${text('devices.tells', { events: events.map(({ name }) => typeWords(name)).join(', ') })}</p>` : nothing}
     </div>`;
   }
 
   #attributes(attributes: readonly AttributeDescription[]): TemplateResult {
-    return html`<div class="row"><h3>Attributes</h3>
-        <button type="button" class="button small" ?disabled=${this.busy} @click=${() => void this.#readAll()}>${icon('refresh')}Read all</button></div>
+    return html`<div class="row"><h3>${text('devices.attributes')}</h3>
+        <button type="button" class="button small" ?disabled=${this.busy} @click=${() => void this.#readAll()}>${icon('refresh')}${text('devices.read_all')}</button></div>
       <ul class="attributes">${attributes.map((attribute) => this.#attribute(attribute))}</ul>`;
   }
 
@@ -109,7 +110,7 @@ export class RawCluster extends LightElement {
     return html`<li>
       <span class="attribute-name">${typeWords(name)}${unit === undefined ? nothing : html` <span class="quiet">${unit}</span>`}</span>
       <output class="mono">${value ?? '…'}</output>
-      <button type="button" class="button small plain" ?disabled=${this.busy} aria-label="Read ${typeWords(name)}" @click=${() => void this.#run(name, { attribute: name })}>Read</button>
+      <button type="button" class="button small plain" ?disabled=${this.busy} aria-label=${text('devices.read_thing', { name: typeWords(name) })} @click=${() => void this.#run(name, { attribute: name })}>${text('devices.read')}</button>
       ${writable ? this.#writer(attribute) : nothing}
     </li>`;
   }
@@ -120,8 +121,8 @@ export class RawCluster extends LightElement {
       if (value !== undefined) void this.#run(name, { attribute: name, value });
     };
     return html`<form class="writer" @submit=${write}>
-      <input class="input mono" name="value" aria-label="New value of ${typeWords(name)}" placeholder="New value, JSON" autocomplete="off" />
-      <button type="submit" class="button small" ?disabled=${this.busy}>Write</button></form>`;
+      <input class="input mono" name="value" aria-label=${text('devices.new_value_of', { name: typeWords(name) })} placeholder=${text('devices.new_value')} autocomplete="off" />
+      <button type="submit" class="button small" ?disabled=${this.busy}>${text('devices.write')}</button></form>`;
   }
 
   #command(command: CommandDescription): TemplateResult {
@@ -130,9 +131,9 @@ export class RawCluster extends LightElement {
     return html`<details class="fold inner">
       <summary><span class="fold-title">${typeWords(name)}</span></summary>
       <div class="fold-body stack">${description === undefined ? nothing : html`<p class="quiet">${description}</p>`}
-        <atmo-schema-form .schema=${parameters} submitLabel="Send" ?busy=${this.busy}
+        <atmo-schema-form .schema=${parameters} submitLabel=${text('devices.send')} ?busy=${this.busy}
           @atmo-submit=${(event: CustomEvent<JsonObject>) => void this.#run(`${name}()`, { command: name, params: event.detail })}></atmo-schema-form>
-        ${answer === undefined ? nothing : html`<pre tabindex="0" role="group" aria-label="Answer"><code>${answer}</code></pre>`}</div>
+        ${answer === undefined ? nothing : html`<pre tabindex="0" role="group" aria-label=${text('forms.answer')}><code>${answer}</code></pre>`}</div>
     </details>`;
   }
 
@@ -146,15 +147,15 @@ export class RawCluster extends LightElement {
     this.busy = true;
     try {
       const answer = await this.app.call({ tool: TOOL, params, label: `${this.cluster.name} ${key}` });
-      this.#show(key, answer === undefined ? 'waits for approval' : textOf(answer));
+      this.#show(key, answer === undefined ? text('forms.waits') : textOf(answer));
     } catch (error) {
       this.#show(key, messageOf(error));
     }
     this.busy = false;
   }
 
-  #show(key: string, text: string): void {
-    this.values = new Map(this.values).set(key, text);
+  #show(key: string, words: string): void {
+    this.values = new Map(this.values).set(key, words);
   }
 }
 

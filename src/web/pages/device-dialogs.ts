@@ -7,6 +7,7 @@ import type { DeviceView } from '../api/hub-types.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { countdown } from '../components/formatting.ts';
+import { text, textWith } from '../texts/text.ts';
 
 /** The codes with which another system can add the device too. `devices` is the number of devices that the other system then gets. */
 export type ShareCode = DeviceCodes & { readonly devices: number };
@@ -34,12 +35,12 @@ export function editDialog({ device, areas, onClose, onSave }: EditOptions): Tem
     onSave({ name, area });
   };
   return modalDialog(
-    { title: 'Name and room', onClose },
+    { title: text('devices.edit'), onClose },
     html`<form class="stack" @submit=${submit}>
-      <label class="field"><span class="label">Name</span><input name="name" required maxlength="64" value=${device.name} autocomplete="off" /></label>
-      <label class="field"><span class="label">Room</span><input name="area" maxlength="64" value=${device.area ?? ''} list="areas" autocomplete="off" /></label>
+      <label class="field"><span class="label">${text('devices.name')}</span><input name="name" required maxlength="64" value=${device.name} autocomplete="off" /></label>
+      <label class="field"><span class="label">${text('devices.room')}</span><input name="area" maxlength="64" value=${device.area ?? ''} list="areas" autocomplete="off" /></label>
       <datalist id="areas">${areas.map((area) => html`<option value=${area}></option>`)}</datalist>
-      <footer><button type="button" class="button" @click=${closeDialog}>Cancel</button><button type="submit" class="button primary">Save</button></footer>
+      <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button><button type="submit" class="button primary">${text('forms.save')}</button></footer>
     </form>`,
   );
 }
@@ -72,17 +73,21 @@ export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptio
     onRemove({ isForced });
   };
   return modalDialog(
-    { title: others.length === 0 ? `Remove ${device.name}?` : `Remove ${leaving.length} devices?`, onClose },
+    {
+      title:
+        others.length === 0 ? text('devices.remove_one', { name: device.name }) : text('devices.remove_many', { count: leaving.length }),
+      onClose,
+    },
     html`<form class="stack" @submit=${submit}>
       ${
         others.length === 0
           ? nothing
-          : html`<p>${device.name} cannot leave alone. With it go ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.</p>
-        <label class="check"><input type="checkbox" required /><span>Remove all ${leaving.length} devices</span></label>`
+          : html`<p>${text('devices.leaves_with', { name: device.name, others: named.join(', ') })}${more > 0 ? ` ${text('devices.leaves_more', { count: more })}` : nothing}</p>
+        <label class="check"><input type="checkbox" required /><span>${text('devices.remove_all', { count: leaving.length })}</span></label>`
       }
-      <p>The device leaves this home and forgets it. Its tools end; its history stays. To come back it has to be added anew with its code.</p>
-      ${isAway ? html`<label class="check"><input type="checkbox" name="force" /><span>It does not answer: forget it here all the same. The device still believes to belong here until it is reset.</span></label>` : nothing}
-      <footer><button type="button" class="button" @click=${closeDialog}>Keep it</button><button type="submit" class="button danger">Remove</button></footer>
+      <p>${text('devices.remove_about')}</p>
+      ${isAway ? html`<label class="check"><input type="checkbox" name="force" /><span>${text('devices.remove_forced')}</span></label>` : nothing}
+      <footer><button type="button" class="button" @click=${closeDialog}>${text('devices.keep')}</button><button type="submit" class="button danger">${text('devices.remove')}</button></footer>
     </form>`,
   );
 }
@@ -97,12 +102,12 @@ interface ShareOptions {
 /** Returns the dialog that shows the code for another system, as a QR code and in digits. */
 export function shareDialog({ device, code, hub, onClose }: ShareOptions): TemplateResult {
   return modalDialog(
-    { title: `Share ${device.name}`, onClose },
+    { title: text('devices.share_title', { name: device.name }), onClose },
     html`<div class="share">
-      ${code.devices > 1 ? html`<p>${device.name} cannot be shared alone: the other system gets all ${code.devices} devices of its bridge.</p>` : nothing}
-      <figure class="qr" role="img" aria-label="QR code to add ${device.name} elsewhere">${until(qrDrawing(code.qrCode, hub), html`<p class="quiet">One moment …</p>`)}</figure>
-      <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
-      <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>
+      ${code.devices > 1 ? html`<p>${text('devices.share_bridge', { name: device.name, count: code.devices })}</p>` : nothing}
+      <figure class="qr" role="img" aria-label=${text('devices.share_qr', { name: device.name })}>${until(qrDrawing(code.qrCode, hub), html`<p class="quiet">${text('shell.wait')}</p>`)}</figure>
+      <p>${textWith('devices.share_scan', { code: html`<strong class="mono number">${code.manualCode}</strong>` })}</p>
+      <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? text('devices.share_left', { time: countdown(code.expiresAt, Date.now()) }) : text('devices.share_over')}</p>
     </div>`,
   );
 }
@@ -110,9 +115,9 @@ export function shareDialog({ device, code, hub, onClose }: ShareOptions): Templ
 const QUIET_MODULES = 4;
 
 /** Returns a text as a QR code. It is black on white in every theme, because cameras may not read other colours. */
-async function qrDrawing(text: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
+async function qrDrawing(content: string, hub: Pick<HubClient, 'part'>): Promise<TemplateResult> {
   const { default: encodeQR } = await hub.part(() => import('qr'));
-  const modules = encodeQR(text, 'raw', { border: QUIET_MODULES });
+  const modules = encodeQR(content, 'raw', { border: QUIET_MODULES });
   const path = modules.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
   return html`<svg viewBox="0 0 ${modules.length} ${modules.length}" shape-rendering="crispEdges"><path d=${path}></path></svg>`;
 }

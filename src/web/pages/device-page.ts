@@ -15,14 +15,15 @@ import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { lazyContent } from '../components/text-block.ts';
 import { toolTitle } from '../components/tool-form.ts';
+import { text, textWith } from '../texts/text.ts';
 import { CallCompletion } from './call-completion.ts';
 import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import { readingsCard } from './device-readings.ts';
 import { tileOf } from './device-tile-model.ts';
 import type { TileCall } from './tile-control.ts';
 
-const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
-type Tab = keyof typeof TABS;
+const TABS = ['now', 'tools', 'about', 'raw'] as const;
+type Tab = (typeof TABS)[number];
 /** The tabs for a device on the hub's board. Such a device comes from the hub's configuration, so the other tabs do not apply to it. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
@@ -67,15 +68,15 @@ export class DevicePage extends PageElement {
   protected override render(): TemplateResult {
     const { store } = this.app;
     const device = store.state.devices.find(({ id }) => id === this.params.id);
-    if (!device) return store.state.isLoaded ? gone() : html`<p class="quiet center">${store.state.problem ?? 'One moment …'}</p>`;
+    if (!device) return store.state.isLoaded ? gone() : html`<p class="quiet center">${store.state.problem ?? text('shell.wait')}</p>`;
     const readings = readingsOf(store.state, device.id);
     return html`
       ${this.#head(device)} ${this.#offer(device)}
-      <div class="tabs device-tabs" role="group" aria-label="About this device">${tabsOf(device).map(
-        ([tab, title]) =>
+      <div class="tabs device-tabs" role="group" aria-label=${text('devices.views')}>${tabsOf(device).map(
+        (tab) =>
           html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
             this.tab = tab;
-          }}>${title}</button>`,
+          }}>${text(`devices.tab_${tab}`)}</button>`,
       )}</div>
       ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#completion.view()}
     `;
@@ -85,10 +86,10 @@ export class DevicePage extends PageElement {
     return html`
       <header class="page-head device-head">
         <div>
-          <a class="back" href="#/home">${icon('back')}Home</a>
+          <a class="back" href="#/home">${icon('back')}${text('home.title')}</a>
           <h1>${device.name}</h1>
           <p class="row">${device.area === null ? nothing : html`<span class="chip">${device.area}</span>`} ${reachability(device)}
-            <span class="small">heard ${ageWords(device.last_seen, Date.now())}</span></p>
+            <span class="small">${text('devices.heard', { age: ageWords(device.last_seen, Date.now()) })}</span></p>
         </div>
         ${device.kind === 'board' ? nothing : this.#actions(device)}
       </header>
@@ -99,22 +100,23 @@ export class DevicePage extends PageElement {
   #offer(device: DeviceView): TemplateResult | typeof nothing {
     if (!this.formerly) return nothing;
     const { former, name, removed_at_ms: removedAtMs } = this.formerly;
-    const since = typeof removedAtMs === 'number' ? ` until ${dateWords(removedAtMs)}` : '';
-    const restore = () => void this.#run(device, { tool: RESTORE_TOOL, label: `Restore ${device.name}` });
-    return html`<div class="alert" role="group" aria-label="It was here before">${icon('info')}<div>
-      <p>By what it says of itself, this is <bdi>${String(name ?? former)}</bdi>, which was here${since}. If it is the same device, it can have
-        its former history, names and rights again.</p>
-      <p><button type="button" class="button" @click=${restore}>It is the same device</button></p></div></div>`;
+    const restore = () => void this.#run(device, { tool: RESTORE_TOOL, label: text('devices.restore_label', { name: device.name }) });
+    return html`<div class="alert" role="group" aria-label=${text('devices.formerly')}>${icon('info')}<div>
+      <p>${textWith(typeof removedAtMs === 'number' ? 'devices.formerly_until' : 'devices.formerly_is', {
+        name: html`<bdi>${String(name ?? former)}</bdi>`,
+        date: typeof removedAtMs === 'number' ? dateWords(removedAtMs) : '',
+      })}</p>
+      <p><button type="button" class="button" @click=${restore}>${text('devices.restore')}</button></p></div></div>`;
   }
 
   #actions(device: DeviceView): TemplateResult {
     const run = (tool: string, label: string) => () => void this.#run(device, { tool, label });
     return html`
       <div class="page-actions">
-        <button type="button" class="button small" @click=${run('hub:identify_device', `Identify ${device.name}`)}>${icon('bell')}Identify</button>
-        <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}Name and room</button>
-        <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: `Share ${device.name}` }))}>${icon('share')}Share</button>
-        <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}Remove</button>
+        <button type="button" class="button small" @click=${run('hub:identify_device', text('devices.identify_label', { name: device.name }))}>${icon('bell')}${text('devices.identify')}</button>
+        <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}${text('devices.edit')}</button>
+        <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: text('devices.share_title', { name: device.name }) }))}>${icon('share')}${text('devices.share')}</button>
+        <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}${text('devices.remove')}</button>
       </div>
     `;
   }
@@ -143,7 +145,7 @@ export class DevicePage extends PageElement {
       const remove = ({ isForced }: { readonly isForced: boolean }) =>
         void this.#run(device, {
           tool: 'hub:remove_device',
-          label: `Remove ${device.name}`,
+          label: text('devices.remove_label', { name: device.name }),
           params: { whole_node: leaving.length > 1, ...(isForced && { force: true }) },
         });
       return removeDialog({ device, leaving, onClose, onRemove: remove });
@@ -157,10 +159,15 @@ export class DevicePage extends PageElement {
 
   async #save(device: DeviceView, { name, area }: { readonly name: string; readonly area: string }): Promise<void> {
     if (area !== (device.area ?? '')) {
-      await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
+      await this.#run(device, {
+        tool: 'hub:set_device_area',
+        label: text('devices.move_label', { name: device.name }),
+        ...(area !== '' && { params: { area } }),
+      });
     }
     // A new notice replaces the previous one. The rename comes last, so that its notice, which names the consequences, stays visible.
-    if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
+    if (name !== device.name)
+      await this.#run(device, { tool: 'hub:rename_device', label: text('devices.rename_label', { name: device.name }), params: { name } });
     await this.app.store.refresh('devices');
   }
 
@@ -170,7 +177,7 @@ export class DevicePage extends PageElement {
   ): Promise<void> {
     const result = await this.callTool({ tool, label, params: { device_id: device.id, ...params } });
     if (result === undefined || this.#showResult(tool, result)) return;
-    this.notify([`${label}: done`, ...namingWords(objectOf(result))].join('. '));
+    this.notify([text('shell.done', { label }), ...namingWords(objectOf(result))].join('. '));
   }
 
   async #recognise(): Promise<void> {
@@ -183,7 +190,7 @@ export class DevicePage extends PageElement {
     const [first] = objectsOf(objectOf(result).restored);
     if (!first) return;
     this.formerly = undefined;
-    this.notify(`It is ${String(first.device_id)} again, with its history, names and rights`);
+    this.notify(text('devices.restored', { device: String(first.device_id) }));
     location.hash = `#/devices/${encodeURIComponent(String(first.device_id))}`;
   }
 
@@ -205,28 +212,29 @@ export class DevicePage extends PageElement {
 function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
   const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
   return [
-    ...(typeof tools === 'string' ? [`Its tools begin with ${tools}`] : []),
-    ...(textsOf(former).length > 0 ? [`It can still be called ${textsOf(former).join(', ')}`] : []),
-    ...(users.length > 0 ? [`Its names are used by ${users.join(', ')}, which go on`] : []),
+    ...(typeof tools === 'string' ? [text('devices.tools_begin', { tools })] : []),
+    ...(textsOf(former).length > 0 ? [text('devices.still_called', { names: textsOf(former).join(', ') })] : []),
+    ...(users.length > 0 ? [text('devices.used_by', { users: users.join(', ') })] : []),
     ...textsOf(warnings),
   ];
 }
 
 function reachability({ reachability: state }: DeviceView): TemplateResult {
-  if (state === 'reachable') return html`<span class="chip good">Answers</span>`;
-  return state === 'unreachable' ? html`<span class="chip bad">Does not answer</span>` : html`<span class="chip">Not heard yet</span>`;
+  if (state === 'reachable') return html`<span class="chip good">${text('devices.answers')}</span>`;
+  return state === 'unreachable'
+    ? html`<span class="chip bad">${text('devices.answers_not')}</span>`
+    : html`<span class="chip">${text('devices.not_heard')}</span>`;
 }
 
 function gone(): TemplateResult {
-  return html`<div class="card empty">${icon('home')}<h1>Not here</h1><p>This device was removed, or you may not see it.</p>
-    <a class="button" href="#/home">Back home</a></div>`;
+  return html`<div class="card empty">${icon('home')}<h1>${text('devices.gone')}</h1><p>${text('devices.gone_why')}</p>
+    <a class="button" href="#/home">${text('devices.back_home')}</a></div>`;
 }
 
 customElements.define('atmo-page-device', DevicePage);
 
-function tabsOf({ kind }: DeviceView): readonly (readonly [Tab, string])[] {
-  const tabs = Object.keys(TABS) as Tab[];
-  return tabs.filter((tab) => kind !== 'board' || BOARD_TABS.includes(tab)).map((tab) => [tab, TABS[tab]]);
+function tabsOf({ kind }: DeviceView): readonly Tab[] {
+  return kind === 'board' ? BOARD_TABS : TABS;
 }
 
 /** Lists all tools of a device, each with a form to call it. */
@@ -246,7 +254,7 @@ class DeviceTools extends LightElement {
   }
 
   #list(tools: readonly ToolView[]): TemplateResult {
-    if (tools.length === 0) return html`<p class="quiet">This device has no tools of its own.</p>`;
+    if (tools.length === 0) return html`<p class="quiet">${text('devices.no_tools')}</p>`;
     return html`<div class="fold-list">${repeat(
       tools,
       ({ id }) => id,
@@ -258,7 +266,7 @@ class DeviceTools extends LightElement {
     return html`<details class="fold">
       <summary>
         <span class="fold-title">${toolTitle(tool)}</span>
-        ${tool.dangerous === true ? html`<span class="chip warm">${icon('shield')}Needs approval</span>` : nothing}
+        ${tool.dangerous === true ? html`<span class="chip warm">${icon('shield')}${text('devices.needs_approval')}</span>` : nothing}
         <code class="fold-note">${tool.name}</code>
       </summary>
       <div class="fold-body stack"><p class="quiet">${tool.description}</p>

@@ -5,6 +5,7 @@ import type { ReadingView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { ageWords, capital, dateTimeWords, readingName, valueWords } from '../components/formatting.ts';
 import { LightElement, type Stop } from '../components/light-element.ts';
+import { text } from '../texts/text.ts';
 import { withUnit } from './device-tile-words.ts';
 import {
   curveOf,
@@ -33,9 +34,9 @@ export function readingsCard({ app, readings, shown, show }: ReadingsOptions): T
   const chosen = readings.get(shown ?? '') ?? firstOf(all);
   if (!chosen) return nothing;
   return html`
-    <section class="card" aria-label="Readings"><h2>Readings</h2>
+    <section class="card" aria-label=${text('devices.readings')}><h2>${text('devices.readings')}</h2>
       <ul class="readings">${all.map((reading) => readingRow(reading, { isShown: reading === chosen, show }))}</ul></section>
-    <section class="card stack chart-card" aria-label="History"><h2>${readingName(chosen.name)}</h2>
+    <section class="card stack chart-card" aria-label=${text('devices.history')}><h2>${readingName(chosen.name)}</h2>
       <atmo-reading-chart .app=${app} .reading=${chosen}></atmo-reading-chart></section>
   `;
 }
@@ -109,15 +110,15 @@ export class ReadingChart extends LightElement {
 
   protected override render(): TemplateResult {
     return html`
-      <div class="tabs" role="group" aria-label="Time">${RANGES.map(
+      <div class="tabs" role="group" aria-label=${text('devices.range')}>${RANGES.map(
         (range) =>
           html`<button type="button" aria-pressed=${range === this.range} @click=${() => {
             this.#isChosen = true;
             this.range = range;
-          }}>${range.title}</button>`,
+          }}>${text(`devices.range_${range.name}`)}</button>`,
       )}</div>
       ${this.problem === undefined ? nothing : html`<p class="alert">${this.problem}</p>`}
-      ${this.history ? this.#history(this.history) : html`<p class="quiet chart-space">One moment …</p>`}
+      ${this.history ? this.#history(this.history) : html`<p class="quiet chart-space">${text('shell.wait')}</p>`}
     `;
   }
 
@@ -129,7 +130,7 @@ export class ReadingChart extends LightElement {
     const startMs = startOf(curve, this.range, endMs);
     const scale = { startMs, endMs, unit, isStepped };
     const since = dateTimeWords(startMs);
-    return html`<figure class="chart" role="img" aria-label="${title} since ${since}">
+    return html`<figure class="chart" role="img" aria-label=${text('devices.curve', { title, since })}>
         <atmo-chart .points=${curve} .scale=${scale}></atmo-chart>
       </figure>
       ${isStepped ? nothing : html`<p class="quiet small number">${curveWords(curve, unit)}</p>`}`;
@@ -159,7 +160,7 @@ function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
 
 function changes(points: readonly HistoryPoint[]): TemplateResult {
   const shown = points.toReversed().slice(0, CHANGES_SHOWN);
-  if (shown.length === 0) return html`<p class="quiet">No changes in this time.</p>`;
+  if (shown.length === 0) return html`<p class="quiet">${text('devices.no_changes')}</p>`;
   return html`<ul class="changes">${shown.map(
     ({ at, value }) =>
       html`<li><span>${capital(valueWords(value))}</span><time class="quiet small" datetime=${at}>${ageWords(at, Date.now())}</time></li>`,

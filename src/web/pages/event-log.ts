@@ -1,4 +1,5 @@
 import type { EventView } from '../api/hub-types.ts';
+import type { TextKey } from '../texts/text.ts';
 
 /** The fields of an event that the log shows. */
 export type LoggedEvent = Omit<EventView, 'source'>;
@@ -59,17 +60,17 @@ function textOf({ subject, data }: LoggedEvent): string {
   return `${subject} ${JSON.stringify(data)}`.toLowerCase();
 }
 
-/** Titles for the groups of events. Each key is the prefix of the event types in that group. */
-export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
-  ['sensor.', 'Readings'],
-  ['device.', 'Devices'],
-  ['agi.tool.', 'Tools and calls'],
-  ['approval.', 'Approvals'],
-  ['job.', 'Long work'],
-  ['agent.', 'Agents'],
-  ['token.', 'Tokens'],
-  ['rules.', 'Rules'],
-  ['mesh.', 'Mesh'],
-  ['peer.', 'Other hubs'],
-  ['hub.', 'Warnings of the hub'],
+/** The prefixes of the event types, each for a group that a person can choose, with the titles of the groups. */
+export const EVENT_KINDS: ReadonlyMap<string, TextKey> = new Map([
+  ['sensor.', 'events.kind_sensor'],
+  ['device.', 'events.kind_device'],
+  ['agi.tool.', 'events.kind_tool'],
+  ['approval.', 'events.kind_approval'],
+  ['job.', 'events.kind_job'],
+  ['agent.', 'events.kind_agent'],
+  ['token.', 'events.kind_token'],
+  ['rules.', 'events.kind_rules'],
+  ['mesh.', 'events.kind_mesh'],
+  ['peer.', 'events.kind_peer'],
+  ['hub.', 'events.kind_hub'],
 ]);

@@ -5,6 +5,7 @@ import { secondsWords } from '../components/formatting.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { lazyJson } from '../components/text-block.ts';
+import { text } from '../texts/text.ts';
 import { EVENT_KINDS, type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
 /** Maximum number of events that the page shows at once. The filter searches all events of the log, including those that are not shown. */
@@ -29,35 +30,41 @@ export class EventsPage extends PageElement {
   protected override render(): TemplateResult {
     const events = this.#log.matching(this.#filter);
     return html`
-      <header class="page-head"><h1>Events</h1><p class="quiet">What happens in the home and at the hub, newest first.</p></header>
+      <header class="page-head"><h1>${text('events.title')}</h1><p class="quiet">${text('events.about')}</p></header>
       ${this.#controls()}
       ${events.length === 0 ? html`<p class="quiet center">${this.#emptyText()}</p>` : nothing}
-      <ol class="log" aria-label="Events">${repeat(events.slice(0, MAX_ROWS), ({ id }) => id, eventRow)}</ol>
-      ${events.length > MAX_ROWS ? html`<p class="quiet">${events.length - MAX_ROWS} older ones fit too; narrow the filter to see them.</p>` : nothing}
+      <ol class="log" aria-label=${text('events.title')}>${repeat(events.slice(0, MAX_ROWS), ({ id }) => id, eventRow)}</ol>
+      ${events.length > MAX_ROWS ? html`<p class="quiet">${text('events.older', { count: events.length - MAX_ROWS })}</p>` : nothing}
     `;
   }
 
   #controls(): TemplateResult {
     return html`
       <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
-        <label class="field"><span class="label">Kind</span>
+        <label class="field"><span class="label">${text('events.kind')}</span>
           <select name="type" @change=${(event: Event) => this.#narrow({ type: inputValue(event) })}>
-            <option value="">Everything</option>
-            ${[...EVENT_KINDS].map(([kind, title]) => html`<option value=${kind}>${title}</option>`)}
+            <option value="">${text('events.everything')}</option>
+            ${[...EVENT_KINDS].map(([kind, title]) => html`<option value=${kind}>${text(title)}</option>`)}
           </select></label>
-        <label class="field"><span class="label">Contains</span>
+        <label class="field"><span class="label">${text('events.contains')}</span>
           <input type="search" name="text" autocomplete="off" @input=${(event: Event) => this.#narrow({ text: inputValue(event) })} /></label>
         <button type="button" class="button" aria-pressed=${this.#log.isPaused} @click=${() => this.#toggle()}>
-          ${this.#log.isPaused ? `Resume${this.#log.waitingCount > 0 ? ` (${this.#log.waitingCount} new)` : ''}` : 'Pause'}
+          ${this.#pauseText()}
         </button>
-        <button type="button" class="button" @click=${() => this.#clear()}>Clear</button>
+        <button type="button" class="button" @click=${() => this.#clear()}>${text('events.clear')}</button>
       </form>
     `;
   }
 
   #emptyText(): string {
     const isFiltered = this.#filter.type !== '' || this.#filter.text !== '';
-    return isFiltered ? 'Nothing that fits has happened since this page is open.' : 'Nothing has happened since this page is open.';
+    return isFiltered ? text('events.none_fits') : text('events.none');
+  }
+
+  #pauseText(): string {
+    if (!this.#log.isPaused) return text('events.pause');
+    const count = this.#log.waitingCount;
+    return count > 0 ? text('events.resume_new', { count }) : text('events.resume');
   }
 
   #narrow(change: Partial<EventFilter>): void {

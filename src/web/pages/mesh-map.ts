@@ -1,4 +1,5 @@
 import { html, svg, type TemplateResult } from 'lit';
+import { text } from '../texts/text.ts';
 
 const RADIUS = 26;
 const LONGEST_NAME = 18;
@@ -13,13 +14,13 @@ export function meshMap(status: MeshStatus): TemplateResult {
   return html`<svg class="mesh-map" width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img" aria-label=${summary(status)}>
     ${placed.map(({ peer, at }) => link(centre, at, peer))}
     ${placed.map(({ peer, at }) => hub(at, peer.name, peer.reachable ? 'reachable' : 'away'))}
-    ${hub(centre, status.hub_name ?? 'this hub', 'own')}
+    ${hub(centre, status.hub_name ?? text('mesh.this_hub'), 'own')}
   </svg>`;
 }
 
 function summary({ peers }: MeshStatus): string {
   const reachable = peers.filter((peer) => peer.reachable).length;
-  return `This hub and ${peers.length} others, of which ${reachable} can be reached`;
+  return text('mesh.summary', { count: peers.length, reachable });
 }
 
 function link(from: Point, to: Point, peer: MeshPeer): TemplateResult {
@@ -100,7 +101,7 @@ export interface MeshPeer {
 
 /** Returns a description of the link to another hub. */
 export function linkWords({ reachable, hops, round_trip_ms: roundTripMs, state }: MeshPeer): string {
-  if (!reachable) return state === 'left' ? 'has left' : 'not reachable';
+  if (!reachable) return state === 'left' ? text('mesh.left') : text('mesh.not_reachable');
   if (roundTripMs !== undefined) return `${roundTripMs} ms`;
-  return hops > 1 ? `over ${hops - 1} other ${hops === 2 ? 'hub' : 'hubs'}` : 'reachable';
+  return hops > 1 ? text('mesh.over', { count: hops - 1 }) : text('mesh.reachable');
 }

@@ -8,6 +8,7 @@ import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text, textWith } from '../texts/text.ts';
 import { linkWords, type MeshPeer, type MeshStatus, meshMap } from './mesh-map.ts';
 
 interface Invite {
@@ -33,7 +34,7 @@ export class MeshPage extends PageElement {
 
   protected override render(): TemplateResult {
     return html`
-      <header class="page-head"><h1>Mesh</h1><p>Hubs that use each other's tools.</p></header>
+      <header class="page-head"><h1>${text('mesh.title')}</h1><p>${text('mesh.about')}</p></header>
       ${remoteDataView(this.#status, (status) => (status.state === 'member' ? this.#member(status) : this.#stranger(status)))}
       ${this.#leaving ? this.#revokeDialog(this.#leaving) : nothing}
     `;
@@ -42,9 +43,9 @@ export class MeshPage extends PageElement {
   #member(status: MeshStatus): TemplateResult {
     return html`<div class="stack">
       <section class="card" aria-labelledby="map-title">
-        <h2 id="map-title">${status.name ?? 'The mesh'}</h2>
+        <h2 id="map-title">${status.name ?? text('mesh.title')}</h2>
         ${meshMap(status)}
-        ${status.peers.length === 0 ? html`<p class="quiet center">No other hub has joined yet. Invite one.</p>` : nothing}
+        ${status.peers.length === 0 ? html`<p class="quiet center">${text('mesh.alone')}</p>` : nothing}
         <ul class="hubs">${status.peers.map((peer) => this.#peer(peer, status))}</ul>
       </section>
       ${status.roles?.includes('inviter') || status.has_root_key ? this.#inviteCard(status) : nothing}
@@ -56,11 +57,11 @@ export class MeshPage extends PageElement {
     return html`<li class="row">
       <span class="dot ${reachable ? 'good' : 'bad'}" aria-hidden="true"></span>
       <span class="grow"><strong><bdi>${name}</bdi></strong> <span class="quiet">${linkWords(peer)}</span><br />
-        <span class="quiet small">${tools} tools, ${devices} devices, version ${version}${address === undefined ? nothing : html`, <bdi>${address}</bdi>`}, heard of
-          <time datetime=${seen}>${timeWords(seen)}</time></span></span>
+        <span class="quiet small">${text('mesh.tools', { count: tools })}, ${text('mesh.devices', { count: devices })}, ${text('mesh.version', { version })}${address === undefined ? nothing : html`, <bdi>${address}</bdi>`},
+          ${textWith('mesh.heard', { time: html`<time datetime=${seen}>${timeWords(seen)}</time>` })}</span></span>
       ${
         status.has_root_key
-          ? html`<button type="button" class="button small danger plain" aria-label="Revoke ${name}" @click=${() => this.#show(peer)}>Revoke</button>`
+          ? html`<button type="button" class="button small danger plain" aria-label=${text('mesh.revoke_thing', { name })} @click=${() => this.#show(peer)}>${text('mesh.revoke')}</button>`
           : nothing
       }
     </li>`;
@@ -69,39 +70,33 @@ export class MeshPage extends PageElement {
   #inviteCard({ open_invites: open }: MeshStatus): TemplateResult {
     const invite = this.#invite;
     return html`<section class="card stack" aria-labelledby="invite-title">
-      <h2 id="invite-title">Let another hub in</h2>
-      <p class="quiet">An invite is one line with which one hub can join once. ${open > 0 ? `${open} open now.` : nothing}</p>
+      <h2 id="invite-title">${text('mesh.invite_title')}</h2>
+      <p class="quiet">${text('mesh.invite_about')} ${open > 0 ? text('mesh.invites_open', { count: open }) : nothing}</p>
       ${
         invite === undefined
-          ? html`<p><button type="button" class="button primary" ?disabled=${this.#isBusy} @click=${() => this.#makeInvite()}>${icon('plus')}Make an invite</button></p>`
-          : html`${this.copyable(invite.invite, 'Invite')}
-              <p class="quiet">Run <code>atmo mesh join</code> with it on the other hub, or paste it into its Mesh page, before
-                ${timeWords(invite.expires_at)}. Whoever has it can use it.</p>`
+          ? html`<p><button type="button" class="button primary" ?disabled=${this.#isBusy} @click=${() => this.#makeInvite()}>${icon('plus')}${text('mesh.invite_make')}</button></p>`
+          : html`${this.copyable(invite.invite, text('mesh.invite'))}
+              <p class="quiet">${textWith('mesh.invite_use', { command: html`<code>atmo mesh join</code>`, time: timeWords(invite.expires_at) })}</p>`
       }
     </section>`;
   }
 
   #stranger({ state }: MeshStatus): TemplateResult {
-    const why = {
-      none: 'This hub is in no mesh.',
-      expired: 'The membership of this hub has ended.',
-      revoked: 'This hub was put out of its mesh.',
-    };
     return html`<div class="stack">
-      <p>${state === 'member' ? nothing : why[state]}</p>
+      <p>${state === 'member' ? nothing : text(`mesh.state_${state}`)}</p>
       <div class="columns">
       <form class="card stack" @submit=${(event: SubmitEvent) => this.#create(event)}>
-        <h2>Make a mesh</h2>
-        <label class="field"><span class="label">Name</span><input name="name" maxlength="64" autocomplete="off" /></label>
-        <label class="field"><span class="label">Passphrase</span><input name="passphrase" type="password" minlength="10" required autocomplete="new-password" />
-          <span class="help">Seals the root key. Nobody can recover it; five words that nobody guesses are good.</span></label>
-        <button class="button primary" ?disabled=${this.#isBusy}>Make it</button>
+        <h2>${text('mesh.make')}</h2>
+        <label class="field"><span class="label">${text('mesh.name')}</span><input name="name" maxlength="64" autocomplete="off" /></label>
+        <label class="field"><span class="label">${text('mesh.passphrase')}</span><input name="passphrase" type="password" minlength="10" required autocomplete="new-password" />
+          <span class="help">${text('mesh.passphrase_help')}</span></label>
+        <button class="button primary" ?disabled=${this.#isBusy}>${text('mesh.make_it')}</button>
       </form>
       <form class="card stack" @submit=${(event: SubmitEvent) => this.#join(event)}>
-        <h2>Join a mesh</h2>
-        <label class="field"><span class="label">Invite</span><textarea name="invite" rows="4" required placeholder="atmo-join1.…" spellcheck="false"></textarea>
-          <span class="help">The whole line, as another hub made it.</span></label>
-        <button class="button primary" ?disabled=${this.#isBusy}>Join</button>
+        <h2>${text('mesh.join')}</h2>
+        <label class="field"><span class="label">${text('mesh.invite')}</span><textarea name="invite" rows="4" required placeholder="atmo-join1.…" spellcheck="false"></textarea>
+          <span class="help">${text('mesh.invite_help')}</span></label>
+        <button class="button primary" ?disabled=${this.#isBusy}>${text('mesh.join_it')}</button>
       </form>
       </div>
     </div>`;
@@ -110,12 +105,12 @@ export class MeshPage extends PageElement {
   #revokeDialog(peer: MeshPeer): TemplateResult {
     const content = html`
       <form class="stack" @submit=${(event: SubmitEvent) => this.#revoke(event, peer)}>
-        <p>Its membership ends for good, on every hub. To come back it needs a new invite.</p>
-        <label class="field"><span class="label">Passphrase of the root key</span><input name="passphrase" type="password" autocomplete="off" />
-          <span class="help">Only for a hub that may let others in.</span></label>
-        <footer><button class="button danger" ?disabled=${this.#isBusy}>Revoke <bdi>${peer.name}</bdi></button></footer>
+        <p>${text('mesh.revoke_about')}</p>
+        <label class="field"><span class="label">${text('mesh.root_passphrase')}</span><input name="passphrase" type="password" autocomplete="off" />
+          <span class="help">${text('mesh.root_help')}</span></label>
+        <footer><button class="button danger" ?disabled=${this.#isBusy}>${textWith('mesh.revoke_thing', { name: html`<bdi>${peer.name}</bdi>` })}</button></footer>
       </form>`;
-    return modalDialog({ title: `Revoke ${peer.name}?`, onClose: () => this.#show(undefined) }, content);
+    return modalDialog({ title: text('mesh.revoke_title', { name: peer.name }), onClose: () => this.#show(undefined) }, content);
   }
 
   #show(peer: MeshPeer | undefined): void {
@@ -128,7 +123,7 @@ export class MeshPage extends PageElement {
   }
 
   #makeInvite(): void {
-    void this.#act({ tool: 'hub:mesh_invite', label: 'Invite a hub' }, 'The invite is ready.').then((answer) => {
+    void this.#act({ tool: 'hub:mesh_invite', label: text('mesh.invite_title') }, text('mesh.invite_ready')).then((answer) => {
       this.#invite = answer as unknown as Invite | undefined;
       this.requestUpdate();
     });
@@ -136,20 +131,23 @@ export class MeshPage extends PageElement {
 
   #create(event: SubmitEvent): void {
     const { name, passphrase = '' } = formValues(event);
-    const call = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: 'Make a mesh' };
-    void this.#act(call, 'The mesh is made. Export its root key to a safe place: atmo mesh export-root FILE');
+    const call = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: text('mesh.make') };
+    void this.#act(call, text('mesh.made'));
   }
 
   #join(event: SubmitEvent): void {
-    const call = { tool: 'hub:mesh_join', params: { invite: formValues(event).invite ?? '' }, label: 'Join a mesh' };
-    void this.#act(call, 'This hub is a member now.');
+    const call = { tool: 'hub:mesh_join', params: { invite: formValues(event).invite ?? '' }, label: text('mesh.join') };
+    void this.#act(call, text('mesh.joined'));
   }
 
   #revoke(event: SubmitEvent, peer: MeshPeer): void {
     const { passphrase } = formValues(event);
     this.#show(undefined);
     const params = { hub: peer.id, ...(passphrase && { passphrase }) };
-    void this.#act({ tool: 'hub:mesh_revoke', params, label: `Revoke ${peer.name}` }, `${peer.name} is no member any more.`);
+    void this.#act(
+      { tool: 'hub:mesh_revoke', params, label: text('mesh.revoke_thing', { name: peer.name }) },
+      text('mesh.revoked', { name: peer.name }),
+    );
   }
 
   /**
@@ -160,7 +158,7 @@ export class MeshPage extends PageElement {
     this.requestUpdate();
     try {
       const answer = await this.app.call(call);
-      if (answer === undefined) this.notify('Somebody has to approve this first: see Approvals.', 'plain');
+      if (answer === undefined) this.notify(text('mesh.approve_first'), 'plain');
       else this.notify(success);
       return answer;
     } catch (error) {

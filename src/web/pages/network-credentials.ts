@@ -3,6 +3,7 @@ import type { CredentialSet } from '../../core/devices/device-administration.ts'
 import type { JsonObject } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import { formValues } from '../components/form-values.ts';
+import { text } from '../texts/text.ts';
 
 /** Loads and changes the network credentials for new devices. The hub never returns passwords and keys. */
 export class CredentialSets {
@@ -40,9 +41,9 @@ export function credentialCard(
 ): TemplateResult {
   const change = (tool: string, params: JsonObject, success: string) => page.showOutcome(credentials.change(tool, params), success);
   return html`<details class="card">
-    <summary><h2>Networks for new devices</h2></summary>
+    <summary><h2>${text('networks.for_new')}</h2></summary>
     <div class="stack">
-    ${credentials.sets.length === 0 ? html`<p class="quiet">None is stored. Devices that join by Wi-Fi or Thread need one.</p>` : nothing}
+    ${credentials.sets.length === 0 ? html`<p class="quiet">${text('networks.none_stored')}</p>` : nothing}
     <ul class="tokens">
       ${credentials.sets.map(
         ({
@@ -50,34 +51,34 @@ export function credentialCard(
           kind,
           network,
         }) => html`<li class="row"><span class="grow"><strong><bdi>${name}</bdi></strong> <span class="quiet">${kind === 'wifi' ? 'Wi-Fi' : 'Thread'} <bdi>${network}</bdi></span></span>
-          <button type="button" class="button small danger plain" aria-label="Remove ${name}" @click=${() => change('hub:remove_credentials', { name }, 'Removed.')}>Remove</button></li>`,
+          <button type="button" class="button small danger plain" aria-label=${text('forms.remove_thing', { label: name })} @click=${() => change('hub:remove_credentials', { name }, text('networks.removed'))}>${text('devices.remove')}</button></li>`,
       )}
     </ul>
     <div class="columns">
       <form class="stack" aria-label="Wi-Fi" @submit=${(event: SubmitEvent) => {
         const { name = '', ssid = '', password = '' } = formValues(event);
-        change('hub:set_wifi_credentials', { name, ssid, password }, 'The Wi-Fi network is stored.');
+        change('hub:set_wifi_credentials', { name, ssid, password }, text('networks.wifi_stored'));
       }}>
         <h3>Wi-Fi</h3>
         ${nameField()}
-        <label class="field"><span class="label">Network</span><input name="ssid" required maxlength="32" autocomplete="off" /></label>
-        <label class="field"><span class="label">Password</span><input name="password" type="password" maxlength="64" autocomplete="off" /></label>
-        <p><button class="button">Store</button></p>
+        <label class="field"><span class="label">${text('networks.network')}</span><input name="ssid" required maxlength="32" autocomplete="off" /></label>
+        <label class="field"><span class="label">${text('networks.password')}</span><input name="password" type="password" maxlength="64" autocomplete="off" /></label>
+        <p><button class="button">${text('networks.store')}</button></p>
       </form>
       <form class="stack" aria-label="Thread" @submit=${(event: SubmitEvent) => {
         const { name = '', dataset = '' } = formValues(event);
-        change('hub:set_thread_credentials', { name, dataset }, 'The Thread network is stored.');
+        change('hub:set_thread_credentials', { name, dataset }, text('networks.thread_stored'));
       }}>
         <h3>Thread</h3>
         ${nameField()}
-        <label class="field"><span class="label">Operational dataset</span><textarea name="dataset" rows="3" required spellcheck="false" placeholder="0e08…"></textarea>
-          <span class="help">Hex, as a border router shows it.</span></label>
-        <p><button class="button">Store</button></p>
+        <label class="field"><span class="label">${text('networks.dataset')}</span><textarea name="dataset" rows="3" required spellcheck="false" placeholder="0e08…"></textarea>
+          <span class="help">${text('networks.dataset_help')}</span></label>
+        <p><button class="button">${text('networks.store')}</button></p>
       </form>
     </div></div>
   </details>`;
 }
 
 function nameField(): TemplateResult {
-  return html`<label class="field"><span class="label">Name of the set</span><input name="name" required maxlength="64" autocomplete="off" placeholder="home" /></label>`;
+  return html`<label class="field"><span class="label">${text('networks.set_name')}</span><input name="name" required maxlength="64" autocomplete="off" placeholder=${text('networks.set_example')} /></label>`;
 }

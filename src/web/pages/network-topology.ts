@@ -1,4 +1,5 @@
 import type { TopologyLink, TopologyNode } from '../../core/devices/device-administration.ts';
+import { text } from '../texts/text.ts';
 
 /** A radio in the result of `hub:network_topology`. It is in a device of this hub, or it is a neighbour of such a device. */
 export type NetworkNode = Omit<TopologyNode, 'device'> & { readonly device?: string };
@@ -26,7 +27,6 @@ export interface NodeWithNeighbours {
 const WEAK_DBM = -80;
 const FAIR_DBM = -67;
 const KINDS = ['thread', 'wifi', 'ethernet', 'unknown'] as const;
-const NAMES = { thread: 'Thread', wifi: 'Wi-Fi', ethernet: 'Ethernet', unknown: 'Not told' } as const;
 
 /** Returns the quality of a signal. `rssi` is its strength in dBm. A signal below -80 dBm is weak: in most homes, packets then get lost. */
 export function signalQuality(rssi: number | undefined): SignalQuality {
@@ -68,9 +68,9 @@ function groupKey({ kind, network, device }: NetworkNode): string {
 
 function titleOf([first]: readonly NetworkNode[]): string {
   if (!first) return '';
-  if (first.device === undefined) return 'Thread neighbours that are not of this hub';
-  const channel = first.kind === 'thread' && first.channel !== undefined ? `, channel ${first.channel}` : '';
-  return `${NAMES[first.kind]}${first.network === undefined ? '' : ` ${first.network}`}${channel}`;
+  if (first.device === undefined) return text('networks.strangers');
+  const channel = first.kind === 'thread' && first.channel !== undefined ? `, ${text('networks.channel', { channel: first.channel })}` : '';
+  return `${text(`networks.kind_${first.kind}`)}${first.network === undefined ? '' : ` ${first.network}`}${channel}`;
 }
 
 function rank({ role }: NetworkNode): number {

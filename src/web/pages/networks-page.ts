@@ -3,15 +3,10 @@ import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text, textWith } from '../texts/text.ts';
 import { type NodeWithNeighbours, networkGroups, signalQuality, type Topology } from './network-topology.ts';
 
-const ROLES: Readonly<Record<string, string>> = {
-  Leader: 'leads the network',
-  Router: 'passes on for others',
-  Reed: 'can pass on for others',
-  EndDevice: 'end device',
-  SleepyEndDevice: 'sleeps most of the time',
-};
+const ROLES = ['Leader', 'Router', 'Reed', 'EndDevice', 'SleepyEndDevice'] as const;
 
 /** Page about the Thread and Wi-Fi networks of the devices. It also shows how well their radios receive each other. */
 export class NetworksPage extends PageElement {
@@ -25,14 +20,14 @@ export class NetworksPage extends PageElement {
   protected override render(): TemplateResult {
     const isLoading = this.#topology.isLoading;
     return html`
-      <header class="page-head"><h1>Networks</h1><p>How devices reach this hub, as they tell it themselves.</p>
-        <button type="button" class="button" ?disabled=${isLoading} @click=${() => this.#load()}>${icon('refresh')}${isLoading ? 'Asking …' : 'Ask again'}</button></header>
+      <header class="page-head"><h1>${text('networks.title')}</h1><p>${text('networks.about')}</p>
+        <button type="button" class="button" ?disabled=${isLoading} @click=${() => this.#load()}>${icon('refresh')}${isLoading ? text('networks.asking') : text('networks.ask_again')}</button></header>
       ${remoteDataView(this.#topology, (topology) => this.#groups(topology))}
     `;
   }
 
   #groups(topology: Topology): TemplateResult {
-    if (topology.nodes.length === 0) return html`<p class="quiet center">There are no Matter devices yet.</p>`;
+    if (topology.nodes.length === 0) return html`<p class="quiet center">${text('networks.no_devices')}</p>`;
     return html`<div class="stack">${networkGroups(topology).map(
       ({ title, nodes }) => html`<section class="card">
         <h2><bdi>${title}</bdi></h2>
@@ -48,13 +43,13 @@ export class NetworksPage extends PageElement {
       <span class="dot ${state}" aria-hidden="true"></span>
       <span class="grow">
         ${device === undefined ? html`<strong><bdi>${name}</bdi></strong>` : html`<a href="#/devices/${device}"><strong><bdi>${name}</bdi></strong></a>`}
-        <span class="quiet">${ROLES[role ?? ''] ?? nothing}${rssi === undefined ? nothing : signal(rssi)}${problem ?? nothing}</span>
+        <span class="quiet">${roleWords(role)}${rssi === undefined ? nothing : signal(rssi)}${problem ?? nothing}</span>
         ${
           hears.length === 0
             ? nothing
             : html`<ul class="small">${hears.map(
                 ({ name: other, rssi: strength, isChild, hearing: { word, isWeak } }) => html`<li class=${isWeak ? 'weak' : 'quiet'}>
-                  hears <bdi>${other}</bdi>${isChild ? ', its child' : nothing}: ${word}${strength === undefined ? nothing : ` (${strength} dBm)`}</li>`,
+                  ${textWith(isChild ? 'networks.hears_child' : 'networks.hears', { name: html`<bdi>${other}</bdi>` })}: ${text(`networks.signal_${word}`)}${strength === undefined ? nothing : ` (${strength} dBm)`}</li>`,
               )}</ul>`
         }
       </span>
@@ -68,8 +63,13 @@ export class NetworksPage extends PageElement {
   }
 }
 
+function roleWords(role: string | undefined): string {
+  const known = ROLES.find((one) => one === role);
+  return known ? text(`networks.role_${known}`) : '';
+}
+
 function signal(rssi: number): string {
-  return `${signalQuality(rssi).word} signal, ${rssi} dBm `;
+  return `${text('networks.signal', { quality: text(`networks.signal_${signalQuality(rssi).word}`), rssi })} `;
 }
 
 customElements.define('atmo-page-networks', NetworksPage);

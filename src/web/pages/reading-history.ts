@@ -1,13 +1,14 @@
 import type { Json } from '../../core/json.ts';
 import type { ChartPoint } from '../components/chart-geometry.ts';
 import { numberWords } from '../components/formatting.ts';
+import { text } from '../texts/text.ts';
 
 /** The time ranges that a person can choose. `every` is the length of the time buckets into which the hub groups the values. */
 export const RANGES = [
-  { name: 'hour', title: 'Hour', lengthMs: 3_600_000, every: undefined },
-  { name: 'day', title: 'Day', lengthMs: 86_400_000, every: '5m' },
-  { name: 'week', title: 'Week', lengthMs: 604_800_000, every: '1h' },
-  { name: 'month', title: 'Month', lengthMs: 2_592_000_000, every: '6h' },
+  { name: 'hour', lengthMs: 3_600_000, every: undefined },
+  { name: 'day', lengthMs: 86_400_000, every: '5m' },
+  { name: 'week', lengthMs: 604_800_000, every: '1h' },
+  { name: 'month', lengthMs: 2_592_000_000, every: '6h' },
 ] as const;
 export type HistoryRange = (typeof RANGES)[number];
 
@@ -75,11 +76,11 @@ export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs
 /** Returns a curve in words: its lowest value, its highest value, and its mean over time. */
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
-  if (!last) return 'No values in this time.';
+  if (!last) return text('devices.no_values');
   const say = (value: number): string => `${numberWords(value)} ${unit}`.trim();
   const lowest = Math.min(...points.map(({ value, low = value }) => low));
   const highest = Math.max(...points.map(({ value, high = value }) => high));
-  return `Lowest ${say(lowest)}, highest ${say(highest)}, mean ${say(meanOf(points))}.`;
+  return text('devices.curve_words', { lowest: say(lowest), highest: say(highest), mean: say(meanOf(points)) });
 }
 
 /** Returns the mean of the values. Each value is weighted by the time for which it held. */

@@ -4,12 +4,12 @@ import { repeat } from 'lit/directives/repeat.js';
 import { areaNames } from '../api/home-store.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { inputValue } from '../components/form-values.ts';
-import { capital } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { toolTitle } from '../components/tool-form.ts';
+import { text, textWith } from '../texts/text.ts';
 import {
   confidencePercent,
   isAgentMade,
@@ -46,11 +46,11 @@ export class ToolsPage extends PageElement {
 
   protected override render(): TemplateResult {
     return html`
-      <header class="page-head"><h1>Tools</h1><p>What agents and people can do here.</p></header>
+      <header class="page-head"><h1>${text('tools.title')}</h1><p>${text('tools.about')}</p></header>
       <form class="filters" role="search" @submit=${(event: Event) => this.#searchNow(event)}>
-        <label class="field grow"><span class="label">What do you want to do?</span>
-          <input type="search" name="q" .value=${this.#question.words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
-        <button class="button primary">${icon('search')}Search</button>
+        <label class="field grow"><span class="label">${text('tools.question')}</span>
+          <input type="search" name="q" .value=${this.#question.words} autocomplete="off" placeholder=${text('tools.question_example')} @input=${(event: Event) => this.#searchSoon(event)} /></label>
+        <button class="button primary">${icon('search')}${text('tools.search')}</button>
         ${toolFilters({ question: this.#question, areas: areaNames(this.app.store.state), onChange: (change) => this.#narrow(change) })}
       </form>
       <div aria-live="polite" aria-busy=${this.#page.isLoading}>${remoteDataView(this.#page, (page) => this.#matches(page))}</div>
@@ -61,12 +61,12 @@ export class ToolsPage extends PageElement {
   #matches(page: ToolPage): TemplateResult {
     const { tools, near_misses: nearMisses = [], total, next_cursor: cursor } = page;
     return html`
-      <p class="quiet">${total === undefined ? countWords(tools.length) : `${total} tools`}</p>
+      <p class="quiet">${total === undefined ? text('tools.matches', { count: tools.length }) : text('tools.total', { count: total })}</p>
       ${tools.length === 0 ? html`<p class="empty">${icon('search')}${this.#nothingWords()}</p>` : nothing}
       ${asideView(page)}
       ${this.#list(tools)}
-      ${nearMisses.length === 0 ? nothing : html`<section aria-label="Almost"><h2 class="section-title">Almost</h2>${this.#list(nearMisses)}</section>`}
-      ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>More tools</button></p>`}
+      ${nearMisses.length === 0 ? nothing : html`<section aria-label=${text('tools.almost')}><h2 class="section-title">${text('tools.almost')}</h2>${this.#list(nearMisses)}</section>`}
+      ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>${text('tools.more')}</button></p>`}
     `;
   }
 
@@ -92,21 +92,27 @@ export class ToolsPage extends PageElement {
   }
 
   #removeDialog(tool: MatchView): TemplateResult {
-    const content = html`<p>It ends for everybody who uses it: <code>${tool.id}</code></p>
-      <footer><button type="button" class="button danger" @click=${() => void this.#end(tool)}>Remove</button></footer>`;
-    return modalDialog({ title: `Remove ${toolTitle(tool)}?`, onClose: () => this.askRemoval(undefined) }, content);
+    const content = html`<p>${textWith('tools.remove_about', { tool: html`<code>${tool.id}</code>` })}</p>
+      <footer><button type="button" class="button danger" @click=${() => void this.#end(tool)}>${text('devices.remove')}</button></footer>`;
+    return modalDialog(
+      { title: text('tools.remove_title', { tool: toolTitle(tool) }), onClose: () => this.askRemoval(undefined) },
+      content,
+    );
   }
 
   async #end(tool: MatchView): Promise<void> {
     this.askRemoval(undefined);
-    await this.attempt(this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`), `${toolTitle(tool)} is removed.`);
+    await this.attempt(
+      this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`),
+      text('tools.removed', { tool: toolTitle(tool) }),
+    );
     this.#load();
   }
 
   #nothingWords(): string {
     const { words, origin } = this.#question;
-    if (words === '' && origin === 'agent') return 'No agent has made a tool.';
-    return words === '' ? 'No tool is like that.' : 'Nothing fits. Say it in other words, or name the room or the device.';
+    if (words === '' && origin === 'agent') return text('tools.none_of_agents');
+    return words === '' ? text('tools.none_like_that') : text('tools.none_fits');
   }
 
   #narrow(change: Partial<ToolQuery>): void {
@@ -146,14 +152,10 @@ function asideView({ tools, unsure, note, which_one: which, readings = [] }: Too
   const shown = readings.slice(0, MAX_READINGS);
   return html`
     ${note === undefined ? nothing : html`<p class="quiet">${note}</p>`}
-    ${unsure && tools.length > 0 ? html`<p class="quiet">None of these is sure. Name the room and the thing.</p>` : nothing}
+    ${unsure && tools.length > 0 ? html`<p class="quiet">${text('tools.unsure')}</p>` : nothing}
     ${which === undefined ? nothing : html`<p class="row"><strong>${which.question}</strong> ${which.candidates.map(({ device, area }) => html`<span class="chip">${device}${area === null ? nothing : html` · ${area}`}</span>`)}</p>`}
-    ${shown.length === 0 ? nothing : html`<p class="row"><span class="quiet small">Readings</span> ${shown.map(({ id, name }) => html`<a class="chip" href="#/devices/${encodeURIComponent(id.split('/')[0] ?? '')}">${name}</a>`)}</p>`}
+    ${shown.length === 0 ? nothing : html`<p class="row"><span class="quiet small">${text('devices.readings')}</span> ${shown.map(({ id, name }) => html`<a class="chip" href="#/devices/${encodeURIComponent(id.split('/')[0] ?? '')}">${name}</a>`)}</p>`}
   `;
-}
-
-function countWords(matches: number): string {
-  return matches === 1 ? 'One match' : `${matches} best matches`;
 }
 
 /** Returns a card for a tool with its description, the reasons of the match, and a button that shows its form. */
@@ -165,18 +167,18 @@ function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean;
     <header>
       <div class="grow"><h2 id=${titleId}><bdi>${toolTitle(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
       ${tool.confidence === undefined ? nothing : confidenceView(tool)}
-      ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}asks people</span>` : nothing}
-      ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}made by an agent</span>` : nothing}
-      ${available ? nothing : html`<span class="chip">${missingSetting ? 'not configured' : 'not available now'}</span>`}
+      ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}${text('tools.asks_people')}</span>` : nothing}
+      ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}${text('tools.by_agent')}</span>` : nothing}
+      ${available ? nothing : html`<span class="chip">${missingSetting ? text('tools.not_configured') : text('tools.not_available')}</span>`}
     </header>
     <p>${description}</p>
-    ${missingSetting ? html`<p class="quiet small">To use it, ${String(missingSetting)}.</p>` : nothing}
-    ${obstacle && !missingSetting ? html`<p class="quiet small">Not now: ${String(obstacle)}.</p>` : nothing}
-    ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">Because of</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
-    <p class="row"><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button>
+    ${missingSetting ? html`<p class="quiet small">${text('tools.to_use', { setting: String(missingSetting) })}</p>` : nothing}
+    ${obstacle && !missingSetting ? html`<p class="quiet small">${text('tools.not_now', { reason: String(obstacle) })}</p>` : nothing}
+    ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">${text('tools.because')}</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
+    <p class="row"><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? text('forms.close') : text('tools.try')}</button>
       ${
         isRegistered(tool)
-          ? html`<button type="button" class="button small danger plain" aria-label="Remove ${toolTitle(tool)}" @click=${() => page.askRemoval(tool)}>${icon('trash')}Remove</button>`
+          ? html`<button type="button" class="button small danger plain" aria-label=${text('forms.remove_thing', { label: toolTitle(tool) })} @click=${() => page.askRemoval(tool)}>${icon('trash')}${text('devices.remove')}</button>`
           : nothing
       }</p>
     ${isOpen ? html`<atmo-tool-form class="trial" .app=${page.app} .tool=${tool}></atmo-tool-form>` : nothing}
@@ -185,10 +187,10 @@ function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean;
 
 function confidenceView(tool: MatchView): TemplateResult {
   const percent = confidencePercent(tool);
-  return html`<span class="score small quiet"><meter min="0" max="100" value=${percent} aria-label="How sure it is">${percent} %</meter> ${percent} %</span>`;
+  return html`<span class="score small quiet"><meter min="0" max="100" value=${percent} aria-label=${text('tools.how_sure')}>${percent} %</meter> ${percent} %</span>`;
 }
 
-const ORIGINS = { agent: 'Agents', system: 'The hub, its devices and its owner' } as const;
+const ORIGINS = ['agent', 'system'] as const;
 /** The values of `metadata.category` in docs/tool.schema.json. */
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 
@@ -201,11 +203,10 @@ interface ToolFilters {
 /** Returns the filters of the tool list: origin, category, and room of the device. */
 function toolFilters({ question, areas, onChange }: ToolFilters): TemplateResult {
   const { origin, category, area } = question;
-  const origins = Object.entries(ORIGINS);
   return html`<div class="filters">
-    ${choice({ label: 'Made by', chosen: origin, none: 'Anybody', options: origins }, (value) => onChange({ origin: value }))}
-    ${choice({ label: 'Kind', chosen: category, none: 'Every kind', options: CATEGORIES.map((name) => [name, capital(name)]) }, (value) => onChange({ category: value }))}
-    ${choice({ label: 'Room', chosen: area, none: 'Every room', options: areas.map((name) => [name, name]) }, (value) => onChange({ area: value }))}
+    ${choice({ label: text('tools.made_by'), chosen: origin, none: text('tools.anybody'), options: ORIGINS.map((one) => [one, text(`tools.origin_${one}`)]) }, (value) => onChange({ origin: value }))}
+    ${choice({ label: text('tools.kind'), chosen: category, none: text('tools.every_kind'), options: CATEGORIES.map((name) => [name, text(`tools.category_${name}`)]) }, (value) => onChange({ category: value }))}
+    ${choice({ label: text('devices.room'), chosen: area, none: text('tools.every_room'), options: areas.map((name) => [name, name]) }, (value) => onChange({ area: value }))}
   </div>`;
 }
 

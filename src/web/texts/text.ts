@@ -50,7 +50,7 @@ export function textWith(key: TextKey, values: Readonly<Record<string, unknown>>
   return parts(key, values);
 }
 
-/** Returns whether there is a text of this name. Used for names that devices extend, such as their modes. */
+/** Returns whether there is a text of this name. For names that are made from what the hub sends. */
 export function hasText(key: string): key is TextKey {
   return entryOf(key) !== undefined;
 }

@@ -13,6 +13,8 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'page-'));
   mkdirSync(join(dir, 'assets'));
   writeFileSync(join(dir, 'index.html'), '<!doctype html>');
+  writeFileSync(join(dir, 'manifest.webmanifest'), '{}');
+  writeFileSync(join(dir, 'service-worker.js'), 'let b;');
   writeFileSync(join(dir, 'inputs.json'), '[]');
   writeFileSync(join(dir, 'assets', SCRIPT), 'let a;');
   writeFileSync(join(dir, 'assets', `${SCRIPT}.gz`), gzipSync('let a;'));
@@ -20,9 +22,9 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 async function ask(path: string, headers: Readonly<Record<string, string>> = {}) {
-  const [shell, asset] = pageRoutes(new PageFiles(dir));
-  const route = path === '/' ? shell : asset;
-  if (!route) throw new AtmoError('INTERNAL_ERROR', 'there are two routes');
+  const routes = pageRoutes(new PageFiles(dir));
+  const route = routes.find((one) => one.path === path) ?? routes.find((one) => one.path === '/assets/:name');
+  if (!route) throw new AtmoError('INTERNAL_ERROR', 'there is a route for assets');
   expect(route.access).toBe('public');
   const request = new Request(`http://127.0.0.1${path}`, { headers });
   const answer = await route.handle(
@@ -49,11 +51,20 @@ describe('the page at the door', () => {
     const policy = headers['content-security-policy'] ?? '';
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types lit-html");
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types lit-html service-worker");
     expect(policy).toContain("base-uri 'none'; form-action 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', 'x-frame-options': 'DENY' });
     expect(headers['permissions-policy']).toBe('camera=(self), geolocation=(), microphone=()');
+  });
+
+  test('sends the manifest and the service worker, which may load nothing from elsewhere', async () => {
+    const manifest = await ask('/manifest.webmanifest');
+    expect(manifest.headers).toMatchObject({ 'content-type': 'application/manifest+json', 'cache-control': 'no-cache' });
+    const worker = await ask('/service-worker.js');
+    expect(worker.headers).toMatchObject({ 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'no-cache' });
+    expect(worker.headers['content-security-policy']).toBe("default-src 'none'; connect-src 'self'");
+    expect(Buffer.from(worker.bytes).toString()).toBe('let b;');
   });
 
   test('sends what was compressed when it was built, to those who take it', async () => {
@@ -86,6 +97,6 @@ describe('the page at the door', () => {
   );
 
   test('says what to do where it was never built', async () => {
-    await expect(new PageFiles(join(dir, 'nowhere')).shell(undefined)).rejects.toMatchObject({ code: 'NOT_CONFIGURED' });
+    await expect(new PageFiles(join(dir, 'nowhere')).root('index.html', undefined)).rejects.toMatchObject({ code: 'NOT_CONFIGURED' });
   });
 });

@@ -93,4 +93,32 @@ describe('the event stream of the page', () => {
     expect(openings).toBe(2);
     expect(heard).toEqual(['connecting', 'lost', 'connecting']);
   });
+
+  test('makes a new connection at once when a request of the page got no response', async () => {
+    const heard: string[] = [];
+    const asked: (string | undefined)[] = [];
+    const stream: EventStream = new EventStream(
+      {
+        open: async (lastEventId, signal) => {
+          asked.push(lastEventId);
+          if (asked.length === 2) stream.stop();
+          signal.throwIfAborted();
+          const body = new ReadableStream<Uint8Array>({
+            start(controller) {
+              controller.enqueue(new TextEncoder().encode(EVENT('a')));
+              signal.addEventListener('abort', () => controller.error(signal.reason));
+            },
+          });
+          return new Response(body);
+        },
+        wait: (delayMs, signal) =>
+          delayMs < 30_000 ? Promise.resolve() : new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+        random: () => 0,
+      },
+      { onEvent: () => stream.reconnect(), onGap: () => undefined, onConnection: (connection) => heard.push(connection) },
+    );
+    await stream.run();
+    expect(asked).toEqual([undefined, 'a']);
+    expect(heard).toEqual(['connecting', 'live', 'lost', 'connecting']);
+  });
 });

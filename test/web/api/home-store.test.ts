@@ -66,7 +66,7 @@ describe('the store of the home', () => {
     const failing = store.reload();
     hub.answerAll({});
     await failing;
-    expect([store.state.isLoaded, store.state.problem]).toEqual([false, 'The hub answered with status 403']);
+    expect([store.state.isLoaded, store.state.problem]).toEqual([false, 'The hub answered with status 403 and without a reason']);
     const loading = store.reload();
     hub.answerAll(HOME);
     await loading;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { chooseLanguage, LANGUAGES, loadLanguage } from '../../../src/web/texts/language.ts';
-import { languageTag, speak, type TextKey, type TextTable, text, textWith } from '../../../src/web/texts/text.ts';
+import { hasText, languageTag, speak, type TextKey, type TextTable, text, textWith } from '../../../src/web/texts/text.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../src/web/texts');
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
@@ -102,6 +102,12 @@ describe('a text', () => {
     speak('en', table);
     const price = { template: true };
     expect(textWith(PLAIN, { price })).toEqual(['Costs ', price, ', not ', price, '.']);
+  });
+
+  test('is known by its name only', () => {
+    expect(hasText('home.title')).toBe(true);
+    expect(hasText('home.no such text')).toBe(false);
+    expect(hasText('constructor.name')).toBe(false);
   });
 });
 

@@ -1,0 +1,88 @@
+import { Observable } from './observable.ts';
+
+/**
+ * Whether this browser can keep the page and be reached by it. `insecure`: the page came over plain HTTP; `untrusted`: the browser does not
+ * trust the certificate; `unsupported`: the browser has no service workers, for example in a private window.
+ */
+export type WorkerSupport = 'starting' | 'ready' | 'insecure' | 'untrusted' | 'unsupported';
+
+const SCRIPT = '/service-worker.js';
+
+/** Registers the service worker of the page, and follows its updates and its notifications. */
+export class PageWorker extends Observable {
+  readonly #open: (path: string) => void;
+  #support: WorkerSupport = 'starting';
+  #registration: ServiceWorkerRegistration | undefined;
+  #isOutdated = false;
+
+  /** `open` is called with the fragment of a page, such as `#/approvals/ap-1`, when a person has chosen a notification. */
+  constructor(open: (fragment: string) => void) {
+    super();
+    this.#open = open;
+  }
+
+  get support(): WorkerSupport {
+    return this.#support;
+  }
+
+  /** The registration, for push messages; undefined while the worker is not ready. */
+  get registration(): ServiceWorkerRegistration | undefined {
+    return this.#registration;
+  }
+
+  /** Registers the worker. Never rejects: without a worker the page works as long as the hub answers. */
+  async start(): Promise<void> {
+    this.#settle(await this.#register());
+  }
+
+  /** Asks the hub whether it has a newer build of the page. Called when the hub is back, since it may have been updated. */
+  checkForUpdate(): void {
+    this.#registration?.update().catch(() => undefined);
+  }
+
+  /** Loads the newest build, if there is one, at a moment at which nobody uses the page: it is hidden, or goes on to another view. */
+  reloadIfOutdated(): void {
+    if (this.#isOutdated) location.reload();
+  }
+
+  async #register(): Promise<WorkerSupport> {
+    if (!isSecureContext) return 'insecure';
+    if (!('serviceWorker' in navigator)) return 'unsupported';
+    const { serviceWorker } = navigator;
+    const hadWorker = serviceWorker.controller !== null;
+    serviceWorker.addEventListener('controllerchange', () => {
+      this.#isOutdated = hadWorker;
+      if (document.hidden) this.reloadIfOutdated();
+    });
+    serviceWorker.addEventListener('message', ({ data }) => this.#onMessage(data));
+    try {
+      this.#registration = await serviceWorker.register(scriptUrl(), { updateViaCache: 'none' });
+      await serviceWorker.ready;
+      return 'ready';
+    } catch {
+      return location.protocol === 'https:' ? 'untrusted' : 'unsupported';
+    }
+  }
+
+  #onMessage(data: unknown): void {
+    const path = typeof data === 'object' && data !== null && 'open' in data ? data.open : undefined;
+    const fragment = typeof path === 'string' ? path.slice(path.indexOf('#')) : '';
+    if (fragment.startsWith('#/')) this.#open(fragment);
+  }
+
+  #settle(support: WorkerSupport): void {
+    this.#support = support;
+    this.changed();
+  }
+}
+
+/** The parts of Trusted Types that are used here. TypeScript's DOM does not have them. */
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
+}
+
+/** Returns the address of the worker as the policy of the page demands it. The policy makes this address alone, whatever it is asked for. */
+function scriptUrl(): string {
+  const { trustedTypes } = window as { readonly trustedTypes?: TrustedTypes };
+  return trustedTypes?.createPolicy('service-worker', { createScriptURL: () => SCRIPT }).createScriptURL(SCRIPT) ?? SCRIPT;
+}
