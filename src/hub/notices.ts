@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { PushConfig } from '../connectors/push/push-config.ts';
-import { WebPush } from '../connectors/push/web-push.ts';
+import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
+import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, NoticePeople, PeopleReach } from '../core/notices.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
@@ -41,7 +42,8 @@ export async function openNotices(
 ): Promise<NoticeOutbox> {
   const { clock, store, events, auth } = infrastructure;
   const logger = infrastructure.logger.child({ module: 'notices' });
-  const push = new WebPush({ clock, logger, store, key: auth.key.pushKey, pageUrl }, config);
+  const fetch = lazyFetch(config.allowedHosts, PUSH_HOSTS_SETTING);
+  const push = new WebPush({ clock, logger, store, fetch, key: auth.key.pushKey, pageUrl }, config);
   const reach = withPush(push, options.reach);
   const people = approverPeople(auth.approvers);
   const settings = new NoticeSettings({ store, reach });

@@ -191,11 +191,13 @@ export class DeviceNotices implements Service {
       if (device.reachability === 'reachable') publisher.end(name);
       return;
     }
-    const sinceMs = device.lastSeenMs || this.#sinceMs.get(name) || clock.now();
-    this.#sinceMs.set(name, sinceMs);
+    const nowMs = clock.now();
     const isParentLost = device.parent !== undefined && directory.get(device.parent)?.reachability === 'unreachable';
-    if (isParentLost || clock.now() - sinceMs < (device.isSleepy ? SLEEPY_LOST_AFTER_MS : LOST_AFTER_MS)) return;
-    const text = `${whereIs(device)} has not answered for ${hoursText(clock.now() - sinceMs)}. Look at its power and its distance to the hub.`;
+    // Behind a bridge that is lost, a device counts as lost from the return of the bridge on.
+    const sinceMs = isParentLost ? nowMs : Math.max(device.lastSeenMs, this.#sinceMs.get(name) ?? (device.lastSeenMs || nowMs));
+    this.#sinceMs.set(name, sinceMs);
+    if (nowMs - sinceMs < (device.isSleepy ? SLEEPY_LOST_AFTER_MS : LOST_AFTER_MS)) return;
+    const text = `${whereIs(device)} has not answered for ${hoursText(nowMs - sinceMs)}. Look at its power and its distance to the hub.`;
     this.#begin(device, { kind: 'device', name, title: 'Device lost', text });
   }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { lazy } from '../../core/lifecycle.ts';
 import type { NoticeMessage, PeopleReach, PushBrowser, PushBrowsers, PushSubscriptionKeys, Urgency } from '../../core/notices.ts';
 import { hostRule } from '../web/address-policy.ts';
 import type { FetchPublic, PublicResponse } from '../web/public-fetch.ts';
@@ -11,7 +10,8 @@ import { PushSubscriptions, type SubscribedBrowser } from './push-subscriptions.
 /** Name and kind of the way to a person's browsers. */
 const WAY = 'push';
 const PREFIX = `${WAY}:`;
-const SETTING = 'connectors.push.allowed_hosts';
+/** The setting with the push services in private networks. */
+export const PUSH_HOSTS_SETTING = 'connectors.push.allowed_hosts';
 const MAX_ANSWER_BYTES = 16_384;
 const SHOWN = 200;
 /** Longest time for which a push service keeps a message for a browser that is offline, in seconds (RFC 8030 §5.2). */
@@ -31,26 +31,23 @@ export interface VapidKey {
 }
 
 interface WebPushCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
+  /** Fetches from the public internet, and from the hosts that the configuration allows. */
+  readonly fetch: FetchPublic;
   readonly key: VapidKey;
   /** Returns the address of the hub's page. */
   readonly pageUrl: () => string;
 }
 
-/** Reaches the browsers of persons by Web Push (RFC 8030), with encrypted messages (RFC 8291). Loads its code with the first message. */
+/** Reaches the browsers of persons by Web Push (RFC 8030), with encrypted messages (RFC 8291). web-push is loaded by the first message. */
 export class WebPush implements PeopleReach, PushBrowsers {
   readonly #collaborators: WebPushCollaborators;
   readonly #config: PushConfig;
   readonly #subscriptions: PushSubscriptions;
-  readonly #fetch: () => Promise<FetchPublic>;
 
-  /** Throws CONFIG_INVALID if a network in the configuration is malformed. */
   constructor(collaborators: WebPushCollaborators, config: PushConfig) {
     this.#collaborators = collaborators;
     this.#config = config;
     this.#subscriptions = new PushSubscriptions(collaborators);
-    const { allowedHosts } = config;
-    hostRule(allowedHosts);
-    this.#fetch = lazy(async () => (await import('../web/public-fetch.ts')).publicFetch({ allowedHosts, setting: SETTING }));
   }
 
   get publicKey(): string {
@@ -84,9 +81,8 @@ export class WebPush implements PeopleReach, PushBrowsers {
   async send(address: string, message: NoticeMessage, signal: AbortSignal): Promise<string> {
     const browser = this.#subscriptions.get(address.slice(PREFIX.length));
     if (browser?.person !== message.recipient) throw new AtmoError('NOT_FOUND', 'The browser gets no messages any more');
-    const fetch = await this.#fetch();
     const { endpoint: url, method, headers, body } = await this.#request(browser, message);
-    const response = await fetch({ url, method, headers, body, signal, maxBytes: MAX_ANSWER_BYTES });
+    const response = await this.#collaborators.fetch({ url, method, headers, body, signal, maxBytes: MAX_ANSWER_BYTES });
     this.#requireTaken(browser, response);
     return message.id;
   }
@@ -135,7 +131,7 @@ export class WebPush implements PeopleReach, PushBrowsers {
     const isHttps = url?.protocol === 'https:';
     const isAllowed = url?.protocol === 'http:' && hostRule(this.#config.allowedHosts)(url, url.hostname);
     if (url && (isHttps || isAllowed) && url.username === '' && url.password === '') return;
-    throw new AtmoError('VALIDATION_ERROR', `The endpoint of a browser is an https address; others only for hosts in ${SETTING}`);
+    throw new AtmoError('VALIDATION_ERROR', `The endpoint of a browser is an https address; others only for hosts in ${PUSH_HOSTS_SETTING}`);
   }
 }
 

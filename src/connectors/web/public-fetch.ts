@@ -39,7 +39,7 @@ export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]
 interface PublicFetchOptions {
   /** Private hosts that the owner allows, in the form that `hostRule` takes. */
   readonly allowedHosts?: readonly string[];
-  /** The setting that has these hosts, for error messages; default: that of the web tools. */
+  /** The setting that has these hosts, for error messages. */
   readonly setting?: string;
   /** Resolves host names; default: the machine's resolver. */
   readonly resolve?: ResolveHost;

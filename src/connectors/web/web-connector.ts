@@ -48,10 +48,10 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 
 /**
  * Returns a fetch that loads `publicFetch` at its first request. Without a request, the hub saves the memory for HTTP, TLS and
- * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed.
+ * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed. `setting` is the setting with these hosts.
  */
-export function lazyFetch(allowedHosts: readonly string[] = []): FetchPublic {
+export function lazyFetch(allowedHosts: readonly string[] = [], setting = 'connectors.web.allowed_hosts'): FetchPublic {
   hostRule(allowedHosts);
-  const made = lazy(async () => (await import('./public-fetch.ts')).publicFetch({ allowedHosts }));
+  const made = lazy(async () => (await import('./public-fetch.ts')).publicFetch({ allowedHosts, setting }));
   return async (request) => (await made())(request);
 }

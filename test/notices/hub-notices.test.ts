@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import type { TokenRecord } from '../../src/core/auth/principal.ts';
+import { HubProblems } from '../../src/core/health.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { AgentNotices, type NoticedAgent } from '../../src/notices/agent-notices.ts';
+import { BACKUP_OVERDUE, type EndingCertificate, HubNotices, type OfferedUpdate } from '../../src/notices/hub-notices.ts';
+import { ToolNotices } from '../../src/notices/tool-notices.ts';
+import { household } from './notices-fixture.ts';
+
+const DAY_MS = 86_400_000;
+const MIB = 1_048_576;
+
+/** What ann was told, each message as its kind and text. */
+const toldOf = ({ sent }: Awaited<ReturnType<typeof household>>) =>
+  sent.filter(({ recipient }) => recipient === 'ann').map(({ kind, message }) => `${kind}: ${message}`);
+
+async function hub() {
+  const parts = await household({ personsFor: () => ['ann'] });
+  const { clock, publisher } = parts;
+  const state = {
+    tokens: [] as TokenRecord[],
+    agentTokens: new Set<string>(),
+    certificates: [] as EndingCertificate[],
+    updates: [] as OfferedUpdate[],
+    freeBytes: 4_096 * MIB,
+  };
+  const problems = new HubProblems();
+  const notices = new HubNotices({
+    clock,
+    time: clock,
+    logger: silentLogger,
+    publisher,
+    problems,
+    tokens: { list: () => state.tokens },
+    agentTokens: () => state.agentTokens,
+    certificates: () => state.certificates,
+    updates: async () => state.updates,
+    freeBytes: async () => state.freeBytes,
+  });
+  const check = async () => {
+    await notices.check();
+    await parts.pass(0);
+  };
+  const token = (id: string, agentId: string, days: number, agoDays = 0): TokenRecord => {
+    const issuedAtMs = clock.now() - agoDays * DAY_MS;
+    return { id, agentId, permissions: [], issuedAtMs, expiresAtMs: issuedAtMs + days * DAY_MS, issuedBy: 'owner:owner' };
+  };
+  return { ...parts, state, problems, check, token, told: () => toldOf(parts), hubNotices: notices };
+}
+
+describe('the hub tells', () => {
+  test('of a token in its last days, but not of one that is short, replaced, given by an agent or held by an agent of the hub', async () => {
+    const { state, check, token, told } = await hub();
+    state.tokens = [
+      token('1', 'claude', 30, 24),
+      token('2', 'short', 1, 0.9),
+      token('3', 'replaced', 30, 24),
+      token('4', 'replaced', 30, 0),
+      { ...token('5', 'claude/child', 30, 24), parent: '1' },
+      token('6', 'night-watch', 30, 24),
+      { ...token('7', 'gone', 30, 24), revokedAtMs: 1 },
+      token('8', 'early', 30, 20),
+    ];
+    state.agentTokens = new Set(['6']);
+    await check();
+    await check();
+    expect(told()).toEqual([expect.stringMatching(/^token: The token of claude ends on 2026-01-\d\d\. Make a new one/)]);
+  });
+
+  test('of a certificate fourteen days before its end, until it is renewed', async () => {
+    const { state, check, told, clock, publisher } = await hub();
+    const advice = 'Renew it.';
+    state.certificates = [{ of: 'the page', endsAtMs: clock.now() + 15 * DAY_MS, advice }];
+    await check();
+    expect(told()).toEqual([]);
+    state.certificates = [{ of: 'the page', endsAtMs: clock.now() + 13 * DAY_MS, advice }];
+    await check();
+    expect(told()).toEqual([expect.stringMatching(/^certificate: The certificate of the page ends on 2026-01-1[345]\. Renew it\.$/)]);
+    state.certificates = [];
+    await check();
+    expect(publisher.openAtMs('certificate/the page')).toBeUndefined();
+  });
+
+  test('of an overdue backup, of each update, and of a disk that is nearly full until there is room again', async () => {
+    const { state, check, told, problems } = await hub();
+    problems.raise(BACKUP_OVERDUE, 'The last backup is 12 days old');
+    state.updates = [{ device: 'lamp', name: 'Lamp', version: '1.1' }];
+    state.freeBytes = 400 * MIB;
+    await check();
+    expect(told().sort()).toEqual([
+      'backup: The last backup is 12 days old',
+      expect.stringMatching(/^disk: Only 400 MiB are free/),
+      'update: Version 1.1 can be installed on Lamp.',
+    ]);
+    problems.clear(BACKUP_OVERDUE);
+    state.updates = [{ device: 'lamp', name: 'Lamp', version: '1.2' }];
+    state.freeBytes = 600 * MIB;
+    await check();
+    state.freeBytes = 500 * MIB;
+    await check();
+    problems.raise(BACKUP_OVERDUE, 'The last backup is 20 days old');
+    state.freeBytes = 900 * MIB;
+    await check();
+    state.freeBytes = 100 * MIB;
+    await check();
+    expect(told().filter((text) => text.startsWith('disk'))).toHaveLength(2);
+    expect(told()).toHaveLength(6);
+  });
+
+  test('by itself soon after its start, and a check that fails does not keep the others', async () => {
+    const { state, hubNotices, pass, told } = await hub();
+    state.freeBytes = 100 * MIB;
+    state.tokens = null as unknown as TokenRecord[];
+    await hubNotices.start();
+    await pass(30_000);
+    await pass(0);
+    await hubNotices[Symbol.asyncDispose]();
+    expect(told()).toEqual([expect.stringMatching(/^disk/)]);
+  });
+});
+
+describe('of agents the hub tells', () => {
+  async function agents() {
+    const parts = await household({ personsFor: () => ['ann'] });
+    const known = new Map<string, NoticedAgent>();
+    const { clock, events, publisher } = parts;
+    const notices = new AgentNotices({ clock, time: clock, events, publisher, agents: () => [...known.values()] });
+    await notices.start();
+    const become = async (change: Partial<NoticedAgent>) => {
+      const id = change.id ?? 'night-watch';
+      const before = known.get(id) ?? { id, type: 'automation', name: id, status: 'active', createdAtMs: clock.now(), failures: 0 };
+      known.set(id, { ...before, ...change });
+      events.emit('agent.changed', id, {});
+      await parts.pass(0);
+    };
+    return { ...parts, become, told: () => toldOf(parts) };
+  }
+
+  test('that an automation failed, once until it works again', async () => {
+    const { become, told } = await agents();
+    await become({});
+    const lastError = { message: 'Lamp did not answer.' };
+    await become({ failures: 1, lastError });
+    await become({ failures: 2, lastError });
+    await become({ failures: 3, status: 'failing', lastError });
+    await become({ failures: 0, status: 'active' });
+    await become({ failures: 1, lastError });
+    const text = 'automation: The automation night-watch failed: Lamp did not answer.';
+    expect(told()).toEqual([text, text]);
+  });
+
+  test('that one stopped, unless a person ended it or an agent made it', async () => {
+    const { become, told } = await agents();
+    await become({ status: 'expired', reason: 'Its token has expired' });
+    await become({ id: 'helper', type: 'external', status: 'killed', reason: 'Its token, or one that it comes from, was revoked' });
+    await become({ id: 'old', status: 'killed', reason: 'Ended by owner: no longer needed' });
+    await become({ id: 'claude/child', parent: 'claude', status: 'expired' });
+    expect(told()).toEqual([
+      'automation: The automation night-watch has stopped: Its token has expired.',
+      'agent: The agent helper has stopped: Its token, or one that it comes from, was revoked.',
+    ]);
+  });
+
+  test('that an automation is about to end, but not one without an end', async () => {
+    const { become, told, clock, pass } = await agents();
+    await become({ expiresAtMs: clock.now() + 30 * DAY_MS });
+    await become({ id: 'endless' });
+    await pass(26 * DAY_MS);
+    expect(told()).toEqual([]);
+    for (let hours = 0; hours < 26; hours++) await pass(DAY_MS / 24);
+    expect(told()).toEqual([expect.stringMatching(/^automation: The automation night-watch ends on 2026-0[12]-\d\d\.$/)]);
+  });
+});
+
+describe('of a use of a tool that asks for it', () => {
+  async function tools() {
+    const parts = await household();
+    const { clock, events, publisher } = parts;
+    const titleOf = (id: string) => (id === 'door_unlock' ? 'Unlock Front door' : undefined);
+    const notices = new ToolNotices({ clock, events, publisher, titleOf, personNamed: (id) => (id === 'ann' ? 'ann' : undefined) });
+    await notices.start();
+    const used = async (agentId: string, data: { readonly notify_admins?: boolean } = { notify_admins: true }) => {
+      events.emit('agi.tool.result', 'door_unlock', { agent_id: agentId, ...data });
+      await parts.pass(0);
+    };
+    return { ...parts, used };
+  }
+
+  test('everybody is told but the person who used it; other uses are not told', async () => {
+    const { used, sent } = await tools();
+    await used('claude', {});
+    await used('ann');
+    expect(sent.map(({ recipient }) => recipient)).toEqual(['bob']);
+    await used('claude');
+    expect(sent.map(({ recipient, message }) => [recipient, message]).slice(1)).toEqual([
+      ['ann', expect.stringMatching(/^claude used Unlock Front door at \d\d:\d\d\.$/)],
+      ['bob', expect.stringMatching(/^claude used Unlock Front door at \d\d:\d\d\.$/)],
+    ]);
+  });
+
+  test('many uses are one notice in ten minutes, which is over after a day', async () => {
+    const { used, sent, pass, publisher } = await tools();
+    for (let count = 0; count < 5; count++) await used('claude');
+    expect(sent).toHaveLength(2);
+    await pass(600_000);
+    await used('claude');
+    expect(sent).toHaveLength(4);
+    await pass(25 * 3_600_000);
+    expect(publisher.openAtMs('tool/claude/door_unlock')).toBeUndefined();
+  });
+});
