@@ -1,5 +1,3 @@
-import type { Principal } from './auth/principal.ts';
-
 /** How much a message matters. A way may be quieter or louder by it. */
 export const URGENCIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Urgency = (typeof URGENCIES)[number];
@@ -109,15 +107,6 @@ export interface ListedNotice extends Notice {
   /** Time at which the subject ended, milliseconds since 1970; absent while it lasts. */
   readonly endedMs?: number;
   readonly isRead: boolean;
-}
-
-/** Port: the persons of the household, as notices know them. */
-export interface NoticePeople {
-  /** Returns the persons with their roles: `owner`, `adult`, or one whose persons are told of nothing but what they may approve. */
-  list(): readonly { readonly name: string; readonly role: string }[];
-  find(name: string): { readonly name: string } | undefined;
-  /** Returns the person who acts as this principal; undefined for agents. */
-  personOf(principal: Principal): { readonly name: string } | undefined;
 }
 
 /** Port: the recent notices of each person. */

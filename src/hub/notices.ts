@@ -1,10 +1,12 @@
 import { statfs } from 'node:fs/promises';
+import { agentNameOf } from '../auth/people/household.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { PushConfig } from '../connectors/push/push-config.ts';
 import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
+import type { PeopleDirectory } from '../core/auth/people.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
-import type { NoticeKind, NoticePeople, PeopleReach } from '../core/notices.ts';
+import type { NoticeKind, PeopleReach } from '../core/notices.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
 import { AgentNotices, type NoticedAgent } from '../notices/agent-notices.ts';
 import { ApprovalNotices } from '../notices/approval-notices.ts';
@@ -45,11 +47,11 @@ export async function openNotices(
   const fetch = lazyFetch(config.allowedHosts, PUSH_HOSTS_SETTING);
   const push = new WebPush({ clock, logger, store, fetch, key: auth.key.pushKey, pageUrl }, config);
   const reach = withPush(push, options.reach);
-  const people = approverPeople(auth.approvers);
+  const { people } = auth;
   const settings = new NoticeSettings({ store, reach });
   const notices = new NoticeStore({ clock, store });
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl });
-  const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people));
+  const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people, auth.time.now()));
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   for (const tool of noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }))
     registry.register(tool);
@@ -60,8 +62,15 @@ export async function openNotices(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
   );
   await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: () => options.agents().map(noticedAgent) }));
-  const personNamed = (id: string) => people.find(id)?.name;
-  await stack.start(new ToolNotices({ clock, events, publisher, titleOf: (id) => tools.get(id)?.definition.metadata.title, personNamed }));
+  await stack.start(
+    new ToolNotices({
+      clock,
+      events,
+      publisher,
+      titleOf: (id) => tools.get(id)?.definition.metadata.title,
+      personCalled: (id) => people.list().find((person) => person.name === id || agentNameOf(person) === id),
+    }),
+  );
   await stack.start(
     new HubNotices({
       clock,
@@ -93,21 +102,10 @@ function approversIn(approvers: Approvers): readonly string[] {
   return [...new Set(approvers.list().map(({ person }) => person))];
 }
 
-function adultsIn(people: NoticePeople): readonly string[] {
-  return people.list().flatMap(({ name, role }) => (role === 'owner' || role === 'adult' ? [name] : []));
-}
-
-const OWNER = 'owner';
-
-/** Returns the household of a hub that knows only who may approve: the owner, and everybody who has an approver key. */
-function approverPeople(approvers: Approvers): NoticePeople {
-  const names = () => [...new Set([OWNER, ...approversIn(approvers)])];
-  const find = (name: string) => (names().includes(name) ? { name } : undefined);
-  return {
-    list: () => names().map((name) => ({ name, role: name === OWNER ? OWNER : 'adult' })),
-    find,
-    personOf: ({ kind, id }) => (kind === 'owner' ? { name: OWNER } : kind === 'agent' && id !== OWNER ? find(id) : undefined),
-  };
+/** Returns the names of the owner and of the adults who belong to the household now. */
+function adultsIn(people: Pick<PeopleDirectory, 'list'>, nowMs: number): readonly string[] {
+  const adults = people.list().filter(({ role }) => role === 'owner' || role === 'adult');
+  return adults.filter(({ limits: { untilMs = Number.POSITIVE_INFINITY } }) => nowMs < untilMs).map(({ name }) => name);
 }
 
 /** Returns an agent as notices know it. An automation that renews its token itself has no end. */

@@ -16,8 +16,8 @@ interface ToolNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
   readonly publisher: Pick<NoticePublisher, 'begin' | 'end' | 'endBefore' | 'openAtMs'>;
   /** Returns the title of a tool for people; undefined for a tool that is not there any more. */
   readonly titleOf: (toolId: string) => string | undefined;
-  /** Returns the name of the person whose id a call has; undefined for agents. */
-  readonly personNamed: (agentId: string) => string | undefined;
+  /** Returns the person who calls under this id; undefined for agents. */
+  readonly personCalled: (agentId: string) => { readonly name: string; readonly title: string } | undefined;
 }
 
 /** Publishes that a tool was used whose audit settings ask for it (`notify_admins`), to everybody but the person who used it. */
@@ -43,13 +43,14 @@ export class ToolNotices implements Service {
 
   #onResult({ subject: tool, data }: HubEvent): void {
     if (data.notify_admins !== true || typeof data.agent_id !== 'string') return;
-    const { publisher, clock, titleOf, personNamed } = this.#collaborators;
+    const { publisher, clock, titleOf, personCalled } = this.#collaborators;
     const { agent_id: agent } = data;
     const name = `tool/${agent}/${tool}`;
     const openAtMs = publisher.openAtMs(name);
     if (openAtMs !== undefined && clock.now() - openAtMs < TOGETHER_MS) return;
     publisher.end(name);
-    const text = `${plain(agent)} used ${plain(titleOf(tool) ?? tool)} at ${clockTime(clock.now())}.`;
-    publisher.begin({ kind: 'tool', name, title: 'Tool used', text, path: '/#/activity' }, { except: personNamed(agent) });
+    const person = personCalled(agent);
+    const text = `${plain(person?.title ?? agent)} used ${plain(titleOf(tool) ?? tool)} at ${clockTime(clock.now())}.`;
+    publisher.begin({ kind: 'tool', name, title: 'Tool used', text, path: '/#/activity' }, { except: person?.name });
   }
 }

@@ -177,7 +177,8 @@ describe('of a use of a tool that asks for it', () => {
     const parts = await household();
     const { clock, events, publisher } = parts;
     const titleOf = (id: string) => (id === 'door_unlock' ? 'Unlock Front door' : undefined);
-    const notices = new ToolNotices({ clock, events, publisher, titleOf, personNamed: (id) => (id === 'ann' ? 'ann' : undefined) });
+    const personCalled = (id: string) => (id === 'ann' ? { name: 'ann', title: 'Ann' } : undefined);
+    const notices = new ToolNotices({ clock, events, publisher, titleOf, personCalled });
     await notices.start();
     const used = async (agentId: string, data: { readonly notify_admins?: boolean } = { notify_admins: true }) => {
       events.emit('agi.tool.result', 'door_unlock', { agent_id: agentId, ...data });
@@ -190,7 +191,7 @@ describe('of a use of a tool that asks for it', () => {
     const { used, sent } = await tools();
     await used('claude', {});
     await used('ann');
-    expect(sent.map(({ recipient }) => recipient)).toEqual(['bob']);
+    expect(sent).toMatchObject([{ recipient: 'bob', message: expect.stringMatching(/^Ann used /) }]);
     await used('claude');
     expect(sent.map(({ recipient, message }) => [recipient, message]).slice(1)).toEqual([
       ['ann', expect.stringMatching(/^claude used Unlock Front door at \d\d:\d\d\.$/)],

@@ -8,6 +8,8 @@ import { isVisible } from '../../core/untrusted-text.ts';
 const EVERYDAY_KINDS = ['light', 'plug', 'switch', 'cover', 'fan', 'thermostat', 'media', 'sensor'] as const;
 /** Lets a person end own sign-ins. The grant `*` covers it. */
 const END_SIGN_IN = 'sign-in:end';
+/** Lets an adult see the own notices and choose how to be told. The grant `*` covers it. */
+const OWN_NOTICES = 'notice:own';
 const DEVICE_ACTIONS = ['device:control', 'device:read', 'sensor:read'] as const;
 /** Largest number of rooms or kinds in one grant, so that the grant's text stays below its limit. */
 const NAMES_IN_GRANT = 4;
@@ -27,7 +29,7 @@ export function grantsOf({ role, limits: { rooms, kinds } }: Pick<Person, 'role'
   if (role === 'owner') return ['*', 'admin:*'];
   if (role === 'adult' && !rooms && !kinds) return ['*', 'admin:approvals'];
   const own = deviceGrants(rooms, kinds ?? (role === 'adult' ? undefined : EVERYDAY_KINDS));
-  return [...own, END_SIGN_IN, ...(role === 'adult' ? ['admin:approvals'] : [])];
+  return [...own, END_SIGN_IN, ...(role === 'adult' ? ['admin:approvals', OWN_NOTICES] : [])];
 }
 
 function deviceGrants(rooms: readonly string[] | undefined, kinds: readonly string[] | undefined): readonly string[] {

@@ -1,3 +1,4 @@
+import type { PeopleDirectory } from '../../core/auth/people.ts';
 import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -6,7 +7,6 @@ import {
   type ListedNotice,
   NOTICE_KIND_NAMES,
   type NoticeChoices,
-  type NoticePeople,
   type NoticeRule,
   noticeKind,
   type PushBrowser,
@@ -23,7 +23,7 @@ const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
 
 /** The parts of the hub that the tools for notices use. */
 export interface NoticePorts {
-  readonly people: Pick<NoticePeople, 'personOf' | 'find'>;
+  readonly people: Pick<PeopleDirectory, 'personOf' | 'find'>;
   readonly notices: RecentNotices;
   readonly choices: NoticeChoices;
   readonly browsers: PushBrowsers;
