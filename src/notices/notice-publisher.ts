@@ -1,5 +1,6 @@
 import type { HubContext } from '../core/context.ts';
 import { toAtmoError } from '../core/errors.ts';
+import { redact } from '../core/logger.ts';
 import { type Notice, type NoticeKind, noticeKind, type PersonWay } from '../core/notices.ts';
 import type { NoticeOutbox } from './notice-outbox.ts';
 import type { NoticeSettings } from './notice-settings.ts';
@@ -81,17 +82,19 @@ export class NoticePublisher {
     const { notices, personsFor } = this.#collaborators;
     if (notices.get(notice.id)) return;
     const persons = personsFor(notice.kind).filter((person) => person !== except);
-    this.#deliver(notice, persons);
+    const shown = withoutSecrets(notice);
+    this.#deliver(shown, persons);
     // Written last: without it, the next start publishes again, and each delivery that is stored already stays as it is.
-    notices.put({ notice, subject, persons, readMs: {} });
+    notices.put({ notice: shown, subject, persons, readMs: {} });
   }
 
   /** Replaces the text of a notice where it was not sent yet. */
   revise(notice: Notice): void {
     const { notices, outbox } = this.#collaborators;
-    outbox.revise(notice);
+    const shown = withoutSecrets(notice);
+    outbox.revise(shown);
     const stored = notices.get(notice.id);
-    if (stored) notices.put({ ...stored, notice });
+    if (stored) notices.put({ ...stored, notice: shown });
   }
 
   #deliver(notice: Notice, persons: readonly string[]): void {
@@ -128,4 +131,9 @@ export class NoticePublisher {
       this.#collaborators.logger.warn('notices.not_stored', { kind, problem: toAtmoError(thrown).message });
     }
   }
+}
+
+/** Returns the notice without texts that look like tokens or codes: a caller may have written one where no secret is expected. */
+function withoutSecrets(notice: Notice): Notice {
+  return { ...notice, title: String(redact(notice.title)), text: String(redact(notice.text)) };
 }

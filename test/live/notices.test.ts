@@ -1,8 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { makePerson } from '../auth/approvals/approval-fixture.ts';
+import { receiver, vapidClaims } from '../connectors/push/push-receiver.ts';
+import { onLoopback } from './connectors/loopback-server.ts';
+import { mailServer } from './connectors/mail-server.ts';
 import { type SpokenAnswer, spokenService } from './connectors/spoken-service.ts';
 import { RunningHub } from './running-hub.ts';
 
@@ -61,4 +67,81 @@ test('a hub that is killed before the provider took the message sends it after i
   stack.use(await start());
   await expect.poll(() => messages().length, LIMIT).toBe(tried + 1);
   expect(new Set(messages().map(({ sequence_id: id }) => id)).size).toBe(1);
+});
+
+/** A push service, and one browser that is subscribed to it: what the browser reads, and when it came. */
+async function pushService() {
+  const browser = receiver();
+  const heard: { readonly message: JsonObject; readonly atMs: number; readonly headers: Readonly<Record<string, unknown>> }[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await buffer(request);
+    heard.push({ message: browser.read(body) as JsonObject, atMs: performance.now(), headers: request.headers });
+    response.writeHead(201).end();
+  });
+  const { url, ...rest } = await onLoopback(server);
+  return { ...rest, heard, subscription: { endpoint: `${url}/send/1`, keys: browser.keys, expirationTime: null, label: 'phone' } };
+}
+
+const CALLS = 30;
+
+test('thirty calls reach three approvers by ntfy, mail and an encrypted push message, 95 % within two seconds', async () => {
+  const stateDir = stack.adopt(mkdtempSync(join(tmpdir(), 'atmo-notices-')), (dir) => rmSync(dir, { recursive: true, force: true }));
+  const cameMs = { ntfy: new Map<string, number>() };
+  const agentIn = (text: string) => /agent-\d+/.exec(text)?.[0] ?? '';
+  const note = (came: Map<string, number>, text: string): void => {
+    if (agentIn(text) !== '') came.set(agentIn(text), performance.now());
+  };
+  const ntfy = stack.use(
+    await spokenService(({ body }) => {
+      note(cameMs.ntfy, body);
+      return TAKEN;
+    }),
+  );
+  const mail = stack.use(await mailServer());
+  const push = stack.use(await pushService());
+  const recipients = {
+    ann: { ways: { phone: { ntfy: { url: `${ntfy.url}/ann` } } } },
+    bob: { ways: { mail: { email: { to: 'bob@example.org' } } } },
+  };
+  const email = { host: '127.0.0.1', port: mail.port, security: 'none', from: 'hub@example.org' };
+  const connectors = { notify: { recipients }, email, push: { allowed_hosts: ['127.0.0.1'] } };
+  writeFileSync(join(stateDir, 'rules.yaml'), RULES, { mode: 0o600 });
+  const hub = stack.use(
+    await RunningHub.start({ stateDir, config: { matter: { enabled: false }, sensors: { discover: false }, connectors } }),
+  );
+  for (const person of ['ann', 'bob']) await hub.result('hub:enroll_approver', { person, key: makePerson(person).raw, label: 'phone' });
+  const headers = { 'content-type': 'application/json' };
+  const subscribed = await hub.request('/api/v1/push/subscriptions', { method: 'POST', headers, body: JSON.stringify(push.subscription) });
+  expect(subscribed.status).toBe(201);
+  const before = push.heard.length;
+
+  const askedMs = new Map<string, number>();
+  for (let count = 0; count < CALLS; count++) {
+    const agent = `agent-${count}`;
+    const { token } = await hub.result('hub:mint_token', { agent_id: agent, permissions: ['*'] });
+    const asAgent = { headers: { authorization: `Bearer ${token}` }, approve: false } as const;
+    askedMs.set(agent, performance.now());
+    // The second call differs in its text alone, so that it is the same question once more.
+    for (const value of ['hello', 'hello again']) await hub.call(TOOL, { value }, asAgent);
+  }
+  const pushed = () => push.heard.slice(before).filter(({ message }) => agentIn(String(message.text)) !== '');
+  const mailed = () => mail.taken.filter(({ text }) => agentIn(text) !== '');
+  await expect
+    .poll(() => [cameMs.ntfy.size, mailed().length, pushed().length], { ...LIMIT, timeout: 20_000 })
+    .toEqual([CALLS, CALLS, CALLS]);
+
+  const pushMs = new Map(pushed().map(({ message, atMs }) => [agentIn(String(message.text)), atMs]));
+  const latencies = [cameMs.ntfy, pushMs].flatMap((came) =>
+    [...askedMs].map(([agent, ms]) => (came.get(agent) ?? Number.POSITIVE_INFINITY) - ms),
+  );
+  const p95Ms = latencies.sort((a, b) => a - b)[Math.floor(latencies.length * 0.95)];
+  expect(p95Ms).toBeLessThan(2_000);
+  const { key } = (await hub.get('/api/v1/push/key')) as { readonly key: string };
+  for (const { message, headers: sent } of pushed()) {
+    expect(vapidClaims(String(sent.authorization), key)).toMatchObject({ aud: expect.stringContaining('127.0.0.1') });
+    expect(message).toMatchObject({ path: expect.stringMatching(/^\/#\/approvals\/[0-9a-f]{32}$/), count: 2 });
+    expect(sent.topic).toBe(message.id);
+  }
+  expect(mailed()[0]?.text).toMatch(/^Message-ID: <[0-9a-f]{32}@/im);
+  console.log(`call → message: p50 ${Math.round(latencies[latencies.length >> 1] ?? 0)} ms, p95 ${Math.round(p95Ms ?? 0)} ms`);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { AtmoError } from '../../src/core/errors.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import type { Reading, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { DeviceNotices } from '../../src/notices/device-notices.ts';
 import { ManualClock } from '../manual-clock.ts';

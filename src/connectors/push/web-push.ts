@@ -18,6 +18,8 @@ const SHOWN = 200;
 const MAX_TTL_SECONDS = 3 * 86_400;
 /** Longest text in a message, in characters. Push services take messages of 4,096 bytes (RFC 8030 §7.2), which may be escaped. */
 const MAX_TEXT = 900;
+/** Content coding of an encrypted message (RFC 8188). */
+const CODING = 'aes128gcm';
 const GONE: ReadonlySet<number> = new Set([404, 410]);
 const LATER: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
@@ -81,25 +83,29 @@ export class WebPush implements PeopleReach, PushBrowsers {
   async send(address: string, message: NoticeMessage, signal: AbortSignal): Promise<string> {
     const browser = this.#subscriptions.get(address.slice(PREFIX.length));
     if (browser?.person !== message.recipient) throw new AtmoError('NOT_FOUND', 'The browser gets no messages any more');
-    const { endpoint: url, method, headers, body } = await this.#request(browser, message);
+    const { url, method, headers, body } = await this.#request(browser, message);
     const response = await this.#collaborators.fetch({ url, method, headers, body, signal, maxBytes: MAX_ANSWER_BYTES });
     this.#requireTaken(browser, response);
     return message.id;
   }
 
-  async #request(browser: SubscribedBrowser, message: NoticeMessage) {
+  async #request({ endpoint, p256dh, auth }: SubscribedBrowser, message: NoticeMessage) {
     const { default: webPush } = await import('web-push');
     const { key, clock } = this.#collaborators;
-    const { endpoint, p256dh, auth } = browser;
-    const details = webPush.generateRequestDetails({ endpoint, keys: { p256dh, auth } }, payloadOf(message), {
-      vapidDetails: { subject: this.#contact(), publicKey: key.publicKey, privateKey: key.privateKey },
-      TTL: secondsLeft(message, clock),
+    const { cipherText } = webPush.encrypt(p256dh, auth, payloadOf(message), CODING);
+    const { origin } = new URL(endpoint);
+    const { Authorization } = webPush.getVapidHeaders(origin, this.#contact(), key.publicKey, key.privateKey, CODING);
+    const headers = {
+      authorization: Authorization,
+      'content-type': 'application/octet-stream',
+      'content-encoding': CODING,
+      'content-length': String(cipherText.length),
+      ttl: String(secondsLeft(message, clock)),
       urgency: URGENCIES[message.urgency],
       // The service replaces an undelivered message by a later one with the same topic (RFC 8030 §5.4), so a repeat is shown once.
       topic: message.id,
-    });
-    const headers = Object.fromEntries(Object.entries(details.headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
-    return { endpoint, method: 'POST' as const, headers, body: details.body };
+    };
+    return { url: endpoint, method: 'POST' as const, headers, body: cipherText };
   }
 
   /** Returns whom a push service may ask (RFC 8292 §2.1). Some services refuse addresses that do not begin with `https:` or `mailto:`. */
@@ -131,7 +137,10 @@ export class WebPush implements PeopleReach, PushBrowsers {
     const isHttps = url?.protocol === 'https:';
     const isAllowed = url?.protocol === 'http:' && hostRule(this.#config.allowedHosts)(url, url.hostname);
     if (url && (isHttps || isAllowed) && url.username === '' && url.password === '') return;
-    throw new AtmoError('VALIDATION_ERROR', `The endpoint of a browser is an https address; others only for hosts in ${PUSH_HOSTS_SETTING}`);
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `The endpoint of a browser is an https address; others only for hosts in ${PUSH_HOSTS_SETTING}`,
+    );
   }
 }
 

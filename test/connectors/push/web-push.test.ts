@@ -2,7 +2,7 @@ import { createECDH } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { WebPush } from '../../../src/connectors/push/web-push.ts';
 import type { FetchPublic } from '../../../src/connectors/web/public-fetch.ts';
-import { AtmoError } from '../../../src/core/errors.ts';
+import type { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { NoticeMessage } from '../../../src/core/notices.ts';
 import { ManualClock } from '../../manual-clock.ts';
@@ -125,7 +125,11 @@ describe('a subscription', () => {
     const { p256dh, auth } = browser.keys;
     const offCurve = Buffer.from(p256dh, 'base64url');
     offCurve[64] = (offCurve[64] ?? 0) ^ 1;
-    for (const keys of [{ p256dh, auth: 'AAAA' }, { p256dh: 'AAAA', auth }, { p256dh: offCurve.toString('base64url'), auth }]) {
+    for (const keys of [
+      { p256dh, auth: 'AAAA' },
+      { p256dh: 'AAAA', auth },
+      { p256dh: offCurve.toString('base64url'), auth },
+    ]) {
       expect(() => push.add('ann', { endpoint: ENDPOINT, ...keys }, '')).toThrow(refusal('VALIDATION_ERROR'));
     }
     for (let count = 0; count < 16; count++) subscribe('ann', `${ENDPOINT}${count}`);

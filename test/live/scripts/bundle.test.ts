@@ -40,6 +40,7 @@ import { openSocket } from '../../src/connectors/atmosphere/relay-connection.ts'
 import { composeMail, sendOverSmtp } from '../../src/connectors/messages/smtp-mailer.ts';
 import { BrokerConnection } from '../../src/connectors/mqtt/broker-connection.ts';
 import { connectNats } from '../../src/connectors/nats/nats-publisher.ts';
+import { WebPush } from '../../src/connectors/push/web-push.ts';
 import { connectRedis } from '../../src/connectors/redis/redis-mirror.ts';
 import { ScriptWorkerPool } from '../../src/connectors/sandbox/script-worker-pool.ts';
 import { pageElements } from '../../src/connectors/web/html-scraper.ts';
@@ -54,7 +55,27 @@ const downOf = (open, target) =>
   new Promise((resolve, reject) => open(target, { onReady: () => {}, onDown: resolve }).catch(reject));
 const logger = { info: () => {}, warn: () => {}, error: () => {} };
 const broker = new BrokerConnection(logger, { url: 'mqtt://127.0.0.1:1', clientId: 'x' });
+/** Sends a push message to a browser, and answers with the coding of what was sent. */
+const pushed = async () => {
+  const { createECDH } = await import('node:crypto');
+  const pair = createECDH('prime256v1');
+  pair.generateKeys();
+  const publicKey = pair.getPublicKey('base64url');
+  const kept = new Map();
+  const store = { get: (_, id) => kept.get(id), set: (_, id, value) => kept.set(id, value), entries: () => [...kept].map(([key, value]) => ({ key, value })) };
+  let sent;
+  const fetch = async (request) => {
+    sent = request.headers['content-encoding'];
+    return { status: 201, body: new Uint8Array() };
+  };
+  const key = { publicKey, privateKey: pair.getPrivateKey('base64url') };
+  const push = new WebPush({ clock: { now: Date.now }, logger, store, fetch, key, pageUrl: () => '' }, { allowedHosts: [] });
+  const { id } = push.add('ann', { endpoint: 'https://example.org/1', p256dh: publicKey, auth: Buffer.alloc(16).toString('base64url') }, '');
+  await push.send('push:' + id, { id: 'ab', recipient: 'ann', message: 'x', urgency: 'high', untilMs: Date.now() + 1000 }, signal);
+  return sent;
+};
 const used = {
+  'web-push': pushed,
   'qr': async () => (await qrBlock('x')).render({}).includes('\\n'),
   'pg': () => new PostgresDatabase({ server: nobody, isWritable: false, timeoutMs: 1000 }).query({ text: 'SELECT 1', params: [], maxRows: 1, signal }),
   'nodemailer/lib/mail-composer': async () => (await composeMail(mail, head)).toString().includes('Inhalt'),
@@ -133,6 +154,7 @@ test('every package that is loaded on demand works in the bundle, with the names
     ws: expect.stringContaining('ECONNREFUSED'),
     '@redis/client': expect.stringContaining('ECONNREFUSED'),
     'quickjs-emscripten-core': 42,
+    'web-push': 'aes128gcm',
     htmlparser2: [expect.objectContaining({ tag: 'p', text: 'x' })],
   });
   // Scripts and selectors take two packages each.

@@ -81,7 +81,11 @@ describe('how a person is told', () => {
   test('is chosen by the person, and by administrators of the hub for others', async () => {
     const { result, refusal } = await home();
     const rules = [{ kinds: ['battery'], from: '22:00', to: '07:00', ways: [] }, { ways: ['mail', 'push'] }];
-    expect(await result('set_notice_settings', { rules }, ANN)).toMatchObject({ person: 'ann', rules, ways: [{ name: 'phone' }, { name: 'mail' }] });
+    expect(await result('set_notice_settings', { rules }, ANN)).toMatchObject({
+      person: 'ann',
+      rules,
+      ways: [{ name: 'phone' }, { name: 'mail' }],
+    });
     expect(await result('show_notice_settings', { person: 'ann' }, BOB)).toMatchObject({ person: 'ann', rules });
     expect(await result('set_notice_settings', { person: 'ann', rules: [] }, BOB)).toMatchObject({ rules: [] });
     expect(await refusal('set_notice_settings', { person: 'bob', rules: [] }, ANN)).toBe('PERMISSION_DENIED');
