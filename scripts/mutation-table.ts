@@ -161,8 +161,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'everybody reads as often as they like',
-        'this.#reads = new ReadRateLimiter(clock);',
-        'this.#reads = { take: () => {} } as unknown as ReadRateLimiter;',
+        'const reads = new ReadRateLimiter(clock);',
+        'const reads = { take: () => {} } as unknown as ReadRateLimiter;',
       ],
     ],
   },

@@ -5,6 +5,7 @@ import type { PushConfig } from '../connectors/push/push-config.ts';
 import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { PeopleDirectory } from '../core/auth/people.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, PeopleReach } from '../core/notices.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
@@ -18,6 +19,7 @@ import { NoticeSettings } from '../notices/notice-settings.ts';
 import { NoticeStore } from '../notices/notice-store.ts';
 import { ToolNotices } from '../notices/tool-notices.ts';
 import { noticeTools } from '../tools/builtin/notice-tools.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
@@ -67,7 +69,7 @@ export async function openNotices(
       clock,
       events,
       publisher,
-      titleOf: (id) => tools.get(id)?.definition.metadata.title,
+      titleOf: (id) => titleOf(tools.get(id), infrastructure.directory),
       personCalled: (id) => people.list().find((person) => person.name === id || agentNameOf(person) === id),
     }),
   );
@@ -106,6 +108,15 @@ function approversIn(approvers: Approvers): readonly string[] {
 function adultsIn(people: Pick<PeopleDirectory, 'list'>, nowMs: number): readonly string[] {
   const adults = people.list().filter(({ role }) => role === 'owner' || role === 'adult');
   return adults.filter(({ limits: { untilMs = Number.POSITIVE_INFINITY } }) => nowMs < untilMs).map(({ name }) => name);
+}
+
+/** Returns what people call a tool: its title, and the device if it is the tool of one. */
+function titleOf(tool: RegisteredTool | undefined, directory: Pick<DeviceDirectory, 'list'>): string | undefined {
+  if (!tool) return undefined;
+  const { title, device: id } = tool.definition.metadata;
+  const device = directory.list().find((one) => one.id === id);
+  if (!device) return title;
+  return `${title}: ${device.name}${device.area === undefined ? '' : ` (${device.area})`}`;
 }
 
 /** Returns an agent as notices know it. An automation that renews its token itself has no end. */

@@ -7,7 +7,7 @@ import { ApprovalNotices } from '../../src/notices/approval-notices.ts';
 import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
 import { KilledStore } from '../killed-store.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { KilledStore, noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
+import { noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
 
 const SOON_MS = 500;
 const LAMP = { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' } as const;

@@ -4,9 +4,10 @@ import type { Reading, ReadingValue } from '../../src/core/devices/sensor-readin
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { DeviceNotices } from '../../src/notices/device-notices.ts';
+import { KilledStore } from '../killed-store.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { household, KilledStore, reachFake, type Sent } from './notices-fixture.ts';
+import { household, reachFake, type Sent } from './notices-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
