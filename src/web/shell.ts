@@ -2,11 +2,12 @@ import './components/misclick-guard.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { escapeAllHidden } from '../core/untrusted-text.ts';
 import { type CallOutcome, canSignDecisions, type PendingCall, submitDecision } from './api/approvals.ts';
-import { messageOf } from './api/hub-client.ts';
+import { HubError, messageOf } from './api/hub-client.ts';
 import { loginOfPaste, type Session } from './api/session.ts';
 import type { App } from './app.ts';
 import { closeDialog, modalDialog } from './components/dialog.ts';
 import { formValues } from './components/form-values.ts';
+import { timeWords } from './components/formatting.ts';
 import { icon } from './components/icon.ts';
 import { languageChoice } from './components/language-choice.ts';
 import { every, LightElement, type Stop } from './components/light-element.ts';
@@ -160,7 +161,7 @@ export class Shell extends LightElement {
   #question(app: App): TemplateResult | typeof nothing {
     const call = app.calls.all.find(({ approvalId }) => !this.#shownQuestions.has(approvalId));
     if (!call) return nothing;
-    const until = new Date(call.expiresAt).toLocaleTimeString([], { timeStyle: 'short' });
+    const until = timeWords(call.expiresAt);
     const onClose = () => {
       this.#shownQuestions.add(call.approvalId);
       this.requestUpdate();
@@ -169,12 +170,12 @@ export class Shell extends LightElement {
     const canSign = canSignDecisions(app.session.login) && call.tool !== 'hub:enroll_approver';
     return modalDialog(
       { title: call.label, onClose },
-      html`<p>This is dangerous, so a person has to approve it before it happens. The request waits until ${until}.</p>
+      html`<p>${text('approvals.question', { time: until })}</p>
         ${call.willDo.length > 0 ? html`<ul class="will-do">${call.willDo.map((line) => html`<li>${escapeAllHidden(line)}</li>`)}</ul>` : nothing}
-        ${canSign ? nothing : html`<p class="quiet">Somebody with an approver key can do so here, or with <code>atmo approve ${call.approvalId}</code>.</p>`}
+        ${canSign ? nothing : html`<p class="quiet">${textWith('approvals.question_others', { command: html`<code>atmo approve ${call.approvalId}</code>` })}</p>`}
         <footer>
-          <button type="button" class="button" @click=${closeDialog}>${canSign ? 'Leave it for somebody else' : 'Fine'}</button>
-          ${canSign ? html`<atmo-steady about=${call.approvalId}><button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>Approve and do it</button></atmo-steady>` : nothing}
+          <button type="button" class="button" @click=${closeDialog}>${text(canSign ? 'approvals.leave' : 'approvals.fine')}</button>
+          ${canSign ? html`<atmo-steady about=${call.approvalId}><button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>${text('approvals.approve_and_do')}</button></atmo-steady>` : nothing}
         </footer>`,
     );
   }
@@ -185,6 +186,9 @@ export class Shell extends LightElement {
     try {
       await app.store.refresh('approvals');
       const approval = app.store.state.approvals.find((one) => one.approval_id === call.approvalId);
+      // What the dialog showed must be what is signed.
+      const isAsShown = approval?.expires_at === call.expiresAt && JSON.stringify(approval.will_do ?? []) === JSON.stringify(call.willDo);
+      if (approval && !isAsShown) throw new HubError('CONFLICT', text('approvals.changed'));
       if (approval) await submitDecision(app.hub, approval, { decision: 'approve', login: app.session.login });
     } catch (error) {
       this.#notify({ text: messageOf(error), tone: 'bad' });

@@ -1,3 +1,4 @@
+import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type HubClient, HubError } from './hub-client.ts';
 import type { ApprovalView, EventView } from './hub-types.ts';
@@ -95,11 +96,11 @@ export function canSignDecisions(login: Login | undefined): boolean {
   return login?.key !== undefined && login.person !== undefined;
 }
 
-/** Signs a person's decision and sends it to the hub. */
+/** Signs a person's answer to a request and sends it to the hub. */
 export async function submitDecision(
   hub: HubClient,
   approval: ApprovalView,
-  { decision, login }: { readonly decision: 'approve' | 'deny'; readonly login: Login | undefined },
+  { decision, login }: { readonly decision: ApprovalDecision; readonly login: Login | undefined },
 ): Promise<void> {
   const { person, key } = login ?? {};
   if (person === undefined || key === undefined) {

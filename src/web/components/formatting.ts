@@ -43,10 +43,13 @@ export function dateTimeWords(at: string | number): string {
   return new Date(at).toLocaleString(languageTag(), { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** Returns the minutes and seconds left until a deadline, such as `9:04`. After the deadline, returns `0:00`. */
+/** Returns the time left until a deadline, such as `9:04` or `23:09:04`. After the deadline, returns `0:00`. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  const twoDigits = (number: number) => String(number).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60)];
+  const rest = twoDigits(seconds % 60);
+  return hours === 0 ? `${minutes}:${rest}` : `${hours}:${twoDigits(minutes % 60)}:${rest}`;
 }
 
 /** Returns a value as text for people. Numbers are localised, underscores become blanks, true becomes `yes`, and null becomes `–`. */

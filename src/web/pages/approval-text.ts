@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
+import { languageTag, text } from '../texts/text.ts';
 
 /** An approval request in words for people. */
 export interface ApprovalText {
@@ -24,20 +25,23 @@ const SECRET = '[secret]';
 /** If a request affects more devices than this, only their number is shown. */
 const MAX_NAMED = 3;
 
-/** Words for the state of a request that no longer waits. Such a request has expired if its state is still `pending`. */
-export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
-  pending: 'Expired',
-  approved: 'Approved',
-  used: 'Approved and done',
-  denied: 'Denied',
-  expired: 'Expired',
-  withdrawn: 'Withdrawn',
-};
+/** Returns words for the state of a request that no longer waits. Such a request has expired if its state is still `pending`. */
+export function stateWords(state: ApprovalView['state']): string {
+  return text(`approvals.state_${state}`);
+}
+
+/** Returns what a person sees of a request before deciding. If any of it changes, the person has not seen the request. */
+export function shownContent(approval: ApprovalView): string {
+  const { approval_id, agent_id, tool, title, params, effects, devices, will_do, needed, given, hub, call_hash, expires_at } = approval;
+  const shown = { approval_id, agent_id, tool, title, params, effects, devices, will_do, needed, given, hub, call_hash, expires_at };
+  const { answers, runs_when_approved, state } = approval;
+  return JSON.stringify({ ...shown, answers, runs_when_approved, state });
+}
 
 /** Returns the persons who approved or denied a request, such as ` by ann and ben`. Returns an empty text if nobody has decided yet. */
 export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
   const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
-  return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
+  return people.length === 0 ? '' : ` ${text('approvals.by', { people: new Intl.ListFormat(languageTag()).format(people) })}`;
 }
 
 /** Returns a request in words. `schema` is the schema of the tool's parameters, which contains their units. */
@@ -53,7 +57,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
     who: approval.agent_id,
     what: capital(escapeAllHidden(approval.title)),
     devices: names,
-    where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
+    where: names.length > MAX_NAMED ? text('approvals.devices_count', { count: names.length }) : names.join(', '),
     effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, reads)] : [])))],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(escapeAllHidden(name))),
@@ -73,7 +77,7 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  if (value === SECRET) return 'given, and shown to nobody';
+  if (value === SECRET) return text('approvals.secret');
   const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }
@@ -81,6 +85,6 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
 /** Returns a value in its exact form, without rounding. A person signs the request, so different values must look different. */
 function exactWords(value: Json): string {
   if (typeof value === 'string') return escapeAllHidden(value);
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return value === null ? 'nothing' : escapeAllHidden(JSON.stringify(value));
+  if (typeof value === 'boolean') return text(value ? 'approvals.yes' : 'approvals.no');
+  return value === null ? text('approvals.nothing') : escapeAllHidden(JSON.stringify(value));
 }

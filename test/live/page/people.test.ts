@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
+import { objectOf, objectsOf } from '../../../src/core/json.ts';
 import { HAS_CHROMIUM } from './chromium.ts';
 import type { OpenPage } from './open-page.ts';
 import { PageWorld } from './page-world.ts';
@@ -44,17 +45,24 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await expect.poll(async () => JSON.stringify(await world.hub.get('/api/v1/devices/front-door'))).toContain('"locked"');
   }
 
-  /** An agent asks to unlock the door, and has to wait. */
-  async function ask(agent: string): Promise<void> {
+  /** An agent asks to unlock the door. Returns the status and the body of the answer. */
+  async function unlockAs(agent: string, query = ''): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
     const { token } = await world.hub.result('hub:mint_token', { agent_id: agent, permissions: ['device:control:*'] });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${world.hub.url}/api/v1/tools/front_door_unlock/invoke`, {
+    const response = await fetch(`${world.hub.url}/api/v1/tools/front_door_unlock/invoke${query}`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ pin: PIN }),
     });
-    expect(response.status).toBe(202);
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
+
+  /** An agent asks to unlock the door, and has to wait. */
+  async function ask(agent: string): Promise<void> {
+    expect((await unlockAs(agent)).status).toBe(202);
+  }
+
+  const requestOf = (agent: string) => owner.page.getByRole('article', { name: new RegExp(`${agent} wants: Unlock Front door`) });
 
   test('a lock asks for its PIN at the tile, is unlocked once somebody agrees, and the PIN is shown nowhere', async () => {
     await lock();
@@ -126,6 +134,53 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     expect(await unlocks()).toBe(before);
   });
 
+  test('a job that waits says so, and the door is open within a second of the decision', async () => {
+    await lock();
+    const { body: job } = await unlockAs('butler', '?async=true&wait_for_approval=true');
+    expect(job).toMatchObject({ status: 'waiting' });
+    await owner.show('approvals');
+    await requestOf('butler').getByText('Runs as soon as it is approved').waitFor();
+    expect(await owner.barriers()).toEqual([]);
+    await owner.decide(requestOf('butler').getByRole('button', { name: 'Approve once' }));
+    await expect.poll(lockState).toBe(UNLOCKED);
+    const jobNow = async () => objectOf(await world.hub.get(`/api/v1/jobs/${job.job_id}`));
+    await expect.poll(async () => (await jobNow()).status).toBe('succeeded');
+    const { approved_by: approvedBy } = objectOf(await world.hub.get(`/api/v1/approvals/${job.approval_id}`));
+    const [given] = objectsOf(approvedBy);
+    expect(Date.parse(String((await jobNow()).finished_at)) - Date.parse(String(given?.at))).toBeLessThanOrEqual(1_000);
+  });
+
+  test('a request that changed since it was shown is not decided', async () => {
+    await ask('changeling');
+    await owner.show('approvals');
+    const approve = requestOf('changeling').getByRole('button', { name: 'Approve once' });
+    await approve.waitFor();
+    const single = /\/api\/v1\/approvals\/[0-9a-f]{32}$/;
+    await owner.page.route(single, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), params: { pin: '[secret]', seconds: 600 } } });
+    });
+    await owner.decide(approve);
+    await owner.page.getByText('This request has changed since it was shown').waitFor();
+    await owner.page.unroute(single);
+    expect(await requestOf('changeling').count()).toBe(1);
+    await owner.decide(requestOf('changeling').getByRole('button', { name: 'Deny' }));
+    await expect.poll(() => requestOf('changeling').count()).toBe(0);
+  });
+
+  test('an agent is refused the door until somebody removes that', async () => {
+    await ask('intruder');
+    await owner.show('approvals');
+    await owner.decide(requestOf('intruder').getByRole('button', { name: 'Refuse this agent Front door' }));
+    const holding = owner.page.getByRole('region', { name: 'What holds on' });
+    await holding.getByText('intruder may not use Front door').waitFor();
+    expect((await unlockAs('intruder')).status).toBe(403);
+    expect(await owner.barriers()).toEqual([]);
+    await holding.getByRole('button', { name: 'Remove' }).click();
+    await holding.waitFor({ state: 'detached' });
+    expect(await world.hub.get('/api/v1/standing-answers')).toEqual({ answers: [] });
+  });
+
   test('another browser is enrolled for a person once somebody agrees, and then signs for that person', async () => {
     await using phone = await world.open('phone', { token: world.ownerLogin().token });
     await phone.show('approvals');
@@ -150,6 +205,9 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     expect(await phone.overflowPixels()).toBe(0);
     await phone.decide(button);
     await phone.page.getByText(/Approved by ann/).waitFor();
+    await ask('salesman');
+    await phone.decide(phone.page.getByRole('article', { name: /salesman wants/ }).getByRole('button', { name: 'Deny' }));
+    await owner.page.getByText('Denied by ann').waitFor();
     expect(phone.complaints).toEqual([]);
   });
 
