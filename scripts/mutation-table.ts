@@ -378,6 +378,28 @@ const PLACES: readonly Place[] = [
         "if (record.state === 'open' && !this.#isDue(record)) return record;",
         'if (!this.#isDue(record)) return record;',
       ],
+      ['a request takes an answer that it does not offer', '    this.#requireOffered(record, answer);\n', ''],
+      [
+        'a waiting job whose call has changed makes a new request',
+        '    if (request.job?.hasAsked) throw changedSinceAsked(request);\n',
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/auth/approvals/standing-answer-store.ts',
+    rows: [
+      ['an approval for an hour outlives the token', '        record.requester.tokenId === principal.token?.id &&\n', ''],
+      [
+        'an approval for an hour has no end',
+        'return record.untilMs === undefined || this.#lifetimes.remainingMs(record.id) > 0;',
+        'return true;',
+      ],
+      [
+        'an agent lifts the refusal of its own devices',
+        "if (record.answer === 'refuse' && isRefused(record, by)) {",
+        'if (by === undefined) {',
+      ],
     ],
   },
   {
@@ -444,6 +466,11 @@ const PLACES: readonly Place[] = [
     rows: [
       ['effects are permitted only when the call is about to run', 'authorizedEffects(call, context)', 'effectsOf(call.tool, call.params)'],
     ],
+  },
+  {
+    file: 'src/calls/stages/consent.ts',
+    within: ofFunction('judgeByRules'),
+    rows: [['an agent changes a device that people refused to it', '  requireNotRefused(call, context);\n', '']],
   },
   {
     file: 'src/calls/stages/consent.ts',

@@ -35,7 +35,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     namespace: 'matter',
     parameters: { type: 'object', properties: { pin: { type: 'string', 'x-secret': true }, seconds: { type: 'integer' } } },
     requires: { permissions: ['device:control:door'] },
-    execution: { side_effects: true },
+    execution: { side_effects: true, async_allowed: true },
     metadata: { title: 'Unlock the front door', dangerous: true },
     handler: async (params) => ({ opened: unlocked.push(params) }),
   });

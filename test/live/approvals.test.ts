@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import { openApproverKey, rawKeyOf } from '../../src/cli/identity/approver-key.ts';
-import type { JsonObject } from '../../src/core/json.ts';
+import { type JsonObject, objectOf } from '../../src/core/json.ts';
 import { MAIN } from './main-program.ts';
 import { RunningHub } from './running-hub.ts';
 
 const PORT = '18085';
-const TWO_PERSONS = 'rules:\n  - { name: two for approvers, effect: approve, persons: 2, when: { tool: "hub:enroll_approver" } }\n';
+const RULES = `rules:
+  - { name: two for approvers, effect: approve, persons: 2, when: { tool: "hub:enroll_approver" } }
+  - { name: ask before a sequence, effect: approve, when: { tool: "core:sequence" } }
+`;
 
 let dir: string;
 let hub: RunningHub;
@@ -58,6 +61,16 @@ async function asAgent(params: JsonObject): Promise<CallAnswer> {
   return (await (await hub.request(path, { method: 'POST', headers, body: JSON.stringify(params) })).json()) as CallAnswer;
 }
 
+/** Starts a sequence as a job that waits for approval. */
+async function waitingJob(value: string): Promise<JsonObject> {
+  const headers = { authorization: `Bearer ${agentToken}`, 'content-type': 'application/json' };
+  const path = '/api/v1/tools/sequence/invoke?async=true&wait_for_approval=true';
+  const body = JSON.stringify({ steps: [{ tool: 'echo', params: { value } }] });
+  return (await (await hub.request(path, { method: 'POST', headers, body })).json()) as JsonObject;
+}
+
+const jobOf = async ({ job_id: id }: JsonObject) => objectOf(await hub.get(`/api/v1/jobs/${id}`));
+
 const codeOf = (answer: CallAnswer): string => (answer.status === 'error' ? answer.error.code : 'success');
 
 describe('approvals on a running hub', () => {
@@ -81,7 +94,7 @@ describe('approvals on a running hub', () => {
   test('two persons let an agent do one thing once, with the power cut after each of them', async () => {
     const minted = await hub.result('hub:mint_token', { agent_id: 'kitchen', permissions: ['*', 'admin:approvals'], ttl_seconds: 3_600 });
     agentToken = String(minted.token);
-    writeFileSync(join(dir, 'state/rules.yaml'), TWO_PERSONS, { mode: 0o600 });
+    writeFileSync(join(dir, 'state/rules.yaml'), RULES, { mode: 0o600 });
     await powerCut();
     const asked = await asAgent(ben);
     const id = asked.status === 'error' ? String(asked.error.details.approval_id) : '';
@@ -99,6 +112,33 @@ describe('approvals on a running hub', () => {
     await powerCut();
     expect(codeOf(await asAgent(ben))).toBe('APPROVAL_REQUIRED');
     expect((await atmo('ann', 'approve', id)).json).toMatchObject({ error: { code: 'CONFLICT' } });
+  });
+
+  test('a job that waits outlives a power cut, runs when a person approves, and does not run again after another one', async () => {
+    const job = await waitingJob('first');
+    expect(job).toMatchObject({ status: 'waiting' });
+    await powerCut();
+    expect(await jobOf(job)).toMatchObject({ status: 'waiting' });
+    expect(await atmo('ann', 'approve', String(job.approval_id))).toMatchObject({ code: 0 });
+    await expect.poll(() => jobOf(job)).toMatchObject({ status: 'succeeded', result: { completed: 1 } });
+    const done = await jobOf(job);
+    await powerCut();
+    expect(await jobOf(job)).toEqual(done);
+  });
+
+  test('a power cut right after an approval loses no job: it has run, runs after the start, or says that nobody knows', async () => {
+    for (const value of ['second', 'third']) {
+      const job = await waitingJob(value);
+      const approving = atmo('ann', 'approve', String(job.approval_id));
+      if (value === 'second') await approving;
+      await powerCut();
+      await approving;
+      const ended = ['succeeded', 'failed'];
+      if ((await jobOf(job)).status === 'waiting') await atmo('ann', 'approve', String(job.approval_id));
+      await expect.poll(async () => ended.includes(String((await jobOf(job)).status))).toBe(true);
+      const { status, error } = await jobOf(job);
+      if (status === 'failed') expect(error).toMatchObject({ code: expect.stringMatching(/^(OUTCOME_UNKNOWN|SHUTTING_DOWN)$/) });
+    }
   });
 
   test('and the journal can prove it afterwards', async () => {

@@ -163,6 +163,22 @@ describe('an approval', () => {
   });
 });
 
+test('a device that a person refused to the caller is not changed, also by a call that needs no approval', async () => {
+  const refusal = { id: 'ap-9', by: 'ann', device: 'lamp' };
+  const refused: string[] = [];
+  const approvals = { ...approvalsSaying({ state: 'approved', approvalId: 'a', by: ['ann'] }), refusalOf: () => refusal };
+  const setup = makePipeline({ approvals });
+  setup.registry.register(makeTool({ handler: async () => ({ ran: refused.push('ran') }) }));
+  expect(await setup.pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+    error: {
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining('ann has refused'),
+      details: { approval_id: 'ap-9', device: 'lamp' },
+    },
+  });
+  expect(refused).toEqual([]);
+});
+
 describe('while the hub does not know the time', () => {
   test('dangerous calls are refused before anybody is asked, others run', async () => {
     const { queue, asked } = recordingQueue();

@@ -114,6 +114,37 @@ describe('a person', () => {
     });
   });
 
+  test('allows a call for an hour or refuses a device, sees what holds on, and ends it', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const lamp = { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' } as const;
+      const lampRequest = (callHash: string) => hub.file(requestOf({ effects: [lamp], callHash, title: 'Turn on', params: {} }));
+      const [hour, refused] = [await lampRequest('aa'.repeat(32)), await lampRequest('bb'.repeat(32))];
+      expect((await hub.atmo(['approve', hour.approval_id, '--for-hour'], env)).code).toBe(0);
+      expect(await hub.atmo(['refuse', refused.approval_id], env)).toMatchObject({ code: 0, out: expect.stringContaining('denied') });
+      const listed = await hub.atmo(['approvals', 'standing'], env);
+      expect(listed.out).toMatch(/owner +2026-\S+ +kitchen may do this again: Turn on Floor lamp \(Hall\)/);
+      expect(listed.out).toMatch(/owner +removed +kitchen may not use Floor lamp \(Hall\)/);
+      const removed = await hub.atmo(['approvals', 'remove', refused.approval_id.slice(0, 8)], env);
+      expect(removed).toMatchObject({ code: 0, out: 'removed: kitchen may not use Floor lamp (Hall)\n' });
+      expect((await hub.atmo(['approvals', 'standing', '--json'], env)).json().answers).toMatchObject([{ answer: 'approve_for_hour' }]);
+    });
+  });
+
+  test('is told of a call that waits as a job, and that it runs when it is approved', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const waits = await hub.atmo([...UNLOCK, '--wait-for-approval'], { ATMO_TOKEN: CALLER_TOKEN });
+      const [request] = hub.queue.list();
+      const id = request?.view.approval_id ?? '';
+      expect(waits).toMatchObject({ code: 0, out: expect.stringContaining(`runs when a person approves it ("atmo approve ${id}")`) });
+      expect(request?.view).toMatchObject({ runs_when_approved: true });
+      expect((await hub.atmo(['approve', id], env)).err).toContain('It runs when it is approved.');
+    });
+  });
+
   test('denies, and the agent gets the name of the person', async () => {
     await withDirectory(async (dir) => {
       const hub = await makeApprovalHub();

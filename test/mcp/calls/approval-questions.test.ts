@@ -25,7 +25,7 @@ async function makeDoor() {
     namespace: 'matter',
     parameters: { type: 'object', properties: { seconds: { type: 'integer' } } },
     requires: { permissions: ['device:control:door'] },
-    execution: { side_effects: true },
+    execution: { side_effects: true, async_allowed: true },
     metadata: { title: 'Unlock the front door', dangerous: true },
     handler: async (params) => ({ times: opened.push(params as JsonObject) }),
   });
@@ -54,6 +54,22 @@ describe('a dangerous call', () => {
         how: expect.stringContaining(`atmo approve ${view?.approval_id}`),
       },
     });
+    expect(opened).toEqual([]);
+  });
+
+  test('of a client that lets it wait: a job, with the id of the request, and nothing is done yet', async () => {
+    const { httpApi, opened, pending } = await makeDoor();
+    const client = await modernClient(httpApi, { token: TOKEN });
+    const answer = await client.callTool({ ...UNLOCK, arguments: { ...UNLOCK.arguments, wait_for_approval: true } });
+    const [view] = pending();
+    expect(view).toMatchObject({ state: 'pending', runs_when_approved: true });
+    expect(answer.structuredContent).toEqual({
+      job_id: view?.job_id,
+      tool: 'matter:front_door_unlock@1.0.0',
+      status: 'waiting',
+      approval_id: view?.approval_id,
+    });
+    expect(JSON.stringify(answer.content)).toContain(`atmo approve ${view?.approval_id}`);
     expect(opened).toEqual([]);
   });
 
