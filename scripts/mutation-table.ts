@@ -167,6 +167,10 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/profiles/tools/scene-run.ts',
+    rows: [['a lock in a scene needs no approval', 'work.effects.map(guardedEffect)', 'work.effects']],
+  },
+  {
     file: 'src/http/server/http-app.ts',
     rows: [
       [

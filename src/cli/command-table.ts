@@ -21,6 +21,7 @@ import { monitor } from './commands/monitor.ts';
 import { noticeCommands } from './commands/notices.ts';
 import { profileCommands } from './commands/profile.ts';
 import { ruleCommands } from './commands/rules.ts';
+import { sceneCommands } from './commands/scenes.ts';
 import { read, sensors } from './commands/sensors.ts';
 import { tokenCommands } from './commands/tokens.ts';
 import { tools } from './commands/tools.ts';
@@ -53,6 +54,7 @@ export const SECTIONS: readonly CommandSection[] = [
       ...deviceAdminCommands,
       ...deviceUpdateCommands,
       ...areaCommands,
+      ...sceneCommands,
       share,
       ...groupCommands,
       ...credentialCommands,

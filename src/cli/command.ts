@@ -8,7 +8,20 @@ import type { Output } from './terminal/output.ts';
 export type Completes = NameKind | 'file' | readonly string[];
 
 /** The kinds of names that a hub can complete. */
-export const NAME_KINDS = ['tool', 'parameter', 'device', 'area', 'sensor', 'hub', 'job', 'approval', 'token', 'agent', 'group'] as const;
+export const NAME_KINDS = [
+  'tool',
+  'parameter',
+  'device',
+  'area',
+  'sensor',
+  'hub',
+  'job',
+  'approval',
+  'token',
+  'agent',
+  'group',
+  'scene',
+] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
 /** An option of a command, `--name` or `--name VALUE`. */

@@ -91,6 +91,7 @@ const MEANINGS: Readonly<Record<string, Completes>> = {
   JOB: 'job',
   'KEY=VALUE': 'parameter',
   MEMBER: 'device',
+  SCENE: 'scene',
   SENSOR: 'sensor',
   SOURCE: 'device',
   TARGET: 'device',
@@ -142,6 +143,7 @@ export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
     const areas = objectsIn(await hub.get('/api/v1/devices'), 'devices').flatMap(({ area }) => (typeof area === 'string' ? [area] : []));
     return [...new Set(areas)].map((area) => candidate(area, 'area'));
   },
+  scene: async (hub) => objectsIn(await hub.get('/api/v1/scenes'), 'scenes').map(({ scene, name }) => candidate(scene, name)),
   sensor: async (hub) => {
     const sensors = objectsIn(await hub.get('/api/v1/sensors'), 'sensors');
     return sensors.map(({ id, value, unit }) =>

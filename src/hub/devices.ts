@@ -10,10 +10,13 @@ import { PROFILES_DIR } from '../core/package-files.ts';
 import { loadProfiles } from '../profiles/files/load-profiles.ts';
 import type { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { NodeBounds } from '../profiles/home/node-bounds.ts';
+import { SceneStore } from '../profiles/home/scene-store.ts';
 import { areaTool } from '../profiles/tools/area-tool.ts';
 import { classTools } from '../profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/tools/control-matter-device.ts';
 import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
+import { registerSceneTools } from '../profiles/tools/scene-run.ts';
+import { sceneTools } from '../profiles/tools/scene-tools.ts';
 import { deviceAdminTools } from '../tools/builtin/device-tools.ts';
 import { homeNameTools } from '../tools/builtin/home-name-tools.ts';
 import type { DeviceNameOwnership } from '../tools/names/name-references.ts';
@@ -61,6 +64,17 @@ export async function openDevices(
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
   const memberPorts = { devices: sync, names, access, validator, directory, areas: homeNames, authorizer: infrastructure.auth.authorizer };
+  const scenes = new SceneStore(infrastructure.store);
+  const scenePorts = {
+    devices: sync,
+    names,
+    access,
+    validator,
+    directory,
+    areas: homeNames,
+    authorizer: infrastructure.auth.authorizer,
+    scenes,
+  };
   const tools = [
     ...deviceAdminTools({
       administration,
@@ -85,6 +99,7 @@ export async function openDevices(
     }),
     ...classTools(ports),
     areaTool(memberPorts),
+    ...sceneTools(scenePorts),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];
   for (const tool of tools) registry.register(tool);
@@ -93,6 +108,8 @@ export async function openDevices(
   await stack.start(sync);
   await stack.start(matter);
   sync.open();
+  const stopScenes = registerSceneTools(scenePorts, { registry, logger });
+  stack.own({ [Symbol.asyncDispose]: async () => stopScenes() });
   stack.own(followAreaRenames(matter, { names: homeNames, logger }));
 }
 

@@ -29,6 +29,7 @@ import { monitorRoutes } from '../http/routes/monitor-routes.ts';
 import { noticeRoutes } from '../http/routes/notice-routes.ts';
 import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
 import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
+import { sceneRoutes } from '../http/routes/scene-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
 import { certificateView, systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
 import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';
@@ -142,8 +143,8 @@ export class HttpApi implements Service {
       entities: collaborators.entities,
       home: this.#home,
     });
-    const reads = new ReadRateLimiter(clock);
-    this.#reads = reads;
+    this.#reads = new ReadRateLimiter(clock);
+    const reads = this.#reads;
     this.#mcp = openMcp({
       tools: collaborators.tools,
       registry: collaborators.registry,
@@ -288,6 +289,7 @@ export class HttpApi implements Service {
       ),
       ...deviceNameRoutes(all.pipeline),
       ...areaRoutes({ home }),
+      ...sceneRoutes(all.pipeline),
       ...sensorRoutes({ readings: all.readings, clock: all.clock, home }),
       ...eventRoutes({
         authenticator: all.authenticator,

@@ -26,6 +26,7 @@ class CalledNames implements HomeNames {
   readonly toolPrefix = NO_HOME_NAMES.toolPrefix;
   readonly formerNames = NO_HOME_NAMES.formerNames;
   readonly areaToday = NO_HOME_NAMES.areaToday;
+  readonly order = NO_HOME_NAMES.order;
   readonly #aliases: Readonly<Record<string, readonly string[]>> = { 'hall-lamp': ['Ufo'], Hall: ['Foyer'] };
 
   deviceAliases(device: string): readonly string[] {

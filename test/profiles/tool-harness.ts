@@ -10,10 +10,13 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { DeviceNameRegistry } from '../../src/profiles/home/device-name-registry.ts';
+import { SceneStore } from '../../src/profiles/home/scene-store.ts';
 import { areaTool } from '../../src/profiles/tools/area-tool.ts';
 import { classTools } from '../../src/profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/tools/control-matter-device.ts';
 import { DeviceToolSync } from '../../src/profiles/tools/device-tool-sync.ts';
+import { registerSceneTools } from '../../src/profiles/tools/scene-run.ts';
+import { sceneTools } from '../../src/profiles/tools/scene-tools.ts';
 import type { CallerRights, ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { callerView, filledPermissions } from '../../src/tools/definition/tool-permissions.ts';
 import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
@@ -103,10 +106,22 @@ export class ToolHarness {
     const { homeNames: areas, authorizer } = this;
     const ports = { devices: this.sync, names, access: home, validator, profiles };
     const members = { devices: this.sync, names, access: home, validator, directory: home, areas, authorizer };
-    for (const tool of [...classTools(ports), areaTool(members), controlMatterDevice(ports)]) this.registry.register(tool);
+    const scenes = {
+      devices: this.sync,
+      names,
+      access: home,
+      validator,
+      directory: home,
+      areas,
+      authorizer,
+      scenes: new SceneStore(this.store),
+    };
+    for (const tool of [...classTools(ports), areaTool(members), ...sceneTools(scenes), controlMatterDevice(ports)])
+      this.registry.register(tool);
     this.registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
     await this.sync.start();
     this.sync.open();
+    registerSceneTools(scenes, { registry: this.registry, logger: silentLogger });
     return this;
   }
 

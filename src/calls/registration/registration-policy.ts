@@ -21,7 +21,7 @@ const MAX_TITLE = 120;
 /** Maximum length of a definition, in characters of JSON text. Everyone who lists tools, such as a model, has to read all of it. */
 const MAX_DEFINITION = 16_384;
 /** Namespaces of the hub's own tools. */
-const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
+const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command', 'scene']);
 
 /** Matches joiner and non-joiner. People may write them. In an agent's tool, they could make two different titles look equal. */
 const JOINER = /[\u200c\u200d]/;

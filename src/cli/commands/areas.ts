@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, textsOf } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { textTable } from '../terminal/text-table.ts';
@@ -41,6 +41,26 @@ const alias = toolCommand({
   sentence: (_result, call) => aliasSentence(call),
 });
 
+const order = toolCommand({
+  name: 'area order',
+  summary: 'set the order in which rooms are shown to everybody; those left out come after, by name',
+  examples: ["area order Kitchen 'Living room' Bedroom"],
+  tool: 'hub:order_areas',
+  operands: [{ name: AREA.name, help: AREA.help, isRepeated: true }],
+  params: ({ operands }) => ({ areas: [...operands] }),
+  sentence: ({ areas }) => `The rooms come in this order: ${textsOf(areas).join(', ')}`,
+});
+
+const floorOrder = toolCommand({
+  name: 'area floor-order',
+  summary: 'set the order in which floors are shown to everybody',
+  examples: ["area floor-order 'Ground floor' Upstairs"],
+  tool: 'hub:order_areas',
+  operands: [{ name: 'FLOOR', help: 'such as "Ground floor"', isRepeated: true }],
+  params: ({ operands }) => ({ floors: [...operands] }),
+  sentence: ({ floors }) => `The floors come in this order: ${textsOf(floors).join(', ')}`,
+});
+
 const rename = toolCommand({
   name: 'area rename',
   summary: 'give a room another name; its devices move along, and the old name goes on meaning it, in grants and rules too',
@@ -79,7 +99,7 @@ const deviceAlias = toolCommand({
 });
 
 /** The commands about areas, floors and aliases of devices. */
-export const areaCommands: readonly Command[] = [list, floor, alias, rename, freeName, deviceAlias];
+export const areaCommands: readonly Command[] = [list, floor, alias, order, floorOrder, rename, freeName, deviceAlias];
 
 function namesAfter(call: Invocation): string[] {
   const names = call.operands.slice(1).map((name) => name.trim());

@@ -10,6 +10,7 @@ import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
 import { progressLine, requestCommand, typedParams } from '../tool-command.ts';
+import { membersText } from './scenes.ts';
 
 export const call: Command = {
   name: 'call',
@@ -88,7 +89,8 @@ async function prepare(invocation: Invocation, tool: string) {
 }
 
 function resultText(result: Json): Printable {
-  return isJsonObject(result) ? textPairs(result) : `${JSON.stringify(result, null, 2)}\n`;
+  if (isJsonObject(result)) return membersText(result) ?? textPairs(result);
+  return `${JSON.stringify(result, null, 2)}\n`;
 }
 
 function jobText({ job_id: id, status, approval_id: approvalId }: JsonObject): string {

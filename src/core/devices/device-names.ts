@@ -58,6 +58,13 @@ export interface AreaNames {
   readonly aliases: readonly string[];
 }
 
+/** The order in which people want areas and floors. What is not in a list comes after it, sorted by name. */
+export interface HomeOrder {
+  /** Keys (`areaKey`) of areas. */
+  readonly areas: readonly string[];
+  readonly floors: readonly string[];
+}
+
 /** Port: names that people gave, in addition to the names that devices report. Areas with the same `areaKey` are one area. */
 export interface HomeNames {
   /** Number that changes whenever a name changes. Caches compare it to find out whether they are outdated. */
@@ -67,6 +74,7 @@ export interface HomeNames {
   toolPrefix(device: string): string | undefined;
   formerNames(device: string): readonly string[];
   areaNames(area: string): AreaNames;
+  order(): HomeOrder;
   /** Returns the current name of an area, given its current or a former name. Returns an unknown name unchanged. */
   areaToday(area: string): string;
 }
@@ -85,6 +93,7 @@ export const NO_HOME_NAMES: HomeNames = {
   toolPrefix: () => undefined,
   formerNames: () => [],
   areaNames: () => ({ aliases: [] }),
+  order: () => ({ areas: [], floors: [] }),
   areaToday: (area) => area,
 };
 

@@ -170,6 +170,7 @@ export const HOME_SCHEMAS: NamedSchemas = {
   Device: record({ ...DEVICE, tools: listOf(text('Canonical id')), ...DEVICE_READINGS }, [...DEVICE_REQUIRED, 'tools', 'readings']),
   PagePreferences: record({ preferences: { type: 'object', description: 'What the page stored for the caller' } }),
   Areas: record({
+    floors: listOf(text('Name of a floor')),
     areas: listOf(record({ area: text(), floor: TEXT_OR_NULL, aliases: ALIASES, devices: listOf(text('Id of a device there')) })),
   }),
   Devices: record(

@@ -3,8 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
 import { areaKey, type HomeNames } from '../../core/devices/device-names.ts';
-import { compareText } from '../../core/edit-distance.ts';
 import type { DeviceId } from '../../core/ids.ts';
+import { floorsInOrder, inHomeOrder } from '../../tools/names/home-order.ts';
 import { CONFIDENT_FROM } from '../../tools/search/confidence.ts';
 import type { EntityMatch, EntitySearch } from '../../tools/search/home-search.ts';
 import type { CallPort } from '../ports.ts';
@@ -115,12 +115,14 @@ export function areaRoutes({ home }: { readonly home: VisibleHome }): readonly R
       method: 'GET',
       path: '/api/v1/areas',
       isDocument: true,
-      summary: 'Every area that the caller knows a device or sensor of, with its floor, other names and devices',
+      summary:
+        'Every area that the caller knows a device or sensor of, with its floor, other names and devices; areas and floors in the order that people chose',
       answers: { 200: { description: 'areas', schema: { $ref: '#/components/schemas/Areas' } } },
       handle({ principal }) {
         const devicesIn = Map.groupBy(home.devices(principal), ({ area }) => area !== undefined && areaKey(area));
-        const areas = home.areas(principal).toSorted(compareText);
+        const areas = inHomeOrder(home.areas(principal), home.names);
         return json({
+          floors: floorsInOrder(areas, home.names),
           areas: areas.map((area) => {
             const { floor = null, aliases } = home.names.areaNames(area);
             return { area, floor, aliases, devices: (devicesIn.get(areaKey(area)) ?? []).map(({ id }) => id) };
@@ -132,6 +134,7 @@ export function areaRoutes({ home }: { readonly home: VisibleHome }): readonly R
 }
 
 const NAME = { type: 'string', minLength: 1, maxLength: 64 };
+const NAMES = { type: 'array', items: NAME, maxItems: 200 };
 const NAME_BODY = { type: 'object', required: ['name'], properties: { name: NAME } } as const;
 
 const DEVICE_NAME_ROUTES = [
@@ -179,6 +182,21 @@ const DEVICE_NAME_ROUTES = [
     summary: 'Give a room another name, which the answer tells with what names it; with merge, join it to the room of that name',
     tool: 'hub:rename_area',
     body: { ...NAME_BODY, properties: { name: NAME, merge: { type: 'boolean' } } },
+    params: ({ path, body }) => ({ ...body, area: path.area ?? '' }),
+  }),
+  toolRoute({
+    method: 'POST',
+    path: '/api/v1/areas/order',
+    summary: 'Set the order in which rooms and floors are shown to everybody',
+    tool: 'hub:order_areas',
+    body: { type: 'object', properties: { areas: NAMES, floors: NAMES } },
+  }),
+  toolRoute({
+    method: 'POST',
+    path: '/api/v1/areas/:area/describe',
+    summary: 'Say on which floor a room is and what else it is called; what is left out stays',
+    tool: 'hub:describe_area',
+    body: { type: 'object', properties: { floor: { type: 'string', maxLength: 64 }, aliases: NAMES } },
     params: ({ path, body }) => ({ ...body, area: path.area ?? '' }),
   }),
 ];

@@ -13,7 +13,7 @@ import { type HomeTool, homeTool } from './home-tool.ts';
 
 interface OverviewParts {
   readonly home: VisibleHome;
-  readonly catalogue: Pick<ToolCatalogue, 'visibleTo'>;
+  readonly catalogue: Pick<ToolCatalogue, 'visibleTo' | 'all'>;
   readonly mesh: Pick<MeshPorts, 'tools'>;
 }
 
@@ -31,7 +31,11 @@ export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool
       const visible = { devices: home.devices(principal), readings: home.readings(principal) };
       if (area === undefined) {
         await mesh.tools.awaitComplete();
-        return successResult({ ...homeOverview(visible), ...remoteDeviceHint(mesh.tools.all().filter(catalogue.visibleTo(principal))) });
+        return successResult({
+          ...homeOverview(visible),
+          ...scenesIn(catalogue.all(principal)),
+          ...remoteDeviceHint(mesh.tools.all().filter(catalogue.visibleTo(principal))),
+        });
       }
       const name = home.area(principal, area);
       const devices = visible.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
@@ -39,6 +43,14 @@ export function overviewTool({ home, catalogue, mesh }: OverviewParts): HomeTool
       return successResult(areaOverview(name, { devices, readings: visible.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
     },
   );
+}
+
+/** Returns the names of the scenes by the name of their tool. Any of them runs as a tool, or through run_scene. */
+function scenesIn(tools: readonly RegisteredTool[]): JsonObject {
+  const scenes = tools.filter(({ definition }) => definition.namespace === 'scene');
+  if (scenes.length === 0) return {};
+  const named = scenes.slice(0, MAX.names).map(({ definition }) => [`scene:${definition.name}`, definition.metadata.title]);
+  return { scenes: Object.fromEntries(named), ...leftOut('more_scenes', scenes.length - MAX.names) };
 }
 
 function remoteDeviceHint(tools: readonly RegisteredTool[]): JsonObject {

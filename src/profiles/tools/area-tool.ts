@@ -2,8 +2,7 @@ import type { Authorizer } from '../../core/auth/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
-import { present } from '../../core/json.ts';
+import { type JsonObject, present } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -45,7 +44,7 @@ export const MEMBERS_TOOL = {
 } as const;
 
 const MAX_MEMBERS = 500;
-const DESCRIPTION = 'Controls all lights, covers, climate or media of an area, floor or the house at once.';
+const DESCRIPTION = 'Controls all lights, covers, climate or media of an area, floor or house at once.';
 
 /** Returns the tool `control_area`. Each member is called with its own tools, with their permission and risk. */
 export function areaTool(ports: MemberToolPorts): RegisteredTool {
@@ -58,13 +57,13 @@ export function areaTool(ports: MemberToolPorts): RegisteredTool {
       description: DESCRIPTION,
       tags: ['area', 'room', 'floor', 'house', 'all', 'everything', 'lights', 'covers', 'blinds', 'climate', 'heating', 'media'],
       parameters: {
-        area: p.string({ description: 'Area, floor, or "house"', maxLength: 64 }),
+        area: p.string({ description: 'Area, floor or house' }),
         what: p.enum(AREA_KINDS, { description: 'Which devices' }),
         action: p.enum(AREA_ACTIONS, {
           description: 'What they do',
         }),
-        level: p.integer({ description: 'Brightness, opening, speed or volume', minimum: 0, maximum: 100, unit: '%' }).optional(),
-        mode: p.string({ description: 'heat, cool, auto; play, pause, stop, mute, unmute', maxLength: 32 }).optional(),
+        level: p.integer({ description: 'Brightness, opening, volume', minimum: 0, maximum: 100, unit: '%' }).optional(),
+        mode: p.string({ description: 'heat, cool, auto; play, pause, mute' }).optional(),
         temperature: p.number({ description: 'Wanted temperature' }).optional(),
         unit: p.enum(['celsius', 'fahrenheit'], { description: 'Unit of temperature', default: 'celsius', isRare: true }),
         scope: p.enum(PLACE_KINDS, { description: 'Only where an area and a floor have the same name', isRare: true }).optional(),
@@ -81,10 +80,6 @@ export function areaTool(ports: MemberToolPorts): RegisteredTool {
         required: ['success', 'summary', 'counts', 'members'],
         properties: { ...MEMBERS_PROPERTIES, area: TEXT, what: TEXT },
       },
-      examples: [
-        { description: 'All lights off', params: { area: 'house', what: 'lights', action: 'off' } },
-        { description: 'All blinds half open', params: { area: 'house', what: 'covers', action: 'level', level: 50 } },
-      ],
       canonicalize: (params, caller) => canonicalRequest(ports, params, caller),
       effects: (params) => effectsOfMembers(membersOf(ports, params)),
     },

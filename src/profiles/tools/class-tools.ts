@@ -80,7 +80,6 @@ function turnOffLight(ports: ClassToolPorts): RegisteredTool {
       tags: ['light', 'lamp'],
       parameters: { device_id: deviceParameter },
       returns: RETURNS,
-      examples: [{ description: 'Off', params: { device_id: EXAMPLE_DEVICE } }],
       ...work.declared,
     },
     work.answer,
@@ -152,7 +151,6 @@ function setCover(ports: ClassToolPorts): RegisteredTool {
         required: ['success', 'state'],
         properties: { success: { type: 'boolean' }, state: { type: 'object' }, ...SETTLEMENT_PROPERTIES },
       },
-      examples: [{ description: 'Half open', params: { device_id: EXAMPLE_DEVICE, open_percent: 50 } }],
       ...work.declared,
     },
     work.answer,
@@ -248,7 +246,8 @@ function withParameterName<Result>(make: () => Result): Result {
   }
 }
 
-interface ControlRequest {
+/** A call of one of a device's own tools, by its action. */
+export interface ControlRequest {
   readonly device_id: string;
   readonly command: string;
   readonly params: JsonObject;
@@ -304,7 +303,8 @@ function controlDevice(ports: ClassToolPorts): RegisteredTool {
   );
 }
 
-function delegationOf(ports: ClassToolPorts, request: ControlRequest): Delegation {
+/** Returns the call of the device's own tool. Throws VALIDATION_ERROR, with the actions that the device has, if it has no such action. */
+export function delegationOf(ports: ClassToolPorts, request: ControlRequest): Delegation {
   const compiled = deviceOf(ports, request);
   const wanted = request.command.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
   const tool =

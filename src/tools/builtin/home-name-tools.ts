@@ -1,10 +1,11 @@
 import type { DeviceAdministration } from '../../core/devices/device-administration.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
-import { type AreaNames, areaKey, type HomeNames } from '../../core/devices/device-names.ts';
+import { type AreaNames, areaKey, foldedName, type HomeNames, type HomeOrder } from '../../core/devices/device-names.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { floorsInOrder, inHomeOrder } from '../names/home-order.ts';
 import type { NameReference, NameReferences } from '../names/name-references.ts';
 import { type DeviceNames, distinctAreas, isAreaNamed, resolveArea } from '../names/resolve-names.ts';
 import { describeReferences, nameInUse, REFERENCES, referenceView, requireMayFree } from './device-name-tools.ts';
@@ -21,6 +22,7 @@ export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
   formerAreaNames(area: string): readonly string[];
+  setOrder(order: HomeOrder): HomeOrder;
   /** Renames an area. Set `isJoined` if an existing area has the new name: the two become one. Throws STORAGE_FAILED if the write fails. */
   renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
   /** Releases a former name of an area, so that another area can get it. Throws STORAGE_FAILED if the write fails. */
@@ -39,7 +41,7 @@ interface HomeNameServices {
 
 /** Returns the tools that set the names of devices and areas. */
 export function homeNameTools(parts: HomeNameServices): readonly RegisteredTool[] {
-  return [deviceAliasesTool(parts), describeAreaTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
+  return [deviceAliasesTool(parts), describeAreaTool(parts), orderAreasTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
 }
 
 function deviceAliasesTool({ names, devices }: HomeNameServices): RegisteredTool {
@@ -88,6 +90,44 @@ function describeAreaTool(parts: HomeNameServices): RegisteredTool {
       return { area: known, floor: after.floor ?? null, aliases: [...after.aliases] };
     },
   );
+}
+
+const namesInOrder = (description: string) =>
+  p.array(p.string({ description: 'Name', minLength: 1, maxLength: 64 }), { description, maxItems: 200 }).optional();
+
+function orderAreasTool(parts: HomeNameServices): RegisteredTool {
+  return defineTool(
+    {
+      ...ACTS_ON_HUB,
+      name: 'order_areas',
+      title: 'Order rooms and floors',
+      description:
+        'Sets the order in which the page and lists show rooms and floors, for everybody. What is left out comes after the others, by name.',
+      tags: ['area', 'room', 'floor', 'order', 'sort'],
+      isIdempotent: true,
+      parameters: {
+        areas: namesInOrder('Areas, the first one first; left out: their order stays'),
+        floors: namesInOrder('Floors, the lowest or the first one first; left out: their order stays'),
+      },
+      returns: resultSchema({ areas: TEXTS, floors: TEXTS }),
+    },
+    async ({ areas, floors }) => {
+      const { names } = parts;
+      const known = distinctAreas(areasOf(parts));
+      const before = names.order();
+      const wanted = areas?.map((area) => resolveArea(area, known, names)) ?? before.areas;
+      names.setOrder({ areas: wanted, floors: floors?.map((floor) => knownFloor(floor, known, names)) ?? before.floors });
+      const sorted = inHomeOrder(known, names);
+      return { areas: [...sorted], floors: [...floorsInOrder(sorted, names)] };
+    },
+  );
+}
+
+function knownFloor(text: string, areas: readonly string[], names: HomeNames): string {
+  const floors = floorsInOrder(areas, names);
+  const floor = floors.find((one) => foldedName(one) === foldedName(text));
+  if (floor !== undefined) return floor;
+  throw new AtmoError('NOT_FOUND', `No area is on a floor ${JSON.stringify(text)}; the floors are ${floors.join(', ') || 'none'}`);
 }
 
 function renameAreaTool(parts: HomeNameServices): RegisteredTool {

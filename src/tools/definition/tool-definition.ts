@@ -262,7 +262,7 @@ export const NEEDS_APPROVAL = 'needs_approval';
 export const DESTRUCTIVE = 'destructive';
 
 /** Namespaces of the hub's own tools and of device profiles. In them, a tool's name and tags show whether the tool is destructive. */
-const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio']);
+const OWN_NAMESPACES: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'gpio', 'scene']);
 /** Words in tool names that mean permanent removal. */
 const DESTRUCTIVE_WORDS = new Set([
   ...['cancel', 'clear', 'close', 'decommission', 'delete', 'dismiss', 'end', 'erase', 'forget', 'kill', 'leave', 'remove', 'reset'],

@@ -1,12 +1,14 @@
-import { type AreaChanges, type AreaNames, areaKey, type HomeNames } from '../../core/devices/device-names.ts';
+import { type AreaChanges, type AreaNames, areaKey, type HomeNames, type HomeOrder } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, objectOf, textsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { givenName } from '../../core/untrusted-text.ts';
 
 const DEVICES = 'home-names/devices';
 const AREAS = 'home-names/areas';
 const FORMER_AREAS = 'home-names/former-areas';
+const ORDER = 'home-names/order';
+const ORDER_KEY = 'order';
 const NO_NAMES: AreaNames = { aliases: [] };
 
 /** Port: current and former names of devices. */
@@ -31,6 +33,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #areas = new Map<string, AreaNames>();
   /** Maps the key of each former name to the area that had it. `today` is the area's current name, and never a key of this map. */
   readonly #formerAreas = new Map<string, FormerArea>();
+  #order: HomeOrder;
   readonly #listeners = new Set<() => void>();
   #revision = 0;
 
@@ -40,6 +43,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     this.#claimed = claimed;
     for (const { key, value } of store.entries(DEVICES)) this.#devices.set(key, parseTexts(value));
     for (const { key, value } of store.entries(AREAS)) this.#areas.set(key, parseAreaNames(value));
+    const { areas, floors } = objectOf(store.get(ORDER, ORDER_KEY));
+    this.#order = { areas: textsOf(areas), floors: textsOf(floors) };
     for (const { key, value } of store.entries(FORMER_AREAS)) {
       const former = parseFormerArea(value);
       if (former) this.#formerAreas.set(key, former);
@@ -64,6 +69,18 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
 
   areaNames(area: string): AreaNames {
     return this.#areas.get(areaKey(area)) ?? NO_NAMES;
+  }
+
+  order(): HomeOrder {
+    return this.#order;
+  }
+
+  /** Sets the order of areas (names) and floors. Throws STORAGE_FAILED if the write fails. */
+  setOrder({ areas, floors }: HomeOrder): HomeOrder {
+    const order = { areas: [...new Set(areas.map(areaKey))], floors: [...distinct(floors)] };
+    this.#write(ORDER, ORDER_KEY, order);
+    this.#order = order;
+    return order;
   }
 
   areaToday(area: string): string {
@@ -98,6 +115,8 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
       this.#setFormer(gone, { today: to, isJoined });
       this.describeArea(from, NO_NAMES);
       const aliases = [...there.aliases, ...before.aliases, from].filter((one) => areaKey(one) !== kept);
+      const { areas, floors } = this.#order;
+      if (areas.includes(gone)) this.setOrder({ areas: areas.map((key) => (key === gone ? kept : key)), floors });
       const floor = there.floor ?? before.floor;
       this.describeArea(to, { aliases, ...(floor !== undefined && { floor }) });
     }

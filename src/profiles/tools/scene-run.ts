@@ -1,0 +1,194 @@
+import type { Effect } from '../../core/auth/principal.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { ToolId } from '../../core/ids.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
+import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { callerView } from '../../tools/definition/tool-permissions.ts';
+import { canSeeDevice } from '../../tools/names/resolve-names.ts';
+import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import { devicesOfScene, type Scene, type SceneAction, type SceneStore, sceneContent } from '../home/scene-store.ts';
+import { MEMBERS_TOOL, type MemberToolPorts } from './area-tool.ts';
+import { delegate } from './class-tool.ts';
+import {
+  effectsOfMembers,
+  MEMBERS_PROPERTIES,
+  type Member,
+  type MemberResult,
+  membersAnswer,
+  memberWork,
+  runMembers,
+} from './member-calls.ts';
+
+/** The services of the tools for scenes. */
+export interface ScenePorts extends MemberToolPorts {
+  readonly scenes: SceneStore;
+}
+
+/** Namespace of the tools that each run one scene. */
+export const SCENE_NAMESPACE = 'scene';
+
+/** A call of a scene. The hub fills in the devices and the content, which people then approve. */
+interface SceneCall {
+  readonly devices?: readonly string[];
+  readonly content?: string;
+}
+
+const FILLED_IN = {
+  devices: p
+    .array(p.string({ description: 'Device id', maxLength: 64 }), {
+      description: 'Only these of its devices; default: all that you may control',
+      maxItems: 500,
+      isRare: true,
+    })
+    .optional(),
+  content: p.string({ description: 'Digest of the scene, which the hub fills in', maxLength: 16, isRare: true }).optional(),
+};
+
+const RETURNS = {
+  type: 'object',
+  required: ['success', 'summary', 'counts', 'members'],
+  properties: { ...MEMBERS_PROPERTIES, scene: TEXT },
+} as const;
+
+/** Returns the tool `run_scene`. Each device is called with its own tools, with their permission and risk. */
+export function runSceneTool(ports: ScenePorts): RegisteredTool {
+  return defineTool(
+    {
+      ...MEMBERS_TOOL,
+      name: 'run_scene',
+      title: 'Run a scene',
+      description: 'Runs a scene that was saved: all its devices at once. Tells for each what became of it.',
+      tags: ['scene', 'mood'],
+      parameters: { scene: p.string({ description: 'Id or name, as list_scenes tells it', minLength: 1, maxLength: 64 }), ...FILLED_IN },
+      returns: RETURNS,
+      canonicalize: ({ scene: text, ...call }, caller) => {
+        const scene = requireScene(ports, text);
+        return { scene: scene.id, ...canonicalCall(ports, scene, { call, caller }) };
+      },
+      effects: ({ scene, devices }) => effectsOfMembers(membersOf(ports, requireScene(ports, scene), devices)),
+    },
+    ({ scene, ...call }, context) => run(ports, requireScene(ports, scene), { call, context }),
+  );
+}
+
+/** Returns the tool that runs one scene, such as `scene:good_night`. */
+export function toolOfScene(ports: ScenePorts, scene: Scene): RegisteredTool {
+  const { id } = scene;
+  const current = () => requireScene(ports, id);
+  const tool = defineTool(
+    {
+      ...MEMBERS_TOOL,
+      namespace: SCENE_NAMESPACE,
+      name: id,
+      title: scene.name,
+      description: `Runs the scene ${quoted(scene.name)}: ${devicesOfScene(scene).length} devices at once.`,
+      tags: ['scene'],
+      parameters: FILLED_IN,
+      returns: RETURNS,
+      canonicalize: (call, caller) => canonicalCall(ports, current(), { call, caller }),
+      effects: ({ devices }) => effectsOfMembers(membersOf(ports, current(), devices)),
+    },
+    (call, context) => run(ports, current(), { call, context }),
+  );
+  return { ...tool, implementation: () => sceneContent(current()) };
+}
+
+/** Returns the scene with this id or name. Throws NOT_FOUND. */
+export function requireScene({ scenes }: Pick<ScenePorts, 'scenes'>, text: string): Scene {
+  const scene = scenes.find(text);
+  if (scene) return scene;
+  throw new AtmoError(
+    'NOT_FOUND',
+    `There is no scene ${JSON.stringify(text.slice(0, 80))}; list_scenes (atmo scenes) tells those that are`,
+  );
+}
+
+/** Returns what one device does, with the effects of its own tools. Any use of a lock is dangerous, so that people approve it. */
+export function actionsWork({ devices, validator }: Pick<ScenePorts, 'devices' | 'validator'>, actions: readonly SceneAction[]): Member[] {
+  return [...Map.groupBy(actions, ({ device }) => device)].map(([device, own]) => {
+    const compiled = devices.get(device);
+    if (!compiled) return { device, name: device, work: { skipped: 'The device was removed' } };
+    const work = memberWork(compiled, () =>
+      own.map(({ key, action, params }) => {
+        const tool = compiled.tools.find((one) => one.key === key);
+        if (tool) return delegate({ validator }, tool, params);
+        throw new AtmoError('NOT_SUPPORTED', `It can no longer ${action.replaceAll('_', ' ')}`);
+      }),
+    );
+    const guarded = 'skipped' in work ? work : { ...work, effects: work.effects.map(guardedEffect) };
+    return { device, name: compiled.device.name, work: guarded };
+  });
+}
+
+function guardedEffect(effect: Effect): Effect {
+  return effect.target.split('/').includes('DoorLock') ? { ...effect, risk: 'dangerous' } : effect;
+}
+
+function membersOf(ports: ScenePorts, { actions }: Scene, devices: readonly string[] = []): readonly Member[] {
+  return actionsWork(
+    ports,
+    actions.filter(({ device }) => devices.includes(device)),
+  );
+}
+
+type CallBy = { readonly call: SceneCall; readonly caller: CallerRights };
+
+/**
+ * Returns the call with the devices of the scene that the caller sees and may control, and with the digest of the scene. Throws CONFLICT if
+ * the scene has changed since the digest was made, and PERMISSION_DENIED if no device is left.
+ */
+function canonicalCall(ports: ScenePorts, scene: Scene, { call, caller }: CallBy): { readonly devices: Json; readonly content: string } {
+  const content = sceneContent(scene);
+  if (call.content !== undefined && call.content !== content)
+    throw new AtmoError('CONFLICT', `The scene ${quoted(scene.name)} has changed meanwhile; look at it, then run it again`);
+  const named = call.devices?.map((text) => ports.names.resolve(text, caller) as string);
+  const wanted = devicesOfScene(scene).filter((id) => named === undefined || named.includes(id));
+  const devices = wanted.filter((id) => canSeeDevice(id, caller) && caller.may(`device:control:${id}`));
+  if (devices.length > 0) return { devices: [...devices], content };
+  throw new AtmoError('PERMISSION_DENIED', `You may control none of the devices of the scene ${quoted(scene.name)}`);
+}
+
+async function run(
+  ports: ScenePorts,
+  scene: Scene,
+  { call, context }: { readonly call: SceneCall; readonly context: ToolContext },
+): Promise<JsonObject> {
+  const members = membersOf(ports, scene, call.devices);
+  const results = await runMembers(members, { access: ports.access, directory: ports.directory, context });
+  const left = notPermitted(ports, scene, callerView(context.principal, ports.authorizer));
+  const answer = membersAnswer([...results, ...left], `Scene ${quoted(scene.name)}`);
+  return { ...answer, members: answer.members as unknown as Json, scene: scene.id };
+}
+
+function notPermitted({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly MemberResult[] {
+  return devicesOfScene(scene)
+    .filter((id) => canSeeDevice(id, caller) && !caller.may(`device:control:${id}`))
+    .map((id) => ({ device_id: id, name: devices.get(id)?.device.name ?? id, outcome: 'skipped', reason: 'You may not control it' }));
+}
+
+/** Registers a tool for each scene, and again when the scene changes; the returned function stops that. */
+export function registerSceneTools(
+  ports: ScenePorts,
+  { registry, logger }: { readonly registry: Pick<ToolRegistry, 'register' | 'unregister'>; readonly logger: Logger },
+): () => void {
+  const registered = new Map<string, ToolId>();
+  const refresh = (id: string) => {
+    const scene = ports.scenes.get(id);
+    const tool = scene && toolOfScene(ports, scene);
+    const before = registered.get(id);
+    registered.delete(id);
+    if (before !== undefined) registry.unregister(before);
+    if (!tool) return;
+    try {
+      registry.register(tool);
+      registered.set(id, tool.id);
+    } catch (error) {
+      logger.warn('scene.tool_not_registered', { scene: id, problem: toAtmoError(error).message });
+    }
+  };
+  for (const { id } of ports.scenes.list()) refresh(id);
+  return ports.scenes.onChange(refresh);
+}
