@@ -143,8 +143,8 @@ export class HttpApi implements Service {
       entities: collaborators.entities,
       home: this.#home,
     });
-    this.#reads = new ReadRateLimiter(clock);
-    const reads = this.#reads;
+    const reads = new ReadRateLimiter(clock);
+    this.#reads = reads;
     this.#mcp = openMcp({
       tools: collaborators.tools,
       registry: collaborators.registry,

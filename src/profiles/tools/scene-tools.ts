@@ -96,7 +96,6 @@ function saveSceneTool(ports: ScenePorts): RegisteredTool {
       tags: ['scene', 'mood', 'save', 'remember'],
       parameters: { name: nameParameter, ...CONTENT },
       returns: SAVED,
-      examples: [{ description: 'What the house is now', params: { name: 'Evening', area: 'house' } }],
       canonicalize: ({ name, ...content }, caller) => {
         ports.scenes.requireFreeName(name);
         return { name, ...canonicalContent(ports, content, caller) };
