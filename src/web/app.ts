@@ -29,7 +29,7 @@ export class App {
   readonly router: Router;
   /** What the person chose for this page, such as favourites. */
   readonly preferences: PagePreferences;
-  /** The rooms in the order of the hub. */
+  /** The rooms in the order of the hub, and the scenes. */
   readonly plan: HomePlan;
   /** Calls of this page that wait for approval. */
   readonly calls: PendingCalls;
@@ -143,6 +143,7 @@ export class App {
     this.store.clear();
     this.calls.clear();
     this.preferences.clear();
+    this.plan.clear();
   }
 }
 

@@ -52,6 +52,23 @@ export interface AreaInfo {
   readonly floor: string | null;
 }
 
+/** A scene in the result of `GET /api/v1/scenes`, with what each device that the person sees does. */
+export interface SceneInfo {
+  /** The id of the scene, which never changes. */
+  readonly scene: string;
+  readonly name: string;
+  readonly actions: readonly SceneAction[];
+}
+
+/** What one device does in a scene. */
+export interface SceneAction {
+  readonly device_id: string;
+  /** Name of the device. */
+  readonly device: string;
+  readonly action: string;
+  readonly params: JsonObject;
+}
+
 /** A tool in the result of `GET /api/v1/tools`. */
 export interface ToolView {
   readonly id: string;

@@ -33,7 +33,7 @@ export abstract class ControlsElement extends LightElement {
   protected abstract get isStill(): boolean;
 
   protected control(control: Exclude<TileControl, { readonly kind: 'choice' }>): TemplateResult {
-    if (control.kind === 'switch') return this.switchButton(control, 'switch');
+    if (control.kind === 'switch') return this.#switch(control);
     if (control.kind === 'slider') return this.#slider(control);
     if (control.kind === 'stepper') return this.#stepper(control);
     return control.kind === 'color' ? this.#colors(control) : this.#buttons(control);
@@ -61,6 +61,10 @@ export abstract class ControlsElement extends LightElement {
     }
   }
 
+  #switch(control: SwitchControl): TemplateResult {
+    return html`<div class="row">${this.switchButton(control, 'switch')}<span aria-hidden="true">${control.label}</span></div>`;
+  }
+
   #slider({ label, value, min, max, unit, set }: SliderControl): TemplateResult {
     const shown = this.draft ?? value;
     return html`<label class="tile-slider"><span class="hidden">${label}</span>
@@ -83,7 +87,7 @@ export abstract class ControlsElement extends LightElement {
         icon: name,
         text: words,
         call,
-      }) => html`<button type="button" class="button small" aria-label=${call.label} ?disabled=${this.isStill}
+      }) => html`<button type="button" class="button small" aria-label=${spokenLabel(words, call.label)} ?disabled=${this.isStill}
         @click=${() => this.run(call)}>${icon(name)}<span>${words}</span></button>`,
     )}</div>`;
   }
@@ -98,4 +102,9 @@ export abstract class ControlsElement extends LightElement {
   #drag(event: Event): void {
     if (event.target instanceof HTMLInputElement) this.draft = event.target.valueAsNumber;
   }
+}
+
+/** Returns the label for screen readers. It contains the words that the button shows, so that people can say them to their device. */
+function spokenLabel(words: string, label: string): string {
+  return label.includes(words) ? label : `${words}: ${label}`;
 }

@@ -62,6 +62,19 @@ export function areasOf(state: HomeState, { areas: plan, own }: HomeOrder): read
   return inOwnOrder(inHubOrder, own.rooms, ({ name }) => name).toSorted((a, b) => floorPlace(a, plan) - floorPlace(b, plan));
 }
 
+/** The rooms of one floor. `name` is null for rooms without a floor, and undefined if the home has no floors to tell apart. */
+export interface FloorView {
+  readonly name: string | null | undefined;
+  readonly areas: readonly AreaView[];
+}
+
+/** Returns the rooms by their floors, in their order. Less than two floors are not told apart. */
+export function floorsOf(areas: readonly AreaView[]): readonly FloorView[] {
+  const floors = Map.groupBy(areas, ({ floor }) => floor);
+  if ([...floors.keys()].filter((floor) => floor !== null).length < 2) return [{ name: undefined, areas }];
+  return [...floors].map(([name, rooms]) => ({ name, areas: rooms }));
+}
+
 /** Returns the devices of the person's favourites that are there, in the person's order. */
 export function favouritesOf(devices: readonly HomeDevice[], favourites: readonly string[]): readonly TileModel[] {
   const chosen = devices.filter(({ device }) => favourites.includes(device.id)).map(({ tile }) => tile);

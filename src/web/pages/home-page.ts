@@ -3,25 +3,28 @@ import './device-controls.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { HubError } from '../api/hub-client.ts';
+import type { SceneInfo } from '../api/hub-types.ts';
 import type { CallRequest } from '../app.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { inputValue } from '../components/form-values.ts';
-import { icon } from '../components/icon.ts';
+import { type IconName, icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { text } from '../texts/text.ts';
 import { CallCompletion } from './call-completion.ts';
-import { type AreaView, areasOf, favouritesOf, type HomeDevice, homeDevices, isLight } from './home-areas.ts';
+import { type AreaView, areasOf, favouritesOf, floorsOf, groupsOf, type HomeDevice, homeDevices, isLight } from './home-areas.ts';
 import { HomeEditing } from './home-editing.ts';
 import { type GroupOutcome, groupCall, groupOutcome, HOUSE } from './home-groups.ts';
-import { areaSection, favouritesSection, type HomeActions, outcomeNote } from './home-rooms.ts';
-import { isDeviceFound } from './home-search.ts';
+import { areaSection, favouritesSection, groupButtons, type HomeActions, outcomeNote } from './home-rooms.ts';
+import { runScene } from './home-scenes.ts';
+import { isDeviceFound, isFound } from './home-search.ts';
 import { type Concern, isConcerned, quietWords, type SummaryItem, summaryOf } from './home-summary.ts';
 import { roomDialog } from './room-dialog.ts';
+import { newSceneDialog, sceneDialog } from './scene-dialog.ts';
 import type { TileCall } from './tile-control.ts';
 
 /** What a dialog of the page shows. */
-type Opened = { readonly kind: 'device' | 'room'; readonly id: string };
+type Opened = { readonly kind: 'device' | 'room' | 'scene'; readonly id: string } | { readonly kind: 'new-scene' };
 
 /** Page that shows the home by rooms, and follows its changes. */
 export class HomePage extends PageElement {
@@ -89,9 +92,9 @@ export class HomePage extends PageElement {
     const areas = areasOf(store.state, { areas: this.app.plan.areas, own: this.app.preferences.home });
     return html`
       ${this.#head(devices)}
-      ${areas.length === 0 ? empty() : html`${this.#quick(devices)} ${this.#tabs(areas)}`}
+      ${areas.length === 0 ? empty() : html`${this.#quick(devices)} ${this.isEditing ? this.#editBar(areas) : nothing} ${this.#tabs(areas)}`}
       ${this.outcome ? outcomeNote(this.outcome, () => this.#close()) : nothing}
-      ${this.#sections(devices, areas)} ${this.#dialog(devices)} ${this.#completion.view()}
+      ${this.#sections(devices, areas)} ${this.#dialog(devices, areas)} ${this.#completion.view()}
     `;
   }
 
@@ -125,12 +128,40 @@ export class HomePage extends PageElement {
 
   /** Returns what one tap does for the whole house. */
   #quick(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
-    if (!devices.some(isLight)) return nothing;
+    const scenes = this.app.plan.scenes.filter(({ name }) => this.words === '' || isFound([name], this.words));
+    const isControlled = devices.some(({ tile }) => tile.controls.length > 0);
+    if (!isControlled && scenes.length === 0) return nothing;
     const off = groupCall(HOUSE, { kind: 'lights', isActive: true });
     return html`<div class="quick">
-      <button type="button" class="button small" ?disabled=${this.#isStill} aria-busy=${this.isBusy} @click=${() => this.#actOnGroup(off)}>
-        ${icon('power')}${off.label}</button>
+      ${devices.some(isLight) ? this.#quickButton('power', off) : nothing}
+      ${scenes.map((scene) => this.#scene(scene))}
+      ${isControlled && (this.isEditing || this.app.plan.scenes.length === 0) ? this.#newSceneButton() : nothing}
     </div>`;
+  }
+
+  #quickButton(name: IconName, call: TileCall): TemplateResult {
+    return html`<button type="button" class="button small" ?disabled=${this.#isStill} aria-busy=${this.isBusy} @click=${() => this.#actOnGroup(call)}>
+      ${icon(name)}<bdi>${call.label}</bdi></button>`;
+  }
+
+  /** Returns the button that runs a scene, or opens it while the page is edited. */
+  #scene(scene: SceneInfo): TemplateResult {
+    if (!this.isEditing) return this.#quickButton('sparkle', runScene(scene));
+    return html`<button type="button" class="button small" aria-haspopup="dialog" aria-label=${text('home.change_scene', { name: scene.name })}
+      @click=${() => this.#open({ kind: 'scene', id: scene.scene })}>${icon('edit')}<bdi>${scene.name}</bdi></button>`;
+  }
+
+  #newSceneButton(): TemplateResult {
+    return html`<button type="button" class="button small plain" aria-haspopup="dialog" @click=${() => this.#open({ kind: 'new-scene' })}>
+      ${icon('plus')}${text('home.new_scene')}</button>`;
+  }
+
+  /** Returns what a person who edits the page has to know, and the button that gives everybody the person's order of rooms. */
+  #editBar(areas: readonly AreaView[]): TemplateResult {
+    const rooms = areas.flatMap(({ area }) => area ?? []);
+    const order = { tool: 'hub:order_areas', params: { areas: rooms }, label: text('home.order_for_all') };
+    return html`<div class="edit-bar"><p class="quiet">${text('home.edit_help')}</p>
+      ${this.mayChangeRooms ? html`<button type="button" class="button small" @click=${() => void this.#changeRoom([order])}>${order.label}</button>` : nothing}</div>`;
   }
 
   #tabs(areas: readonly AreaView[]): TemplateResult | typeof nothing {
@@ -153,11 +184,22 @@ export class HomePage extends PageElement {
     const actions = this.#actions();
     return html`
       ${isWhole ? favouritesSection(favouritesOf(devices, this.app.preferences.home.favourites), actions) : nothing}
-      <div class="areas">${repeat(
-        shown,
-        ({ name }) => name,
-        (area) => areaSection(area, roomsBeside(area, areas), actions),
+      <div class="areas">${floorsOf(shown).map(
+        (floor) =>
+          html`${floor.name === undefined ? nothing : this.#floor(floor.name, floor.areas, devices)}${repeat(
+            floor.areas,
+            ({ name }) => name,
+            (area) => areaSection(area, roomsBeside(area, areas), actions),
+          )}`,
       )}</div>`;
+  }
+
+  /** Returns the heading of a floor, with what one tap does for all its rooms. */
+  #floor(name: string | null, areas: readonly AreaView[], devices: readonly HomeDevice[]): TemplateResult {
+    const rooms = new Set(areas.map(({ area }) => area));
+    const groups = name === null ? [] : groupsOf(devices.filter(({ device }) => rooms.has(device.area)));
+    return html`<header class="floor"><h2>${name ?? text('home.other_rooms')}</h2>
+      ${name === null || this.isEditing ? nothing : groupButtons({ kind: 'floor', name }, groups, { isStill: this.#isStill, call: this.#actOnGroup })}</header>`;
   }
 
   #isShown(device: HomeDevice): boolean {
@@ -176,9 +218,14 @@ export class HomePage extends PageElement {
     };
   }
 
-  #dialog(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
-    if (this.opened?.kind === 'device') return this.#deviceDialog(devices, this.opened.id);
-    return this.opened?.kind === 'room' ? this.#roomDialog(this.opened.id) : nothing;
+  #dialog(devices: readonly HomeDevice[], areas: readonly AreaView[]): TemplateResult | typeof nothing {
+    const { opened } = this;
+    if (opened?.kind === 'device') return this.#deviceDialog(devices, opened.id);
+    if (opened?.kind === 'room') return this.#roomDialog(opened.id);
+    const end = { onClose: () => this.#open(undefined), onCall: (call: TileCall) => void this.#changeScene(call) };
+    if (opened?.kind === 'new-scene') return newSceneDialog({ rooms: areas, onClose: end.onClose, onCall: end.onCall });
+    const scene = this.app.plan.scenes.find((one) => opened?.kind === 'scene' && one.scene === opened.id);
+    return scene ? sceneDialog({ scene, onClose: end.onClose, onCall: end.onCall }) : nothing;
   }
 
   #roomDialog(area: string): TemplateResult {
@@ -220,6 +267,13 @@ export class HomePage extends PageElement {
     for (const call of calls) if ((await this.callTool(call)) === undefined) return;
     await Promise.all([this.app.plan.load(), this.app.store.refresh('devices')]);
     this.room = undefined;
+  }
+
+  async #changeScene(call: TileCall): Promise<void> {
+    const result = await this.callTool(call);
+    if (result === undefined) return;
+    this.notify(text('shell.done', { label: call.label }));
+    await this.app.plan.load();
   }
 
   #tell(outcome: GroupOutcome | undefined): void {

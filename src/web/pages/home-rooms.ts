@@ -80,7 +80,7 @@ function roomEditing(
 }
 
 /** Returns the buttons that control the groups of a room or floor. */
-function groupButtons(
+export function groupButtons(
   place: Place,
   groups: readonly DeviceGroup[],
   { isStill, call }: { readonly isStill: boolean; readonly call: (request: TileCall) => void },

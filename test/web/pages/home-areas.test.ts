@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { EMPTY_HOME, type HomeState, withDevices, withEvent } from '../../../src/web/api/home-store.ts';
 import type { AreaInfo, DeviceView } from '../../../src/web/api/hub-types.ts';
 import type { HomePreferences } from '../../../src/web/api/page-preferences.ts';
-import { areasOf, favouritesOf, homeDevices } from '../../../src/web/pages/home-areas.ts';
+import { areasOf, favouritesOf, floorsOf, homeDevices } from '../../../src/web/pages/home-areas.ts';
 import { isDeviceFound } from '../../../src/web/pages/home-search.ts';
 import { type Concern, isConcerned, quietWords, summaryOf } from '../../../src/web/pages/home-summary.ts';
 import { deviceView, eventView, readingView, toolIds } from '../home-fixture.ts';
@@ -34,6 +34,16 @@ describe('rooms', () => {
   test('stand as the hub orders them, floor by floor; devices without a room come last', () => {
     expect(names()).toEqual(['Kitchen', 'Bedroom', 'Bath', 'Attic', 'Elsewhere']);
     expect(areas(state, {}, plan)[1]?.tiles[0]?.aliases).toEqual(['night lamp']);
+  });
+
+  test('are told apart by floors only when there are two of them', () => {
+    const floors = (...chosen: readonly string[]) => floorsOf(areas(state, {}, plan).filter(({ name }) => chosen.includes(name)));
+    expect(floors('Kitchen', 'Bath', 'Attic').map(({ name, areas: rooms }) => [name, rooms.length])).toEqual([
+      ['Ground floor', 1],
+      ['Upstairs', 1],
+      [null, 1],
+    ]);
+    expect(floors('Bath', 'Bedroom', 'Attic').map(({ name }) => name)).toEqual([undefined]);
   });
 
   test('of a floor stand in the own order of a person', () => {
