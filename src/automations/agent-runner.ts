@@ -327,8 +327,7 @@ export class AgentRunner implements Service {
 
   #onRevoked(tokenId: string): void {
     for (const record of this.#agents.living()) {
-      if ([...record.chain, ...(record.formerTokenIds ?? [])].includes(tokenId))
-        this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
+      if (record.chain.includes(tokenId)) this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
     }
   }
 

@@ -158,7 +158,13 @@ function listAutomationsTool(runner: AgentRunner, ports: AutomationViewPorts): R
     },
     async (_params, { principal }) => {
       const automations = runner.list(principal).filter(({ type }) => type === AUTOMATION);
-      return { automations: automations.map((record) => ({ ...objectOf(agentView(record, runner)), ...automationView(record, ports) })) };
+      return {
+        automations: automations.map((record) => ({
+          ...objectOf(agentView(record, runner)),
+          ...automationView(record, ports),
+          renews_itself: record.renewsItself === true,
+        })),
+      };
     },
   );
 }

@@ -45,8 +45,8 @@ export class TokenRenewal {
   }
 
   /**
-   * Issues a token that `by` vouches for, and stores it. The earlier token stays valid until it ends by itself, since agents that the
-   * automation spawned depend on it. Throws STORAGE_FAILED if the disk refuses; the agent then keeps its token.
+   * Issues a token that `by` vouches for, and stores it. Then ends the earlier token, unless a run uses it or other tokens come from it:
+   * those end with the agent or by themselves. Throws STORAGE_FAILED if the disk refuses; the agent then keeps its token.
    */
   renew(before: AgentRecord, { ttlMs, renewsItself }: Lifetime, by: Principal = OWNER): AgentRecord {
     const { agents, tokens } = this.#parts;
@@ -72,6 +72,7 @@ export class TokenRenewal {
       tokens.revoke(facts.id);
       throw error;
     }
+    if (!before.running) this.#endChildless(renewed);
     return renewed;
   }
 
@@ -110,12 +111,23 @@ export class TokenRenewal {
   }
 
   /** Ends the earlier tokens of an agent whose time is over: a person may have given it an earlier end than these have. */
-  endFormer({ id, formerTokenIds = [] }: AgentRecord): void {
+  endFormer({ id, formerTokenIds = [] }: Pick<AgentRecord, 'id' | 'formerTokenIds'>): void {
     try {
       for (const tokenId of formerTokenIds) this.#parts.tokens.revoke(tokenId);
     } catch (thrown) {
       this.#parts.logger.error('agent.end_not_stored', { agent_id: id, problem: toAtmoError(thrown).message });
     }
+  }
+
+  /** Ends the earlier tokens of an agent from which no other token comes. */
+  #endChildless({ id, formerTokenIds = [] }: AgentRecord): void {
+    const nowMs = this.#parts.clock.now();
+    const parents = new Set(
+      this.#parts.tokens
+        .list()
+        .flatMap(({ parent, revokedAtMs, expiresAtMs }) => (revokedAtMs === undefined && expiresAtMs > nowMs ? [parent] : [])),
+    );
+    this.endFormer({ id, formerTokenIds: formerTokenIds.filter((tokenId) => !parents.has(tokenId)) });
   }
 
   #tokenIdsOf(agentId: string): readonly string[] {

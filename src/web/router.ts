@@ -22,12 +22,14 @@ const ROUTES = [
   { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
   { route: 'add-device', title: 'add_device.title', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
   { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
+  { route: 'automations', title: 'automations.title', icon: 'sparkle', element: 'atmo-page-automations', place: 'more' },
   { route: 'agents', title: 'agents.title', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
   { route: 'tokens', title: 'tokens.title', icon: 'key', element: 'atmo-page-tokens', place: 'more' },
   { route: 'mesh', title: 'mesh.title', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },
   { route: 'networks', title: 'networks.title', icon: 'waves', element: 'atmo-page-networks', place: 'more' },
   { route: 'events', title: 'events.title', icon: 'list', element: 'atmo-page-events', place: 'more' },
   { route: 'this-device', title: 'this_device.title', icon: 'phone', element: 'atmo-page-this-device', place: 'more' },
+  { route: 'settings', title: 'settings.title', icon: 'gauge', element: 'atmo-page-settings', place: 'more' },
 ] as const satisfies readonly Page[];
 /** All pages, in the order of the navigation. */
 export const PAGES: readonly (Page & { readonly element: PageElementName })[] = ROUTES;

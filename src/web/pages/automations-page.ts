@@ -1,0 +1,163 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { closeDialog, modalDialog } from '../components/dialog.ts';
+import { formValues } from '../components/form-values.ts';
+import { dateTimeWords, dateWords } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
+import { PageElement } from '../components/page-element.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text } from '../texts/text.ts';
+import { type AutomationView, actionWords, type HomeNames, triggerWords } from './automation-words.ts';
+
+const DAY_SECONDS = 86_400;
+/** The ends that a person can choose, in days. */
+const LIVES = [7, 30, 90, 365];
+
+type Dialog = { readonly kind: 'renew' | 'remove'; readonly automation: AutomationView } | undefined;
+
+/** Page about the automations that run on the hub: when each runs, what it does, how its last run ended, and when it ends itself. */
+export class AutomationsPage extends PageElement {
+  readonly #automations = new RemoteData<readonly AutomationView[]>(() => this.requestUpdate());
+  #dialog: Dialog;
+
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'agent.changed') this.#load();
+    });
+    return [...super.connected(), stop];
+  }
+
+  protected override render(): TemplateResult {
+    return html`
+      <header class="page-head"><h1>${text('automations.title')}</h1><p>${text('automations.lead')}</p></header>
+      ${remoteDataView(this.#automations, (automations) => this.#list(automations))}
+      ${this.#dialog?.kind === 'renew' ? this.#renewDialog(this.#dialog.automation) : nothing}
+      ${this.#dialog?.kind === 'remove' ? this.#removeDialog(this.#dialog.automation) : nothing}
+    `;
+  }
+
+  #list(automations: readonly AutomationView[]): TemplateResult {
+    if (automations.length === 0) return html`<p class="quiet center">${text('automations.none')}</p>`;
+    return html`<ul class="stack">${automations.map((automation) => html`<li>${this.#card(automation)}</li>`)}</ul>`;
+  }
+
+  #card(automation: AutomationView): TemplateResult {
+    const { agent_id: id, name, status, triggers, actions } = automation;
+    const isOver = status === 'killed' || status === 'expired';
+    return html`<section class="card stack" aria-label=${name} data-automation=${id}>
+      <div class="row"><h2 class="grow"><bdi>${name}</bdi></h2><span class="chip ${status}">${text(`automations.is_${status}`)}</span></div>
+      <dl class="facts">
+        <dt>${text('automations.when')}</dt>
+        <dd><ul>${triggers.map((trigger) => html`<li>${triggerWords(trigger, this.#names())}</li>`)}</ul></dd>
+        <dt>${text('automations.what')}</dt>
+        <dd><ul>${actions.map((action) => html`<li>${actionWords(action, this.#names())}</li>`)}</ul></dd>
+        <dt>${text('automations.last_run')}</dt><dd>${lastRun(automation)}</dd>
+        ${automation.next_run_at === undefined ? nothing : html`<dt>${text('automations.next_run')}</dt><dd>${dateTimeWords(automation.next_run_at)}</dd>`}
+        <dt>${text('automations.end')}</dt><dd>${endWords(automation, isOver)}</dd>
+      </dl>
+      <div class="row">
+        ${isOver ? nothing : this.#toggle(automation)}
+        ${status === 'killed' ? nothing : html`<button type="button" class="button" aria-haspopup="dialog" @click=${() => this.#open('renew', automation)}>${text('automations.renew')}</button>`}
+        ${isOver ? nothing : html`<button type="button" class="button" aria-haspopup="dialog" @click=${() => this.#open('remove', automation)}>${text('automations.remove')}</button>`}
+      </div>
+    </section>`;
+  }
+
+  #toggle(automation: AutomationView): TemplateResult {
+    const { name, status } = automation;
+    const isEnabled = status !== 'disabled';
+    return html`<button type="button" class="button" role="switch" aria-checked=${isEnabled ? 'true' : 'false'}
+      aria-label=${text('automations.runs_switch', { name })} @click=${() => void this.#setEnabled(automation, !isEnabled)}>
+      ${text(isEnabled ? 'automations.disable' : 'automations.enable')}</button>`;
+  }
+
+  #renewDialog({ agent_id: id, name, parent }: AutomationView): TemplateResult {
+    const submit = (event: SubmitEvent) => {
+      const { life = '' } = formValues(event);
+      void this.#renew(id, Number(life));
+    };
+    const body = html`<form class="stack" method="dialog" @submit=${submit}>
+      <p>${text('automations.renew_why')}</p>
+      <label class="field"><span class="label">${text('automations.ends_in')}</span>
+        <select name="life">
+          ${parent === undefined ? html`<option value="0">${text('automations.never')}</option>` : nothing}
+          ${LIVES.map((days) => html`<option value=${days}>${text('automations.days', { count: days })}</option>`)}
+        </select></label>
+      <p class="row"><button class="button primary">${text('automations.renew')}</button>
+        <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
+    </form>`;
+    return modalDialog({ title: text('automations.renew_thing', { name }), onClose: () => this.#close() }, body);
+  }
+
+  #removeDialog({ agent_id: id, name }: AutomationView): TemplateResult {
+    const body = html`<form class="stack" method="dialog" @submit=${() => void this.#remove(id)}>
+      <p>${text('automations.remove_why')}</p>
+      <p class="row"><button class="button danger">${text('automations.remove')}</button>
+        <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
+    </form>`;
+    return modalDialog({ title: text('automations.remove_thing', { name }), onClose: () => this.#close() }, body);
+  }
+
+  #open(kind: 'renew' | 'remove', automation: AutomationView): void {
+    this.#dialog = { kind, automation };
+    this.requestUpdate();
+  }
+
+  #close(): void {
+    this.#dialog = undefined;
+    this.requestUpdate();
+  }
+
+  async #setEnabled({ agent_id: id, name }: AutomationView, enabled: boolean): Promise<void> {
+    const label = text(enabled ? 'automations.enable_thing' : 'automations.disable_thing', { name });
+    await this.#change({ tool: 'set_agent_enabled', params: { agent_id: id, enabled }, label });
+  }
+
+  async #renew(id: string, days: number): Promise<void> {
+    const params = { agent_id: id, ...(days > 0 && { ttl_seconds: days * DAY_SECONDS }) };
+    await this.#change({ tool: 'renew_agent', params, label: text('automations.renew_thing', { name: id }) });
+  }
+
+  async #remove(id: string): Promise<void> {
+    await this.#change({ tool: 'kill_agent', params: { agent_id: id }, label: text('automations.remove_thing', { name: id }) });
+  }
+
+  async #change(call: { readonly tool: string; readonly params: JsonObject; readonly label: string }): Promise<void> {
+    if ((await this.callTool(call)) === undefined) return;
+    this.notify(text('automations.done'));
+    this.#load();
+  }
+
+  /** Returns how the home calls its devices and sensors. */
+  #names(): HomeNames {
+    const { devices } = this.app.store.state;
+    const device = (id: string) => devices.find((known) => known.id === id)?.name ?? id;
+    const reading = (id: string) => devices.flatMap(({ readings }) => readings).find((known) => known.id === id);
+    return { device, reading };
+  }
+
+  #load(): void {
+    const question = async () => {
+      const answer = (await this.app.hub.invoke('list_automations')) as { readonly automations?: Json } | null;
+      return (answer?.automations ?? []) as unknown as readonly AutomationView[];
+    };
+    void this.#automations.load(question);
+  }
+}
+
+function lastRun({ last_run_at: at, last_outcome: outcome, last_error: error, runs, status }: AutomationView): TemplateResult {
+  const when = at === undefined ? text('automations.never_ran') : dateTimeWords(at);
+  const how = at === undefined || outcome === undefined ? nothing : html`: ${text(`automations.run_${outcome}`)}`;
+  const isProblem = error && (status === 'failing' || outcome === 'failure' || outcome === 'unknown' || outcome === undefined);
+  return html`${when}${how} <span class="quiet">${text('automations.runs', { count: runs })}</span>
+    ${isProblem ? html`<p class="alert small">${icon('warning')}${error.message}</p>` : nothing}`;
+}
+
+function endWords({ expires_at: at, renews_itself: renewsItself, reason }: AutomationView, isOver: boolean): string {
+  if (isOver) return reason ?? dateWords(at);
+  return renewsItself === true ? text('automations.no_end') : dateTimeWords(at);
+}
+
+customElements.define('atmo-page-automations', AutomationsPage);
