@@ -1,15 +1,17 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { formValues } from '../components/form-values.ts';
+import { dateWords } from '../components/formatting.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
+import { text, textWith } from '../texts/text.ts';
 import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
 /** The choices of permissions for a new agent on this page. The tokens page offers more choices. */
 const RIGHTS = {
-  use: { title: 'See and control all devices', permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
-  look: { title: 'Only look: states, sensors, history', permissions: ['device:read:*', 'sensor:read:*'] },
+  use: { permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
+  look: { permissions: ['device:read:*', 'sensor:read:*'] },
 } as const;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
@@ -30,27 +32,30 @@ export class AgentsPage extends PageElement {
     const clients = [...new Set(snippets.map(({ client }) => client))];
     const chosen = snippets.filter(({ client }) => client === this.#client);
     return html`
-      <header class="page-head"><h1>Connect an agent</h1><p>Agents find this hub's tools by the Model Context Protocol or over HTTP.</p></header>
+      <header class="page-head"><h1>${text('agents.connect')}</h1><p>${text('agents.about')}</p></header>
       <div class="stack">
-        <div class="tabs" role="group" aria-label="Client">
+        <div class="tabs" role="group" aria-label=${text('agents.client')}>
           ${clients.map((client) => html`<button type="button" aria-pressed=${client === this.#client} @click=${() => this.#choose(client)}>${client}</button>`)}
         </div>
         ${chosen.map((snippet) => this.#card(snippet))}
         ${chosen.some(({ way }) => way === 'http') ? this.#tokenForm() : nothing}
-        <p class="quiet">What an agent does is in <a href="#/activity">Activity</a>; what it may do, in <a href="#/tokens">Tokens</a>. Dangerous calls
-          wait in <a href="#/approvals">Approvals</a>.</p>
+        <p class="quiet">${textWith('agents.where', {
+          activity: html`<a href="#/activity">${text('activity.title')}</a>`,
+          tokens: html`<a href="#/tokens">${text('tokens.title')}</a>`,
+          approvals: html`<a href="#/approvals">${text('approvals.title')}</a>`,
+        })}</p>
       </div>
     `;
   }
 
-  #card({ client, way, place, text }: AgentSnippet): TemplateResult {
-    const title = way === 'command' ? `${client}, on a machine that has atmo` : `${client}, over HTTP`;
+  #card({ client, way, place, text: snippet }: AgentSnippet): TemplateResult {
+    const title = text(way === 'command' ? 'agents.by_command' : 'agents.by_http', { client });
     return html`<section class="card stack" aria-label=${title} data-way=${way}>
       <h2>${title}</h2>
-      <p class="quiet">Goes into ${place}.
-        ${way === 'command' ? 'The command makes the agent a token of its own, kept on that machine, with which dangerous things wait for you.' : 'The text holds the token of the agent: keep it to yourself.'}</p>
-      ${this.copyable(text, title)}
-      ${way === 'command' ? html`<p class="quiet small">If it says that <code>atmo</code> is not found, put the whole path in its place, as <code>command -v atmo</code> shows it in a terminal; from a checkout it is <code>scripts/atmo</code> there.</p>` : nothing}
+      <p class="quiet">${text('agents.goes_into', { place })}
+        ${text(way === 'command' ? 'agents.command_about' : 'agents.http_about')}</p>
+      ${this.copyable(snippet, title)}
+      ${way === 'command' ? html`<p class="quiet small">${textWith('agents.not_found', { program: html`<code>atmo</code>`, command: html`<code>command -v atmo</code>`, script: html`<code>scripts/atmo</code>` })}</p>` : nothing}
       ${this.#trust(way)}
     </section>`;
   }
@@ -60,27 +65,33 @@ export class AgentsPage extends PageElement {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
     if (!steps) return nothing;
     if (way === 'command') {
-      return html`<p class="quiet">Other machines have to trust this hub first. Compare the fingerprint with what <code>sudo atmo tls</code> shows on the hub:</p>
-        ${this.copyable(steps.command, 'Trust this hub')}`;
+      return html`<p class="quiet">${textWith('agents.trust', { command: html`<code>sudo atmo tls</code>` })}</p>
+        ${this.copyable(steps.command, text('agents.trust_title'))}`;
     }
-    return html`<p class="quiet">The client has to trust this hub: give it the <a href="/ca.crt" download>certificate of the hub’s authority</a>, such as
-      with <code>NODE_EXTRA_CA_CERTS</code> or <code>curl --cacert</code>. Its fingerprint is <code>${steps.fingerprint}</code>.</p>`;
+    return html`<p class="quiet">${textWith('agents.trust_client', {
+      certificate: html`<a href="/ca.crt" download>${text('agents.certificate')}</a>`,
+      variable: html`<code>NODE_EXTRA_CA_CERTS</code>`,
+      option: html`<code>curl --cacert</code>`,
+      fingerprint: html`<code>${steps.fingerprint}</code>`,
+    })}</p>`;
   }
 
   #tokenForm(): TemplateResult {
     if (this.#minted) {
-      return html`<p role="status">The token of <bdi>${this.#minted.agent_id}</bdi> stands in the text above, this once. It ends
-        ${new Date(this.#minted.expires_at).toLocaleDateString()}.</p>`;
+      return html`<p role="status">${textWith('agents.minted', {
+        agent: html`<bdi>${this.#minted.agent_id}</bdi>`,
+        date: dateWords(this.#minted.expires_at),
+      })}</p>`;
     }
     return html`<form class="card stack" @submit=${(event: SubmitEvent) => void this.#mint(event)}>
-      <h2>A token for it</h2>
+      <h2>${text('agents.token_for_it')}</h2>
       <div class="row">
-        <label class="field grow"><span class="label">Name of the agent</span>
-          <input name="agent" required maxlength="64" pattern=${AGENT_NAME_PATTERN} autocomplete="off" placeholder="my-assistant" /></label>
-        <label class="field grow"><span class="label">It may</span>
-          <select name="rights">${Object.entries(RIGHTS).map(([key, { title }]) => html`<option value=${key}>${title}</option>`)}</select></label>
+        <label class="field grow"><span class="label">${text('tokens.agent_name')}</span>
+          <input name="agent" required maxlength="64" pattern=${AGENT_NAME_PATTERN} autocomplete="off" placeholder=${text('agents.name_example')} /></label>
+        <label class="field grow"><span class="label">${text('agents.it_may')}</span>
+          <select name="rights">${(['use', 'look'] as const).map((right) => html`<option value=${right}>${text(`agents.right_${right}`)}</option>`)}</select></label>
       </div>
-      <p><button class="button primary">Make the token</button></p>
+      <p><button class="button primary">${text('tokens.make_it')}</button></p>
     </form>`;
   }
 
@@ -98,7 +109,7 @@ export class AgentsPage extends PageElement {
         permissions,
         ttl_seconds: TOKEN_LIFE_SECONDS,
       });
-      this.notify('The token stands in the text.');
+      this.notify(text('agents.token_stands'));
     } catch (error) {
       this.notifyError(error);
     }

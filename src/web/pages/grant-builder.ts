@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { icon } from '../components/icon.ts';
+import { text } from '../texts/text.ts';
 import { DEVICE_FAMILIES, GRANT_ACTIONS, type GrantAction, type GrantScope, grantInWords, grantOf, typedGrants } from './tokens.ts';
 
 /** The input of `grantBuilder`. `grants` are the chosen permissions. `areas` and `devices` are the scopes that a person can choose. */
@@ -11,47 +12,45 @@ export interface GrantBuilder {
   onChange(grants: readonly string[]): void;
 }
 
-const ACTIONS = Object.entries(GRANT_ACTIONS) as readonly (readonly [GrantAction, string])[];
-
 /** Returns a form that adds and removes permissions. A person selects the action and the scope of a permission, or types the permission. */
 export function grantBuilder(builder: GrantBuilder): TemplateResult {
   const { grants, areas, devices } = builder;
   return html`<fieldset class="grants">
-    <legend>What it may do</legend>
-    ${grants.length === 0 ? html`<p class="quiet">Nothing yet. Add what it needs and no more.</p>` : nothing}
+    <legend>${text('tokens.may_do')}</legend>
+    ${grants.length === 0 ? html`<p class="quiet">${text('tokens.may_nothing')}</p>` : nothing}
     <ul class="grant-list">${grants.map((grant) => grantRow(grant, builder))}</ul>
     <div class="row" @keydown=${(event: KeyboardEvent) => addOnEnter(event, builder)}>
-      <label class="field"><span class="label">May</span>
-        <select data-choice="action">${ACTIONS.map(([action, title]) => html`<option value=${action}>${title}</option>`)}</select></label>
-      <label class="field grow"><span class="label">Of</span>
+      <label class="field"><span class="label">${text('tokens.may')}</span>
+        <select data-choice="action">${GRANT_ACTIONS.map((action) => html`<option value=${action}>${text(`tokens.action_${action}`)}</option>`)}</select></label>
+      <label class="field grow"><span class="label">${text('tokens.of')}</span>
         <select data-choice="scope">
-          <option value="all">All devices</option>
+          <option value="all">${text('tokens.all_devices')}</option>
           ${group(
-            'Rooms',
+            text('tokens.rooms'),
             areas.map((area) => [`area/${area}`, area]),
           )}
           ${group(
-            'Kinds',
-            DEVICE_FAMILIES.map((type) => [`type/${type}`, type]),
+            text('tokens.kinds'),
+            DEVICE_FAMILIES.map((type) => [`type/${type}`, text(`tokens.family_${type}`)]),
           )}
           ${group(
-            'Devices',
+            text('tokens.devices'),
             devices.map(({ id, name }) => [`device/${id}`, name]),
           )}
         </select></label>
-      <button type="button" class="button" @click=${(event: Event) => addChosen(event, builder)}>${icon('plus')}Add</button>
+      <button type="button" class="button" @click=${(event: Event) => addChosen(event, builder)}>${icon('plus')}${text('forms.add')}</button>
     </div>
-    <details><summary>By hand</summary>
+    <details><summary>${text('tokens.by_hand')}</summary>
       <div class="row" data-hand @keydown=${(event: KeyboardEvent) => addOnEnter(event, builder)}>
-        <label class="field grow"><span class="label">Permissions</span><input data-choice="typed" autocomplete="off" spellcheck="false" placeholder="device:control:hall-lamp" /></label>
-        <button type="button" class="button" @click=${(event: Event) => addTyped(event, builder)}>${icon('plus')}Add</button>
+        <label class="field grow"><span class="label">${text('tokens.permissions')}</span><input data-choice="typed" autocomplete="off" spellcheck="false" placeholder="device:control:hall-lamp" /></label>
+        <button type="button" class="button" @click=${(event: Event) => addTyped(event, builder)}>${icon('plus')}${text('forms.add')}</button>
       </div></details>
   </fieldset>`;
 }
 
 function grantRow(grant: string, { grants, devices, onChange }: GrantBuilder): TemplateResult {
   return html`<li class="row"><span class="grow">${grantInWords(grant, devices)} <code>${grant}</code></span>
-    <button type="button" class="button small plain" aria-label="Take out ${grant}" @click=${() => onChange(grants.filter((one) => one !== grant))}>${icon('close')}</button></li>`;
+    <button type="button" class="button small plain" aria-label=${text('tokens.take_out', { grant })} @click=${() => onChange(grants.filter((one) => one !== grant))}>${icon('close')}</button></li>`;
 }
 
 function group(label: string, options: readonly (readonly [string, string])[]): TemplateResult | typeof nothing {
@@ -77,7 +76,7 @@ function addTyped(event: Event, builder: GrantBuilder): void {
   const field = choiceOf(event, 'typed');
   if (!(field instanceof HTMLInputElement)) return;
   const { grants, mistakes } = typedGrants(field.value);
-  field.setCustomValidity(mistakes.length > 0 ? `Not a permission that can be granted: ${mistakes.join(', ')}` : '');
+  field.setCustomValidity(mistakes.length > 0 ? text('tokens.not_grantable', { grants: mistakes.join(', ') }) : '');
   field.reportValidity();
   add(grants, builder);
   field.value = mistakes.join(' ');

@@ -3,10 +3,12 @@ import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { areaNames } from '../api/home-store.ts';
 import { modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
+import { dateTimeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text, textWith } from '../texts/text.ts';
 import { grantBuilder } from './grant-builder.ts';
 import {
   AGENT_NAME_PATTERN,
@@ -44,10 +46,10 @@ export class TokensPage extends PageElement {
 
   protected override render(): TemplateResult {
     return html`
-      <header class="page-head"><h1>Tokens</h1><p>What agents may see and do. Dangerous things wait for people all the same.</p></header>
+      <header class="page-head"><h1>${text('tokens.title')}</h1><p>${text('tokens.about')}</p></header>
       <div class="stack">
         ${this.#minted ? this.#mintedCard(this.#minted) : nothing} ${this.#form()}
-        <section class="card" aria-labelledby="tokens-title"><h2 id="tokens-title">Tokens that this hub made</h2>
+        <section class="card" aria-labelledby="tokens-title"><h2 id="tokens-title">${text('tokens.made_here')}</h2>
           ${remoteDataView(this.#tokens, (tokens) => tokenRows(tokens, this, this.app.store.state.devices))}
         </section>
         ${remoteDataView(this.#agents, (agents) => agentsCard(agents, (agent) => void this.#kill(agent)))}
@@ -60,30 +62,30 @@ export class TokensPage extends PageElement {
     const { state } = this.app.store;
     const narrowed = this.#narrowed;
     return html`<form class="card stack" id="mint" @submit=${(event: SubmitEvent) => void this.#mint(event)}>
-      <h2>${narrowed ? html`Narrow the token of <bdi>${narrowed.agent_id}</bdi>` : 'Make a token'}</h2>
-      ${narrowed ? html`<p class="quiet">The agent gets a new token with what is left below; the old one ends at once.</p>` : nothing}
+      <h2>${narrowed ? textWith('tokens.narrow_title', { agent: html`<bdi>${narrowed.agent_id}</bdi>` }) : text('tokens.make')}</h2>
+      ${narrowed ? html`<p class="quiet">${text('tokens.narrow_about')}</p>` : nothing}
       <div class="row">
-        <label class="field grow"><span class="label">Name of the agent</span>
+        <label class="field grow"><span class="label">${text('tokens.agent_name')}</span>
           <input name="agent" required maxlength="64" pattern=${AGENT_NAME_PATTERN} .value=${narrowed?.agent_id ?? ''} ?readonly=${narrowed !== undefined}
-            autocomplete="off" title="Small letters, digits, . _ and -" placeholder="kitchen-helper" /></label>
-        <label class="field"><span class="label">Lasts</span>
-          <select name="life">${[...LIFETIMES].map(([title, seconds]) => html`<option value=${seconds} ?selected=${seconds === 2_592_000}>${title}</option>`)}</select></label>
+            autocomplete="off" title=${text('tokens.agent_name_rule')} placeholder=${text('tokens.agent_name_example')} /></label>
+        <label class="field"><span class="label">${text('tokens.lasts')}</span>
+          <select name="life">${LIFE_NAMES.map((name) => html`<option value=${LIFETIMES[name]} ?selected=${name === 'month'}>${text(`tokens.life_${name}`)}</option>`)}</select></label>
       </div>
       ${grantBuilder({ grants: this.#grants, areas: areaNames(state), devices: state.devices, onChange: (grants) => this.#choose(grants) })}
       ${remoteDataView(this.#preview, previewView)}
       <div class="row">
-        <button class="button primary" ?disabled=${this.#grants.length === 0}>${narrowed ? 'Replace the token' : 'Make the token'}</button>
-        <button type="button" class="button" ?disabled=${this.#grants.length === 0} @click=${() => this.preview(this.#grants)}>${icon('search')}What it would see</button>
-        ${narrowed ? html`<button type="button" class="button plain" @click=${() => this.#reset()}>Leave it as it is</button>` : nothing}
+        <button class="button primary" ?disabled=${this.#grants.length === 0}>${narrowed ? text('tokens.replace') : text('tokens.make_it')}</button>
+        <button type="button" class="button" ?disabled=${this.#grants.length === 0} @click=${() => this.preview(this.#grants)}>${icon('search')}${text('tokens.would_see')}</button>
+        ${narrowed ? html`<button type="button" class="button plain" @click=${() => this.#reset()}>${text('tokens.leave')}</button>` : nothing}
       </div>
     </form>`;
   }
 
   #mintedCard({ token, agent_id: agent, expires_at: expiresAt }: MintedToken): TemplateResult {
     return html`<section class="card stack" aria-labelledby="minted-title">
-      <h2 id="minted-title" tabindex="-1">The token of <bdi>${agent}</bdi></h2>
-      <p class="quiet">Copy it now: nobody can show it again. It ends ${new Date(expiresAt).toLocaleString()}.</p>
-      ${this.copyable(token, 'Token')}
+      <h2 id="minted-title" tabindex="-1">${textWith('tokens.token_of', { agent: html`<bdi>${agent}</bdi>` })}</h2>
+      <p class="quiet">${text('tokens.copy_now', { date: dateTimeWords(expiresAt) })}</p>
+      ${this.copyable(token, text('tokens.token'))}
     </section>`;
   }
 
@@ -106,14 +108,14 @@ export class TokensPage extends PageElement {
   }
 
   #revokeDialog(token: TokenView): TemplateResult {
-    const content = html`<p>It ends at once, with all that come from it and what they run.</p>
-      <footer><button type="button" class="button danger" @click=${() => void this.#end(token)}>Revoke</button></footer>`;
-    return modalDialog({ title: `Revoke the token of ${token.agent_id}?`, onClose: () => this.revoke(undefined) }, content);
+    const content = html`<p>${text('tokens.revoke_about')}</p>
+      <footer><button type="button" class="button danger" @click=${() => void this.#end(token)}>${text('tokens.revoke')}</button></footer>`;
+    return modalDialog({ title: text('tokens.revoke_title', { agent: token.agent_id }), onClose: () => this.revoke(undefined) }, content);
   }
 
   async #end({ token_id: id, agent_id: agent }: TokenView): Promise<void> {
     this.revoke(undefined);
-    await this.attempt(this.app.hub.delete(`/api/v1/tokens/${id}`), `The token of ${agent} has ended.`);
+    await this.attempt(this.app.hub.delete(`/api/v1/tokens/${id}`), text('tokens.revoked', { agent }));
     this.#load();
   }
 
@@ -149,7 +151,10 @@ export class TokensPage extends PageElement {
   }
 
   async #kill({ agent_id: id }: AgentView): Promise<void> {
-    await this.attempt(this.app.hub.invoke('kill_agent', { agent_id: id, reason: 'Ended at the monitor page' }), `${id} has ended.`);
+    await this.attempt(
+      this.app.hub.invoke('kill_agent', { agent_id: id, reason: 'Ended at the monitor page' }),
+      text('tokens.agent_ended', { agent: id }),
+    );
     this.#load();
   }
 
@@ -167,42 +172,46 @@ function tokenRows(tokens: readonly TokenView[], page: TokensPage, devices: read
   const valid = tokens.filter(({ state }) => state === 'valid');
   const ended = tokens.filter(({ state }) => state !== 'valid');
   return html`
-    ${valid.length === 0 ? html`<p class="quiet">No agent has a token.</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, devices, page))}</ul>`}
-    ${ended.length === 0 ? nothing : html`<details><summary>${ended.length} ended</summary><ul class="tokens">${ended.map((token) => tokenRow(token, devices))}</ul></details>`}
+    ${valid.length === 0 ? html`<p class="quiet">${text('tokens.none')}</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, devices, page))}</ul>`}
+    ${ended.length === 0 ? nothing : html`<details><summary>${text('tokens.ended', { count: ended.length })}</summary><ul class="tokens">${ended.map((token) => tokenRow(token, devices))}</ul></details>`}
   `;
 }
 
 /** Returns who made a token. This is `the owner`, or the id of the agent in a principal such as `agent:<id>`. */
 function makerOf(principal: string): string {
   const [kind = '', ...id] = principal.split(':');
-  return kind === 'owner' ? 'the owner' : id.join(':') || kind;
+  return kind === 'owner' ? text('tokens.the_owner') : id.join(':') || kind;
 }
 
 function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: TokensPage): TemplateResult {
   const { agent_id: agent, permissions, state, expires_at: expiresAt, issued_by: by } = token;
   return html`<li>
     <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${state}</span>
-      <span class="quiet small">until <time datetime=${expiresAt}>${new Date(expiresAt).toLocaleString()}</time>, made by <bdi>${makerOf(by)}</bdi></span></p>
+      <span class="quiet small">${textWith('tokens.until_by', {
+        date: html`<time datetime=${expiresAt}>${dateTimeWords(expiresAt)}</time>`,
+        maker: html`<bdi>${makerOf(by)}</bdi>`,
+      })}</span></p>
     <p class="quiet">${permissions.map((grant) => grantInWords(grant, devices)).join('; ')}</p>
     ${
       page === undefined
         ? nothing
         : html`<p class="row">
-            <button type="button" class="button small" aria-label="What it sees: ${agent}" @click=${() => page.preview(permissions)}>What it sees</button>
-            <button type="button" class="button small" aria-label="Narrow ${agent}" @click=${() => page.narrow(token)}>Narrow</button>
-            <button type="button" class="button small danger plain" aria-label="Revoke ${agent}" @click=${() => page.revoke(token)}>Revoke</button>
+            <button type="button" class="button small" aria-label=${`${text('tokens.sees')}: ${agent}`} @click=${() => page.preview(permissions)}>${text('tokens.sees')}</button>
+            <button type="button" class="button small" aria-label=${text('tokens.narrow_thing', { agent })} @click=${() => page.narrow(token)}>${text('tokens.narrow')}</button>
+            <button type="button" class="button small danger plain" aria-label=${text('tokens.revoke_thing', { agent })} @click=${() => page.revoke(token)}>${text('tokens.revoke')}</button>
           </p>`
     }
   </li>`;
 }
 
+const LIFE_NAMES = ['hour', 'day', 'week', 'month', 'year'] as const;
 const TONES: Readonly<Record<string, string>> = { active: 'good', failing: 'bad' };
 
 /** Returns a card with the agents of the hub, each with a button that ends it. */
 function agentsCard(agents: readonly AgentView[], onKill: (agent: AgentView) => void): TemplateResult {
   return html`<section class="card" aria-labelledby="agents-title">
-    <h2 id="agents-title">Agents</h2>
-    ${agents.length === 0 ? html`<p class="quiet">No agent runs at this hub.</p>` : html`<ul class="tokens">${agents.map((agent) => agentRow(agent, onKill))}</ul>`}
+    <h2 id="agents-title">${text('agents.title')}</h2>
+    ${agents.length === 0 ? html`<p class="quiet">${text('tokens.no_agents')}</p>` : html`<ul class="tokens">${agents.map((agent) => agentRow(agent, onKill))}</ul>`}
   </section>`;
 }
 
@@ -212,16 +221,16 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   return html`<li class="row">
     <span class="grow"><strong><bdi>${id}</bdi></strong> <span class="chip ${TONES[status] ?? ''}">${status}</span>
       <span class="quiet small">${type}${kind === undefined ? nothing : html` (<bdi>${kind}</bdi>)`},
-        ${runs} runs${lastRun === undefined ? nothing : html`, last ${new Date(lastRun).toLocaleString()}`}</span>
+        ${text('tokens.runs', { count: runs })}${lastRun === undefined ? nothing : `, ${text('tokens.last_run', { date: dateTimeWords(lastRun) })}`}</span>
       ${error === undefined ? nothing : html`<br /><span class="quiet small"><bdi>${String(error.message ?? '')}</bdi></span>`}</span>
-    ${isOver ? nothing : html`<button type="button" class="button small danger plain" aria-label="End ${id}" @click=${() => onKill(agent)}>End</button>`}
+    ${isOver ? nothing : html`<button type="button" class="button small danger plain" aria-label=${text('tokens.end_thing', { agent: id })} @click=${() => onKill(agent)}>${text('tokens.end')}</button>`}
   </li>`;
 }
 
 /** Returns a view with the names of the devices and tools that an agent can see. */
 function previewView({ devices, tools }: TokenPreview): TemplateResult {
-  return html`<section class="sight" aria-label="What it sees" role="status">
-    <p><strong>${devices.length} ${devices.length === 1 ? 'device' : 'devices'}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || 'none'}</bdi></span></p>
-    <details><summary>${tools.length} tools</summary><ul>${tools.map(({ id, name }) => html`<li><bdi>${name}</bdi> <code>${id}</code></li>`)}</ul></details>
+  return html`<section class="sight" aria-label=${text('tokens.sees')} role="status">
+    <p><strong>${text('mesh.devices', { count: devices.length })}</strong> <span class="quiet"><bdi>${devices.map(({ name }) => name).join(', ') || text('words.none')}</bdi></span></p>
+    <details><summary>${text('mesh.tools', { count: tools.length })}</summary><ul>${tools.map(({ id, name }) => html`<li><bdi>${name}</bdi> <code>${id}</code></li>`)}</ul></details>
   </section>`;
 }

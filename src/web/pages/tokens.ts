@@ -4,6 +4,7 @@ import { deviceText, type NamedDevice, nameText } from '../../core/devices/actio
 import { areaKey } from '../../core/devices/device-names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
+import { hasText, text } from '../texts/text.ts';
 
 /** A token in the result of `GET /api/v1/tokens`. This result never contains the text of a token. */
 export interface TokenView {
@@ -40,13 +41,7 @@ export interface AgentView {
 }
 
 /** The token lifetimes to choose from, in seconds. */
-export const LIFETIMES: ReadonlyMap<string, number> = new Map([
-  ['an hour', 3_600],
-  ['a day', 86_400],
-  ['a week', 604_800],
-  ['30 days', 2_592_000],
-  ['a year', 31_536_000],
-]);
+export const LIFETIMES = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000, year: 31_536_000 } as const;
 
 /** The result of `POST /api/v1/tokens/preview`: the devices and tools that a token with the given permissions could see. */
 export interface TokenPreview {
@@ -55,12 +50,8 @@ export interface TokenPreview {
 }
 
 /** The actions on devices that a permission can allow. */
-export const GRANT_ACTIONS = {
-  'device:control': 'Control',
-  'device:read': 'Read state',
-  'sensor:read': 'Read sensors and their history',
-} as const;
-export type GrantAction = keyof typeof GRANT_ACTIONS;
+export const GRANT_ACTIONS = ['device:control', 'device:read', 'sensor:read'] as const;
+export type GrantAction = (typeof GRANT_ACTIONS)[number];
 
 /** Families of devices for which permissions can be given (docs/access.md). */
 export const DEVICE_FAMILIES = [
@@ -90,36 +81,35 @@ export function grantOf(action: GrantAction, scope: GrantScope): string {
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  'device:control': 'control',
-  'device:read': 'read the state of',
-  'sensor:read': 'read sensors of',
-  'admin:device': 'administer',
-};
-
 /** Returns a permission in words, with the names of devices and rooms. If there are no words for it, returns the permission unchanged. */
-export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
-  const grant = parseGrant(text);
-  if (!grant) return `${text} (not a permission)`;
-  if (grant.kind === 'everything') return 'everything but administration';
-  if (grant.kind === 'namespace') return grant.namespace === 'admin' ? 'all administration' : `everything of ${grant.namespace}`;
-  const verb = WORDS[`${grant.namespace}:${grant.action}`];
-  return verb === undefined ? text : `${verb} ${scopeText(grant, devices)}`;
+export function grantInWords(permission: string, devices: readonly NamedDevice[]): string {
+  const grant = parseGrant(permission);
+  if (!grant) return text('tokens.no_permission', { permission });
+  if (grant.kind === 'everything') return text('tokens.grant_everything');
+  if (grant.kind === 'namespace')
+    return grant.namespace === 'admin' ? text('tokens.grant_admin') : text('tokens.grant_namespace', { namespace: grant.namespace });
+  const key = `tokens.grant_${grant.namespace}:${grant.action}`;
+  return hasText(key) ? text(key, { scope: scopeText(grant, devices) }) : permission;
 }
 
 function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
   switch (grant.kind) {
     case 'action':
     case 'any-resource':
-      return 'all devices';
+      return text('tokens.scope_all');
     case 'resource':
       return resourceText(grant.resource, devices);
     case 'path':
       return deviceText(grant.path.slice(0, -1), devices);
     case 'group':
-      return grant.group.by === 'area' ? `devices in ${areaText(grant.group.name, devices)}` : `devices of type ${grant.group.name}`;
+      return grant.group.by === 'area'
+        ? text('tokens.scope_area', { area: areaText(grant.group.name, devices) })
+        : text('tokens.scope_type', { type: grant.group.name });
     case 'section':
-      return `${grant.types.join(', ')} in ${grant.areas.map((area) => areaText(area, devices)).join(', ')}`;
+      return text('tokens.scope_section', {
+        types: grant.types.join(', '),
+        areas: grant.areas.map((area) => areaText(area, devices)).join(', '),
+      });
   }
 }
 
@@ -135,8 +125,8 @@ function areaText(key: string, devices: readonly NamedDevice[]): string {
 }
 
 /** Splits a typed text into permissions at blanks, line ends and commas. `mistakes` has the parts that are not permissions. */
-export function typedGrants(text: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
-  const all = text.split(/[\s,]+/).filter((grant) => grant !== '');
+export function typedGrants(typed: string): { readonly grants: readonly string[]; readonly mistakes: readonly string[] } {
+  const all = typed.split(/[\s,]+/).filter((grant) => grant !== '');
   return { grants: all.filter((grant) => parseGrant(grant)), mistakes: all.filter((grant) => !parseGrant(grant)) };
 }
 

@@ -45,6 +45,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in rough weather${HAS_CHROMIUM ? '' : `
     expect(outline).toBe('solid');
     await opened.page.keyboard.press('Enter');
     await opened.page.waitForURL(/#\/tools/);
+    // Until the page is loaded, the search field is that of Home.
+    await opened.page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
     await opened.page.getByRole('searchbox').focus();
     await opened.page.keyboard.type('turn on the light in the hall');
     await opened.page.keyboard.press('Enter');
