@@ -216,6 +216,17 @@ describe.skipIf(!HAS_CHROMIUM)(`home, as a household uses it${HAS_CHROMIUM ? '' 
     await expect.poll(() => world.device('Bedroom lamp').get('light', 'OnOff', 'OnOff')).toBe(true);
   });
 
+  test.each(['phone', 'dark'] as const)('speaks German, without a barrier and without a text that is too long, %s', async (look) => {
+    await using german = await world.open(look);
+    await german.page.evaluate("localStorage.setItem('atmosphere-language', 'de')");
+    await german.page.reload();
+    await german.page.getByRole('button', { name: 'Alle Lichter aus' }).waitFor();
+    await german.page.getByRole('button', { name: 'Bearbeiten' }).click();
+    expect(await german.barriers()).toEqual([]);
+    expect(await german.overflowPixels()).toBe(0);
+    expect(german.complaints).toEqual([]);
+  });
+
   test('and the browser had nothing to complain about', () => {
     expect(opened.complaints).toEqual([]);
   });
